@@ -1,0 +1,34 @@
+# Two commands: `make run` opens the app, `make test` checks everything. Both set up .venv on the first call.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test setup lint clean
+
+run: .venv/installed
+	$(BIN)/hadamard-tui --preset hadamard-128 --run
+
+test: .venv/installed-test lint
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+setup: .venv/installed
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hadamard-tui needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/installed-test: pyproject.toml constraints.txt | .venv/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv

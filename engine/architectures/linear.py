@@ -1,0 +1,40 @@
+"""The single linear neuron."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Finding
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class Linear(Architecture, frozen=True, tag="linear"):
+    """A single linear neuron: ŷ = xᵀw, started at w = 0 unless the update rule sets its own start.
+
+    Source: theory.md §3.
+    """
+
+    def start(self, stream: Stream, d: int) -> Start:
+        return {"w": np.zeros((stream.replicas, d))}
+
+    def size(self, d: int) -> int:
+        return d
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(params["w"][:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor:
+        return params["w"]
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        return {"w": instances.combine(slope(self.predict(params, instances)))}
+
+    def invariance(self) -> Finding:
+        return Finding(True, "the weights start at 0, which favours no direction")

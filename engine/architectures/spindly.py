@@ -1,0 +1,55 @@
+"""The spindly network: one edge per input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Finding, Positive
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class Spindly(Architecture, frozen=True, tag="spindly"):
+    """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L, or Σ_i x_i (u_i^L − v_i^L) when signed.
+
+    Depth L = 2 is the talk's two-layer net w = u ⊙ u: gradient descent on it follows EGU with four times the
+    rate. It starts at u^L = w0, by default 1/d, and at u^L = v^L = 1/(2d) when signed.
+    Source: AW20; WKA21 §5; theory.md §§1, 3.
+    """
+
+    depth: Annotated[int, Meta(ge=2, title="depth L", description="layers; w = u^L")] = 2
+    signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+
+    def start(self, stream: Stream, d: int) -> Start:
+        w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
+        start = np.full((stream.replicas, d), w0 ** (1.0 / self.depth))
+        return {"u": start, "v": start} if self.signed else {"u": start}
+
+    def size(self, d: int) -> int:
+        return 2 * d if self.signed else d
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(self.weights(params)[:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor:
+        w = params["u"] ** self.depth
+        return w - params["v"] ** self.depth if self.signed else w
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        by_weight = self.depth * instances.combine(slope(self.predict(params, instances)))
+        gradients = {"u": by_weight * params["u"] ** (self.depth - 1)}
+        if self.signed:
+            gradients["v"] = -by_weight * params["v"] ** (self.depth - 1)
+        return gradients
+
+    def invariance(self) -> Finding:
+        return Finding(False, "every input has an edge of its own, so single features are told apart")

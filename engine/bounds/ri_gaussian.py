@@ -1,0 +1,30 @@
+"""The lower bound for rotation-invariant learners on Gaussian instances."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.bounds import Floats, Labels, RotationInvariant, product_curve, unit_target
+from engine.experiment import Experiment
+from engine.parts import Finding
+
+
+class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
+    """(1 − k/d)²: no rotation-invariant learner does better on Gaussian instances.
+
+    In expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least squares attains it.
+    An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen. Source: WKA21 Thms 6–7.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
+    source: ClassVar[str] = "WKA21 Thms 6–7"
+
+    def on(self, experiment: Experiment) -> Finding:
+        if experiment.problem.matrix.kind != "gaussian":
+            other = experiment.problem.matrix.kind
+            return Finding(False, f"it is about Gaussian instances, and the matrix is {other}")
+        return unit_target(experiment, "Gaussian instances have no preferred direction")
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return product_curve(experiment, k)

@@ -1,0 +1,41 @@
+"""The lower bound for rotation-invariant learners under a random order."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from engine.bounds import Floats, Labels, RotationInvariant
+from engine.experiment import Experiment
+from engine.parts import Finding
+from engine.problems.matrices.hadamard import Hadamard
+from engine.problems.targets.feature import Feature
+
+
+class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
+    """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
+
+    In expectation over the order, for one fixed feature that is not the constant one, and square loss: a
+    balanced column sampled without replacement. Source: WKA21 Thm 5.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "1 − k/(d−1)"
+    source: ClassVar[str] = "WKA21 Thm 5"
+
+    def on(self, experiment: Experiment) -> Finding:
+        matrix, target = experiment.problem.matrix, experiment.problem.target
+        if not isinstance(matrix, Hadamard):
+            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+        if not matrix.permute:
+            return Finding(False, "it needs the rows in random order, and permute is off")
+        if not isinstance(target, Feature) or target.index == matrix.constant_column:
+            return Finding(False, "its target is one fixed feature, not the constant one")
+        if experiment.protocol.loss != "square":
+            return Finding(False, f"it is about square loss, and the loss is {experiment.protocol.loss}")
+        return Finding(True, "orthogonal rows in random order: the labels are a balanced column, shuffled")
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        unseen: Floats = np.maximum(0, 1 - k / (labels.shape[-1] - 1))
+        return unseen

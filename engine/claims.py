@@ -1,0 +1,82 @@
+"""Claims of a preset, judged by the curves that a run measured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.experiment import Claim, Experiment
+from engine.trace import Curve, Trace
+
+ROUNDING = {"float32": 1e-5, "float64": 1e-11}
+"""What arithmetic alone may move a loss, relative to the initial loss."""
+
+
+class Outcome(NamedTuple):
+    """Whether a claim holds, and the measurement that says so."""
+
+    claim: Claim
+    holds: bool
+    measured: float | None
+    detail: str
+
+
+def judge(experiment: Experiment, trace: Trace) -> list[Outcome]:
+    """The outcome of every claim of an experiment."""
+    rounding = ROUNDING[experiment.run.dtype]
+    return [_judge(claim, trace, rounding) for claim in experiment.claims]
+
+
+def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
+    """The learners that diverged although no claim says that they do."""
+    expected = {claim.learner for claim in experiment.claims if claim.diverges}
+    return [
+        curve.name for curve in trace.curves if curve.diverged_at is not None and curve.name not in expected
+    ]
+
+
+def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
+    curve = trace.curve(claim.learner)
+    if claim.diverges:
+        where = curve.diverged_at
+        return Outcome(
+            claim, where is not None, where, "it did not" if where is None else f"at k = {where:g}"
+        )
+    if claim.never_below or claim.follows:
+        return _along(claim, trace, curve, rounding)
+    assert claim.k is not None, "Claim admits no other combination"
+    at = np.flatnonzero(curve.x == claim.k)
+    if not len(at):
+        return Outcome(claim, False, None, f"the curve has no record at k = {claim.k}")
+    loss = float(curve.loss[at[0]])
+    if claim.below is not None:
+        return Outcome(claim, loss < claim.below, loss, f"{loss:.6g} < {claim.below:g}")
+    if claim.above is not None:
+        return Outcome(claim, loss > claim.above, loss, f"{loss:.6g} > {claim.above:g}")
+    assert claim.loss is not None, "Claim admits no other combination"
+    error = 0.0 if curve.stderr is None else float(curve.stderr[at[0]])
+    tolerance = (claim.within or 0.0) + (claim.standard_errors or 0.0) * error
+    holds = abs(loss - claim.loss) <= tolerance
+    return Outcome(claim, holds, loss, f"{loss:.6g} = {claim.loss:g} ± {tolerance:.2g}")
+
+
+def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:
+    """A claim over the whole curve: at every record the gap to the bound stays within the tolerance."""
+    kind = claim.never_below or claim.follows
+    bound = next(bound for bound in trace.bounds if bound.kind == kind)
+    if not bound.on_problem.holds:
+        return Outcome(claim, False, None, f"{kind} does not apply: {bound.on_problem.reason}")
+    if not len(curve.x):
+        return Outcome(claim, False, None, "the curve has no records")
+    gap = curve.loss - np.interp(curve.x, bound.x, bound.loss)
+    error = np.zeros_like(gap) if curve.stderr is None else curve.stderr
+    tolerance = (claim.within or 0.0) + (claim.standard_errors or 0.0) * error + rounding * curve.loss[0]
+    worst = -gap if claim.never_below else np.abs(gap)
+    at = int(np.argmax(worst - tolerance))
+    holds = bool(worst[at] <= tolerance[at])
+    whole = curve.complete or bound.x[-1] <= curve.x[-1]
+    detail = f"loss − {kind} = {gap[at]:.2g} at k = {curve.x[at]:g}, where ± {tolerance[at]:.2g} is allowed"
+    if not whole:
+        detail += f"; the curve ends at k = {curve.x[-1]:g}"
+    return Outcome(claim, holds and whole, float(gap[at]), detail)

@@ -1,0 +1,150 @@
+"""The typed description of an experiment. The preset file format is exactly this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from engine import catalogue
+from engine.parts import BadField, BadInput
+
+if TYPE_CHECKING:
+    from engine.architectures import Architecture as AnyArchitecture
+    from engine.problems.matrices import Matrix as AnyMatrix
+    from engine.problems.targets import Target as AnyTarget
+    from engine.protocols import Protocol as AnyProtocol
+    from engine.solvers import Solver as AnySolver
+    from engine.updates import Update as AnyUpdate
+else:
+    AnyArchitecture = catalogue.union("architectures")
+    AnyMatrix = catalogue.union("matrices")
+    AnyTarget = catalogue.union("targets")
+    AnyProtocol = catalogue.union("protocols")
+    AnySolver = catalogue.union("solvers")
+    AnyUpdate = catalogue.union("updates")
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What there is to learn: instances and their labels."""
+
+    matrix: AnyMatrix
+    target: AnyTarget
+    noise: Annotated[
+        float, Meta(ge=0, le=1e6, title="label noise σ", description="N(0, σ²) added to every label")
+    ] = 0.0
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How it is computed."""
+
+    seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
+    replicas: Annotated[
+        int, Meta(ge=1, title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
+    ] = 1
+    dtype: Annotated[
+        Literal["float32", "float64"], Meta(title="dtype", description="numbers of data and weights")
+    ] = "float32"
+    device: Annotated[
+        str,
+        Meta(
+            pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$",
+            title="device",
+            description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
+        ),
+    ] = "auto"
+
+
+class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who learns: an architecture trained by an update rule, or a solver."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=40, title="name", description="as the chart says it")]
+    architecture: AnyArchitecture | None = None
+    update: AnyUpdate | None = None
+    solver: AnySolver | None = None
+
+    def __post_init__(self) -> None:
+        if self.solver is not None:
+            if self.architecture is not None or self.update is not None:
+                raise BadField(
+                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                )
+        elif self.architecture is None or self.update is None:
+            missing = "architecture" if self.architecture is None else "update"
+            raise BadField(missing, "missing; a learner has an architecture and an update, or a solver")
+        elif reason := self.update.refuses(self.architecture):
+            raise BadField("update", reason)
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sentence about a curve that a run proves or refutes.
+
+    With `k` it compares the loss after k examples with `loss` (± `within`, or ± `standard_errors`), `below`
+    or `above`. Over the whole curve, `never_below` names a bound that the curve respects, and `follows` one
+    that it stays on, both ± `within` and ± `standard_errors`. `diverges` says that the learner will.
+    """
+
+    text: Annotated[str, Meta(min_length=1)]
+    learner: str
+    k: Annotated[int, Meta(ge=0)] | None = None
+    loss: float | None = None
+    within: Annotated[float, Meta(ge=0)] | None = None
+    standard_errors: Annotated[float, Meta(ge=0)] | None = None
+    below: float | None = None
+    above: float | None = None
+    never_below: str | None = None
+    follows: str | None = None
+    diverges: Literal[True] | None = None
+
+    def __post_init__(self) -> None:
+        forms = ("loss", "below", "above", "never_below", "follows", "diverges")
+        given = [form for form in forms if getattr(self, form) is not None]
+        if len(given) != 1:
+            raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
+        if given[0] in ("loss", "below", "above") and self.k is None:
+            raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
+        if given[0] in ("loss", "follows") and self.within is None and self.standard_errors is None:
+            raise BadField(given[0], "needs a tolerance: within = …, or standard_errors = …")
+
+
+class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A problem, a protocol, the learners that meet it, and what is claimed of the outcome."""
+
+    problem: Problem
+    protocol: AnyProtocol
+    learners: Annotated[tuple[Learner, ...], Meta(min_length=1)]
+    title: str = ""
+    story: str = ""
+    source: str = ""
+    run: Run = Run()
+    claims: tuple[Claim, ...] = ()
+
+
+def check(experiment: Experiment) -> None:
+    """See that the members of an experiment fit one another; types and ranges were checked when it was read.
+
+    Raises: BadInput with the place, what is wrong there, and what would be right.
+    """
+    matrix, target = experiment.problem.matrix, experiment.problem.target
+    target.check(matrix)
+    loss = catalogue.make("losses", experiment.protocol.loss)
+    if loss.needs_signs and (experiment.problem.noise > 0 or not target.signs_only(matrix)):
+        why = "noise makes them real" if experiment.problem.noise > 0 else f"{matrix.kind} has others"
+        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels +1 and −1, and {why}; take square")
+    names = [learner.name for learner in experiment.learners]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise BadInput(f"learners[{number}].name", f"{name!r} is taken by an earlier learner")
+    last = experiment.protocol.records(matrix.shape()[0]) - 1
+    for number, claim in enumerate(experiment.claims):
+        if claim.learner not in names:
+            known = ", ".join(repr(name) for name in names)
+            raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
+        if claim.k is not None and claim.k > last:
+            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
+        for field in ("never_below", "follows"):
+            bound = getattr(claim, field)
+            if bound is not None and bound not in catalogue.members("bounds"):
+                known = ", ".join(catalogue.members("bounds"))
+                raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")

@@ -1,0 +1,77 @@
+"""Rotation invariance: the verdict from structure, and the certificate from measurement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import catalogue
+from engine.experiment import Experiment, Learner
+from engine.hypothesis import Descent, begin
+from engine.lazy import torch
+from engine.problems.data import draw
+from engine.problems.instances import Instances
+from engine.streams import Stream, Streams
+
+
+class Verdict(NamedTuple):
+    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and why, in one sentence."""
+
+    invariant: Literal[True, False, "on this data"]
+    reason: str
+
+
+def verdict(learner: Learner) -> Verdict:
+    """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
+    if learner.solver is not None:
+        return Verdict(*learner.solver.invariance())
+    assert learner.architecture is not None
+    assert learner.update is not None
+    start, steps = learner.architecture.invariance(), learner.update.invariance()
+    if not start.holds:
+        return Verdict(False, start.reason)
+    if not steps.holds:
+        return Verdict(False, steps.reason)
+    return Verdict(True, f"{start.reason}, and {steps.reason}")
+
+
+def certificate(experiment: Experiment, learner: Learner) -> float:
+    """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
+
+    Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
+    compares the predictions on all rows after every example of the first replica: max |Δŷ| / max |ŷ|. Below
+    1e−6 the learner is invariant on this data. Source: theory.md §8.
+    """
+    streams = Streams([experiment.run.seed])
+    data = draw(experiment.problem, streams, "float64", "cpu")
+    loss = catalogue.make("losses", experiment.protocol.loss)
+    change, size = 0.0, 0.0
+    for determinant in (1, -1):
+        rotation = torch.from_numpy(haar(streams("rotation"), data.instances.d, determinant))
+        turned = replace(data, instances=Instances(data.instances.rows @ rotation.T))
+        straight, rotated = begin(learner, loss, data, streams), begin(learner, loss, turned, streams)
+        if isinstance(rotated, Descent):
+            rotated.rotate(rotation)
+        for k in range(data.instances.n):
+            straight.learn(data.instances.at(k), data.labels[:, k : k + 1])
+            rotated.learn(turned.instances.at(k), data.labels[:, k : k + 1])
+            before, after = straight.predict(data.instances), rotated.predict(turned.instances)
+            change = max(change, float((after - before).abs().max()))
+            size = max(size, float(before.abs().max()))
+    return change / size if size else change
+
+
+def haar(stream: Stream, d: int, determinant: int) -> NDArray[np.float64]:
+    """A Haar-random orthogonal matrix [d, d] with the given determinant, +1 or −1.
+
+    The Q of a QR decomposition of a Gaussian matrix, columns signed so that R has a positive diagonal, one
+    column flipped where the determinant is the other one. Source: Mezzadri 2007.
+    """
+    q, r = np.linalg.qr(stream.normal(d, d)[0])
+    q = q * np.sign(np.diag(r))
+    if np.sign(np.linalg.det(q)) != determinant:
+        q[:, 0] *= -1
+    return q

@@ -1,0 +1,25 @@
+"""The logistic loss."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+
+
+class Logistic(Loss, frozen=True, tag="logistic"):
+    """Logistic loss ln(1 + e^(−y ŷ)) for labels ±1; its slope is −y σ(−y ŷ). c = ln 2.
+
+    Source: theory.md §6.
+    """
+
+    constant: ClassVar[float] = math.log(2.0)
+    needs_signs: ClassVar[bool] = True
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.softplus(-labels * predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return -labels * torch.sigmoid(-labels * predictions)

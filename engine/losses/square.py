@@ -1,0 +1,23 @@
+"""The square loss."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+
+
+class Square(Loss, frozen=True, tag="square"):
+    """Square loss (ŷ − y)², without a hidden ½: its slope is 2(ŷ − y). c = 1.
+
+    Source: theory.md §1, §6.
+    """
+
+    constant: ClassVar[float] = 1.0
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.square(predictions - labels)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return 2.0 * (predictions - labels)

@@ -1,0 +1,63 @@
+"""What every member of the catalogue is: one frozen Struct, its description, code, form and documentation."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class BadInput(ValueError):
+    """Input that cannot be used. Its text is one line: where, what is wrong, what would be right."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}" if where else what)
+        self.where = where
+        self.what = what
+
+
+class BadField(ValueError):
+    """A field of a part holds a value that its type alone cannot exclude."""
+
+    def __init__(self, field: str, what: str) -> None:
+        super().__init__(what)
+        self.field = field
+        self.what = what
+
+
+class Finding(NamedTuple):
+    """An answer that follows from the structure of an experiment, and its reason in one sentence."""
+
+    holds: bool
+    reason: str
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise BadField(name, f"{value} is not a finite number")
+
+    @property
+    def kind(self) -> str:
+        """The name of this part in preset files."""
+        return kind_of(type(self))
+
+
+def kind_of(part: type[Part]) -> str:
+    """The name of a part in preset files, such as `egu-pm`."""
+    return str(part.__struct_config__.tag)
+
+
+def summary_of(part: type[msgspec.Struct]) -> str:
+    """The first line of a part's documentation: what it is, in one sentence."""
+    return (inspect.getdoc(part) or "").split("\n", 1)[0]

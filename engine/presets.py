@@ -1,0 +1,54 @@
+"""The presets that come with the program, found from a checkout and from an installed wheel alike."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from engine import reading
+from engine.experiment import Experiment
+from engine.parts import BadInput
+
+
+def folder() -> Path:
+    """Where the presets lie."""
+    here = Path(__file__).resolve().parent
+    shipped = here / "shipped_presets"
+    return shipped if shipped.is_dir() else here.parent / "presets"
+
+
+def names() -> list[str]:
+    """The names of all presets."""
+    return sorted(file.stem for file in folder().glob("*.toml"))
+
+
+def path_of(preset: str) -> Path:
+    """The file of a preset, given by its name or as the path of a .toml file. Raises: BadInput."""
+    given = Path(preset)
+    if given.suffix == ".toml" or given.name != preset:
+        if not given.is_file():
+            raise BadInput(preset, "there is no such file")
+        return given
+    if preset in names():
+        return folder() / f"{preset}.toml"
+    near = difflib.get_close_matches(preset, names(), n=3) or names()
+    hint = (
+        f"did you mean {' or '.join(near)}?" if len(near) < len(names()) else f"there are {', '.join(near)}"
+    )
+    raise BadInput(preset, f"there is no preset of this name; {hint}")
+
+
+def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
+    """The experiment of a preset or preset file, with overrides such as `problem.matrix.d=256` applied.
+
+    Raises: BadInput whose place begins with `preset`.
+    """
+    path = path_of(preset)
+    try:
+        raw = reading.read_raw(path)
+        for override in overrides:
+            reading.apply(raw, override)
+        return reading.parse(raw)
+    except BadInput as error:
+        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error

@@ -1,0 +1,38 @@
+"""The user's own instances."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.table import read_table
+from engine.streams import Streams
+
+
+class File(Matrix, frozen=True, tag="file"):
+    """Your own instances: one row each, from a .npy, .npz, .csv or .parquet file.
+
+    A path is relative to the preset file. With `permute` the rows come in a random order, each with its
+    label. Every replica sees the same rows.
+    """
+
+    path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+    permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+
+    def shape(self) -> tuple[int, int]:
+        n, d = read_table(self.path, "problem.matrix.path").shape
+        return n, d
+
+    def draw(self, streams: Streams) -> Rows:
+        return read_table(self.path, "problem.matrix.path")[self.order(streams)]
+
+    def order(self, streams: Streams) -> NDArray[np.int64]:
+        """The row of the file that every replica sees at each step, [R, n]."""
+        n, _ = self.shape()
+        if self.permute:
+            return streams("order").permutation(n)
+        return np.tile(np.arange(n), (len(streams.seeds), 1))

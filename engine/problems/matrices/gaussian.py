@@ -1,0 +1,27 @@
+"""Independent standard normal entries."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.parts import Count
+from engine.problems.matrices import Matrix, Rows
+from engine.streams import Streams
+
+
+class Gaussian(Matrix, frozen=True, tag="gaussian"):
+    """Independent Gaussian entries: every entry is N(0, 1), so the rows have no preferred direction.
+
+    Source: WKA21 Thms 6–7; theory.md §2.
+    """
+
+    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+
+    def shape(self) -> tuple[int, int]:
+        return self.n or self.d, self.d
+
+    def draw(self, streams: Streams) -> Rows:
+        return streams("matrix").normal(*self.shape())

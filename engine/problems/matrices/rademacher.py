@@ -1,0 +1,29 @@
+"""Independent fair signs."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.parts import Count
+from engine.problems.matrices import Matrix, Rows
+from engine.streams import Streams
+
+
+class Rademacher(Matrix, frozen=True, tag="rademacher"):
+    """Independent random signs: every entry is +1 or −1 with probability one half.
+
+    Source: WKA21 §6 (experiments; the lower bound is a conjecture); theory.md §2.
+    """
+
+    signs_only: ClassVar[bool] = True
+
+    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+
+    def shape(self) -> tuple[int, int]:
+        return self.n or self.d, self.d
+
+    def draw(self, streams: Streams) -> Rows:
+        return streams("matrix").signs(*self.shape())

@@ -1,0 +1,82 @@
+"""Tables of numbers from the user's files: .npy, .npz, .csv and .parquet."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.parts import BadInput
+
+
+def read_table(path: str, where: str) -> NDArray[np.float64]:
+    """The numbers in a file as a table [rows, columns]; a single column counts as one column.
+
+    Raises: BadInput, naming `where`, for a file that is missing, unreadable, empty, not numeric, not finite
+    or of another format.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise BadInput(where, f"there is no file {path}; a path is relative to the preset file")
+    try:
+        return _read(file, file.stat().st_mtime_ns)
+    except BadInput as error:
+        raise BadInput(where, error.what) from error
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, modified: int) -> NDArray[np.float64]:
+    readers = {".npy": _npy, ".npz": _npz, ".csv": _csv, ".parquet": _parquet}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise BadInput("", f"{file.name} is none of the formats that can be read: {', '.join(readers)}")
+    try:
+        table = np.asarray(reader(file), dtype=np.float64)
+    except BadInput:
+        raise
+    except Exception as error:
+        reason = str(error).split("\n", 1)[0]
+        raise BadInput("", f"{file.name} cannot be read as a table of numbers: {reason}") from error
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.size == 0:
+        raise BadInput("", f"{file.name} has shape {table.shape}; it must be a table with rows and columns")
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise BadInput("", f"{file.name} holds {table[row, column]} at row {row}, column {column}; "
+                           "every number must be finite")  # fmt: skip
+    table.setflags(write=False)
+    return table
+
+
+def _npy(file: Path) -> object:
+    return np.load(file, allow_pickle=False)
+
+
+def _npz(file: Path) -> object:
+    with np.load(file, allow_pickle=False) as archive:
+        if len(archive.files) != 1:
+            raise BadInput("", f"{file.name} holds the arrays {', '.join(archive.files)}; it must hold one")
+        return archive[archive.files[0]]
+
+
+def _csv(file: Path) -> object:
+    with file.open() as lines:
+        first = lines.readline()
+    try:
+        [float(cell) for cell in first.split(",")]
+        header = 0
+    except ValueError:
+        header = 1
+    return np.loadtxt(file, delimiter=",", skiprows=header, ndmin=2)
+
+
+def _parquet(file: Path) -> object:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise BadInput("", f"{file.name} needs pyarrow: pip install 'hadamard-tui[parquet]'") from None
+    table = parquet.read_table(file)
+    return np.column_stack([column.to_numpy() for column in table.columns])

@@ -1,0 +1,26 @@
+"""The constant target."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+from engine.streams import Streams
+
+
+class Constant(Target, frozen=True, tag="constant"):
+    """The label is 1 on every row: the constant feature.
+
+    On a Hadamard matrix this is feature 0, and random row signs make it hard, (s h, s). On other families it
+    is no linear function of the instances. Source: WKA21 §3 and the talk, part I; theory.md §2.
+    """
+
+    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
+        if matrix.constant_column is not None:
+            return instances[:, None, :, matrix.constant_column]
+        replicas, n, _ = instances.shape
+        return np.ones((replicas, 1, n))
+
+    def signs_only(self, matrix: Matrix) -> bool:
+        return True

@@ -1,0 +1,34 @@
+"""One feature as the target."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.parts import BadInput
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+from engine.streams import Streams
+
+
+class Feature(Target, frozen=True, tag="feature"):
+    """One feature is the label: y = X e_i, the sparsest linear target there is.
+
+    Features are counted from 0. Source: WKA21 §3; theory.md §2.
+    """
+
+    single_feature: ClassVar[bool] = True
+
+    index: Annotated[int, Meta(ge=0, title="feature i", description="counted from 0")] = 3
+
+    def check(self, matrix: Matrix) -> None:
+        _, d = matrix.shape()
+        if self.index >= d:
+            raise BadInput(
+                "problem.target.index",
+                f"there is no feature {self.index}; the {d} features are 0 … {d - 1}",
+            )
+
+    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
+        return instances[:, None, :, self.index]

@@ -1,0 +1,54 @@
+"""The user's own labels."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.parts import BadInput
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices.file import File as MatrixFile
+from engine.problems.table import read_table
+from engine.problems.targets import Target
+from engine.streams import Streams
+
+
+class File(Target, frozen=True, tag="file"):
+    """Your own labels: one row per instance, one column per target, from .npy, .npz, .csv or .parquet.
+
+    A path is relative to the preset file. Labels belong to the rows of a matrix file, in the order of that
+    file; the other matrix families draw their own rows and refuse labels from outside.
+    """
+
+    path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+
+    def columns(self, matrix: Matrix) -> int:
+        columns: int = self._table().shape[1]
+        return columns
+
+    def check(self, matrix: Matrix) -> None:
+        if not isinstance(matrix, MatrixFile):
+            raise BadInput(
+                "problem.target.kind",
+                f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
+                'take [problem.matrix] kind = "file"',
+            )
+        n, _ = matrix.shape()
+        rows = len(self._table())
+        if rows != n:
+            raise BadInput(
+                "problem.target.path", f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
+            )
+
+    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
+        assert isinstance(matrix, MatrixFile), "check() admits no other family"
+        return self._table()[matrix.order(streams)].swapaxes(1, 2)
+
+    def signs_only(self, matrix: Matrix) -> bool:
+        return bool((np.abs(self._table()) == 1).all())
+
+    def _table(self) -> NDArray[np.float64]:
+        return read_table(self.path, "problem.target.path")

@@ -1,0 +1,201 @@
+"""From text to an experiment: TOML, overrides, and errors that say where, what and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from engine.experiment import Experiment, check
+from engine.parts import BadField, BadInput
+
+Raw = dict[str, Any]
+"""An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans."""
+
+
+def read_raw(path: Path) -> Raw:
+    """The content of a preset file, its relative data paths made relative to the working directory."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at (line \d+, column \d+|end of document)\)", str(error))
+        what = str(error).split(" (at", 1)[0]
+        raise BadInput(where.group(1) if where else "", f"malformed TOML: {what}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput("", f"not a text file in UTF-8: {error.reason}") from error
+    except OSError as error:
+        raise BadInput("", f"cannot be read: {error.strerror}") from error
+    problem = raw.get("problem")
+    for name in ("matrix", "target"):
+        part = problem.get(name) if isinstance(problem, dict) else None
+        if isinstance(part, dict) and part.get("kind") == "file" and isinstance(part.get("path"), str):
+            part["path"] = str(path.parent / part["path"])
+    return raw
+
+
+def apply(raw: Raw, override: str) -> None:
+    """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
+
+    The value is TOML, or else plain text. Raises: BadInput.
+    """
+    place, equals, text = override.partition("=")
+    if not equals or not place.strip():
+        raise BadInput(f"--set {override}", "needs the form PLACE=VALUE, as in problem.matrix.d=256")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    *parents, last = _steps(place.strip())
+    node: Any = raw
+    for number, step in enumerate(parents):
+        node = _child(node, step, ".".join(map(str, parents[: number + 1])))
+    if isinstance(node, list):
+        index = _index(node, last, place)
+        node[index] = value
+    elif isinstance(node, dict):
+        node[str(last)] = value
+        if last == "kind":
+            _keep_known(raw, place.strip().rpartition(".")[0], node)
+    else:
+        raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+
+
+def _keep_known(raw: Raw, place: str, node: Raw) -> None:
+    """Drop the hyperparameters of a part's former kind that its new kind does not have."""
+    kind = _type_at(place, raw)
+    if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
+        known = {"kind", *(field.encode_name for field in kind.fields)}
+        for key in node.keys() - known:
+            del node[key]
+
+
+def _steps(place: str) -> list[str | int]:
+    found = re.findall(r"([^.\[\]]+)|\[(\d+)\]", place)
+    return [int(index) if index else name for name, index in found]
+
+
+def _child(node: Any, step: str | int, place: str) -> Any:
+    if isinstance(node, list):
+        return node[_index(node, step, place)]
+    if isinstance(node, dict):
+        return node.setdefault(str(step), {})
+    raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
+
+
+def _index(items: list[Any], step: str | int, place: str) -> int:
+    """The position of an item given by number or by its name."""
+    if isinstance(step, int) and step < len(items):
+        return step
+    names = [str(item.get("name")) for item in items if isinstance(item, dict)]
+    if isinstance(step, str) and step in names:
+        return names.index(step)
+    choices = ", ".join(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    raise BadInput(f"--set {place}", f"there is no {step!r}; there are {choices}")
+
+
+def parse(raw: Mapping[str, Any]) -> Experiment:
+    """The experiment that `raw` describes, checked as a whole.
+
+    Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
+    """
+    try:
+        experiment = msgspec.convert(raw, Experiment)
+    except msgspec.ValidationError as error:
+        raise _explained(error, raw) from error
+    check(experiment)
+    return experiment
+
+
+def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
+    """A validation error with its place, the value found there, and the choices."""
+    message, _, path = str(error).partition(" - at `$")
+    where = path.rstrip("`").lstrip(".")
+    cause = error.__cause__
+    if isinstance(cause, BadField):
+        return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
+    if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
+        struct = _type_at(where, raw)
+        fields = (
+            [field.encode_name for field in struct.fields] if isinstance(struct, inspect.StructType) else []
+        )
+        if isinstance(struct, inspect.StructType) and struct.tag_field:
+            fields.insert(0, struct.tag_field)
+        what = f"unknown key; {_nearest(match.group(1), fields)}"
+        return BadInput(".".join(filter(None, (where, match.group(1)))), what)
+    if match := re.fullmatch(r"Object missing required field `(.*)`", message):
+        place = ".".join(filter(None, (where, match.group(1))))
+        choices = _choices(place, raw)
+        return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
+    value = _value_at(_steps(where), raw)
+    if message.startswith(("Invalid value", "Invalid enum value")):
+        return BadInput(where, f"{value!r} is unknown; {_nearest(str(value), _choices(where, raw))}")
+    expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
+    if "matching regex" in expected:
+        expected = (getattr(_type_at(where, raw, annotated=True), "extra_json_schema", None) or {}).get(
+            "description", expected
+        )
+    for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
+                        "object": "a table", "array": "a list"}.items():  # fmt: skip
+        expected = re.sub(rf"\b{plain}\b", name, expected)
+    return BadInput(where, f"{value!r} does not fit; it must be {expected}")
+
+
+def _nearest(word: str, choices: list[str]) -> str:
+    guess = difflib.get_close_matches(word, choices, n=1)
+    listed = f"the choices are {', '.join(choices)}" if choices else "nothing is known here"
+    return f"did you mean {guess[0]}? {listed}" if guess else listed
+
+
+def _value_at(steps: list[str | int], raw: Any) -> Any:
+    for step in steps:
+        try:
+            raw = raw[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return raw
+
+
+def _choices(where: str, raw: Any) -> list[str]:
+    """What may stand at a place: the kinds of a union, or the values of an enumeration."""
+    parent, _, last = where.rpartition(".")
+    if last == "kind":
+        members = _members(_type_at(parent, raw, resolve=False))
+        return sorted(str(member.tag) for member in members if member.tag is not None)
+    kind = _type_at(where, raw, resolve=False)
+    return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+
+
+def _members(kind: Any) -> list[inspect.StructType]:
+    types = kind.types if isinstance(kind, inspect.UnionType) else [kind]
+    return [member for member in types if isinstance(member, inspect.StructType)]
+
+
+def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
+    """The type that belongs at a place; a union is resolved by the kind that `raw` gives there."""
+    kind: Any = inspect.type_info(Experiment)
+    steps = _steps(where)
+    for number, step in enumerate(steps):
+        kind = _resolved(kind, raw)
+        raw = _value_at([step], raw)
+        if isinstance(step, int):
+            kind = getattr(kind, "item_type", None)
+        else:
+            fields = {field.encode_name: field.type for field in getattr(kind, "fields", ())}
+            kind = fields.get(step)
+        if isinstance(kind, inspect.Metadata) and not (annotated and number == len(steps) - 1):
+            kind = kind.type
+    return _resolved(kind, raw) if resolve else kind
+
+
+def _resolved(kind: Any, raw: Any) -> Any:
+    if not isinstance(kind, inspect.UnionType):
+        return kind
+    tag = raw.get("kind") if isinstance(raw, dict) else None
+    members = _members(kind)
+    return next((member for member in members if member.tag == tag), members[0] if members else kind)

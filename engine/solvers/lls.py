@@ -1,0 +1,74 @@
+"""Linear least squares."""
+
+from __future__ import annotations
+
+from engine.lazy import torch
+from engine.parts import Finding
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Solver
+
+DEPENDENT = 1e-9
+"""A new instance adds no rank if the share of its length outside the span of the old ones is below this."""
+
+
+class LLS(Solver, frozen=True, tag="lls"):
+    """Minimum-norm least squares: w = X⁺y over the examples so far, by O(d²) work per example.
+
+    Greville's recursion in float64 on the projector P onto the span of the instances and M = (XᵀX)⁺. A new
+    instance x has the part c = x − P x outside the span. If c ≠ 0 then w ← w + c (y − xᵀw)/‖c‖²; otherwise
+    w ← w + M x (y − xᵀw)/(1 + xᵀM x). Source: Greville 1960; theory.md §4.
+    """
+
+    def begin(self, data: Data) -> Fit:
+        return Fit(data)
+
+    def size(self, d: int) -> int:
+        return 2 * d * d
+
+    def invariance(self) -> Finding:
+        return Finding(True, "the minimum-norm solution is a combination of the instances by inner products")
+
+
+class Fit:
+    """The least-squares solution to the examples it has been told, for every replica and target."""
+
+    def __init__(self, data: Data) -> None:
+        rows = data.instances.rows
+        shape = (data.replicas, data.instances.d, data.instances.d)
+        self._projector = torch.zeros(shape, dtype=torch.float64, device=rows.device)
+        self._inverse = torch.zeros_like(self._projector)
+        self._w = torch.zeros(
+            (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
+        )
+        self._dtype = rows.dtype
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in one example per replica: one instance [R, 1, d] and its labels [B, 1]."""
+        x = instances.rows.mT.double()  # [R, d, 1]
+        outside = x - self._projector @ x
+        outside = outside - self._projector @ outside  # twice is enough to be orthogonal
+        length = outside.square().sum(1, keepdim=True)
+        new = length > DEPENDENT**2 * x.square().sum(1, keepdim=True)
+        image = self._inverse @ x
+        stretch = 1 + (x * image).sum(1, keepdim=True)
+
+        along = outside / torch.where(new, length, 1.0)
+        gain = torch.where(new, along, image / stretch)  # [R, d, 1]
+        error = labels.double().view(*self._w.shape[:2], 1) - self._w @ x  # [R, m, 1]
+        self._w += error @ gain.mT
+        cross = image @ along.mT
+        self._inverse += torch.where(
+            new,
+            stretch * (along @ along.mT) - cross - cross.mT,
+            -(image @ image.mT) / stretch,
+        )
+        self._projector += torch.where(new, outside @ along.mT, 0.0)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.inner(self.weights()[:, None])[:, 0]
+
+    def weights(self) -> torch.Tensor:
+        """The solution [B, d]."""
+        return self._w.to(self._dtype).flatten(0, 1)

@@ -1,0 +1,136 @@
+"""The growing curves: written by the engine, read by anybody, without locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.invariance import Verdict
+from engine.parts import Finding
+
+Floats = NDArray[np.float64]
+
+MOST_WEIGHT_RECORDS = 1024
+MOST_WEIGHT_BYTES = 64 << 20
+
+
+class Curve:
+    """A learner's average loss along the x-axis, mean and standard error over replicas.
+
+    The arrays are allocated at their full length; `length` says how many entries are valid. The writer fills
+    entries first and raises `length` last, so that a reader never sees a half-written one.
+    """
+
+    def __init__(self, name: str, capacity: int, replicas: int, verdict: Verdict) -> None:
+        self.name = name
+        self.verdict = verdict
+        self.diverged_at: float | None = None
+        self.length = 0
+        self.weights_length = 0
+        self._x = np.empty(capacity)
+        self._loss = np.empty(capacity)
+        self._stderr = np.empty(capacity) if replicas > 1 else None
+        self._capacity = capacity
+        self._weights: NDArray[np.floating[Any]] | None = None
+        self._weights_x = np.empty(0)
+        self._stride = 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether the curve has all its records."""
+        return self.length == self._capacity
+
+    @property
+    def x(self) -> Floats:
+        return self._x[: self.length]
+
+    @property
+    def loss(self) -> Floats:
+        return self._loss[: self.length]
+
+    @property
+    def stderr(self) -> Floats | None:
+        """Standard error of the mean over replicas; None for a single replica."""
+        return None if self._stderr is None else self._stderr[: self.length]
+
+    @property
+    def weights_x(self) -> Floats:
+        """Where on the x-axis the weights were kept."""
+        return self._weights_x[: self.weights_length]
+
+    @property
+    def weights(self) -> NDArray[np.floating[Any]] | None:
+        """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
+        return None if self._weights is None else self._weights[: self.weights_length]
+
+    def append(self, x: Floats, loss: Floats, weights: NDArray[np.floating[Any]] | None) -> None:
+        """Publish records at x [S] with losses [S, R] and, where there are any, weights [S, d]."""
+        start, end = self.length, self.length + len(x)
+        self._x[start:end] = x
+        self._loss[start:end] = loss.mean(1)
+        if self._stderr is not None:
+            self._stderr[start:end] = loss.std(1, ddof=1) / np.sqrt(loss.shape[1])
+        if weights is not None:
+            self._keep(start, x, weights)
+        self.length = end
+
+    def _keep(self, start: int, x: Floats, weights: NDArray[np.floating[Any]]) -> None:
+        """Keep the weights of every so many records, so that no run keeps more than a bounded number."""
+        if self._weights is None:
+            per_vector = weights.shape[1] * weights.itemsize
+            most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // per_vector))
+            self._stride = -(-self._capacity // most)
+            slots = -(-self._capacity // self._stride)
+            self._weights = np.empty((slots, weights.shape[1]), weights.dtype)
+            self._weights_x = np.empty(slots)
+        kept = slice(-start % self._stride, None, self._stride)
+        end = self.weights_length + len(x[kept])
+        self._weights_x[self.weights_length : end] = x[kept]
+        self._weights[self.weights_length : end] = weights[kept]
+        self.weights_length = end
+
+
+@dataclass(frozen=True)
+class BoundCurve:
+    """A bound on the x-axis of a trace, and the learners it binds, each with the reason why or why not."""
+
+    kind: str
+    sense: str
+    formula: str
+    source: str
+    on_problem: Finding
+    on_learners: dict[str, Finding]
+    x: Floats
+    loss: Floats
+
+    @property
+    def applies_to(self) -> list[str]:
+        """The learners that the bound binds here."""
+        if not self.on_problem.holds:
+            return []
+        return [name for name, finding in self.on_learners.items() if finding.holds]
+
+    def at(self, x: float) -> float:
+        """The bound at x, linear between its points."""
+        return float(np.interp(x, self.x, self.loss))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All that a run yields: curves of the learners and curves of the theory on the same axes."""
+
+    curves: list[Curve]
+    bounds: list[BoundCurve]
+    x_label: str
+    y_label: str
+    environment: dict[str, str]
+
+    def curve(self, name: str) -> Curve:
+        """The curve of the learner called `name`. Raises: KeyError."""
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        raise KeyError(name)

@@ -1,0 +1,37 @@
+"""The normalised exponentiated gradient."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params
+from engine.lazy import torch
+from engine.parts import Finding
+from engine.updates import Rate, State, Update, only_linear
+
+
+class EG(Update, frozen=True, tag="eg"):
+    """Exponentiated gradient: w ← U · w ⊙ exp(−η g) / Σ_i w_i exp(−η g_i), from w = U/d.
+
+    The weights are positive and always sum to `total` U. Source: KW97; theory.md §4.
+    """
+
+    lr: Rate = 0.05
+    total: Annotated[float, Meta(gt=0, title="total U", description="the sum of the weights")] = 1.0
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return {name: torch.full_like(w, self.total / w.shape[-1]) for name, w in params.items()}, {}
+
+    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+        def normalised(w: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+            return self.total * torch.softmax(torch.log(w) - self.lr * g, dim=-1)
+
+        return {name: normalised(w, gradients[name]) for name, w in params.items()}, state
+
+    def invariance(self) -> Finding:
+        return Finding(False, "every weight is multiplied by its own factor, which tells the features apart")

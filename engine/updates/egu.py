@@ -1,0 +1,31 @@
+"""The unnormalised exponentiated gradient."""
+
+from __future__ import annotations
+
+from engine.architectures import Architecture, Params
+from engine.lazy import torch
+from engine.parts import Finding
+from engine.updates import Rate, State, Update, Weight, only_linear
+
+
+class EGU(Update, frozen=True, tag="egu"):
+    """Exponentiated gradient, unnormalised: w ← w ⊙ exp(−η g), from w = w₀ > 0 (default 1/d).
+
+    Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.
+    Source: KW97; theory.md §§1, 4.
+    """
+
+    lr: Rate = 0.05
+    w0: Weight = None
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
+
+    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+        return {name: w * torch.exp(-self.lr * gradients[name]) for name, w in params.items()}, state
+
+    def invariance(self) -> Finding:
+        return Finding(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -1,0 +1,36 @@
+"""Mirror descent with the hypentropy potential."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.parts import Finding, Positive
+from engine.updates import Rate, State, Update
+
+
+class Hypentropy(Update, frozen=True, tag="hypentropy"):
+    """Hypentropy mirror descent: w ← β sinh(asinh(w/β) − η g), from any start.
+
+    Equal to EGU± started at w₊ = w₋ = β/2; default β = 1/d. Large β acts like gradient descent.
+    Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
+    """
+
+    lr: Rate = 0.05
+    beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
+
+    def _beta(self, w: torch.Tensor) -> float:
+        return self.beta or 1 / w.shape[-1]
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"dual": {name: torch.asinh(w / self._beta(w)) for name, w in params.items()}}
+
+    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+        dual = {name: old.sub(gradients[name], alpha=self.lr) for name, old in state["dual"].items()}
+        return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
+
+    def invariance(self) -> Finding:
+        return Finding(False, "sinh acts on every weight by itself, which tells the features apart")

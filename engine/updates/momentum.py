@@ -1,0 +1,32 @@
+"""Gradient descent with momentum."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.parts import Finding
+from engine.updates import Rate, State, Update
+
+
+class Momentum(Update, frozen=True, tag="momentum"):
+    """Gradient descent with heavy-ball momentum: v ← μ v + g, w ← w − η v, from v = 0.
+
+    Source: theory.md §4.
+    """
+
+    lr: Rate = 0.00390625
+    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"v": {name: torch.zeros_like(w) for name, w in params.items()}}
+
+    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+        v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
+        return {name: w.sub(v[name], alpha=self.lr) for name, w in params.items()}, {"v": v}
+
+    def invariance(self) -> Finding:
+        return Finding(True, "momentum sums gradients, which stay in the span of the instances")

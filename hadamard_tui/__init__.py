@@ -1,0 +1,1 @@
+"""The terminal laboratory: an app and a command line over the engine."""
