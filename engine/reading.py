@@ -51,7 +51,15 @@ def apply(raw: Raw, override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    *parents, last = _steps(place.strip())
+    put(raw, place.strip(), value)
+
+
+def put(raw: Raw, place: str, value: Any) -> None:
+    """Set the value at a place such as `learners[0].update.lr`, in place.
+
+    A new `kind` drops the hyperparameters of the former kind that it does not have. Raises: BadInput.
+    """
+    *parents, last = _steps(place)
     node: Any = raw
     for number, step in enumerate(parents):
         node = _child(node, step, ".".join(map(str, parents[: number + 1])))
@@ -61,7 +69,7 @@ def apply(raw: Raw, override: str) -> None:
     elif isinstance(node, dict):
         node[str(last)] = value
         if last == "kind":
-            _keep_known(raw, place.strip().rpartition(".")[0], node)
+            _keep_known(raw, place.rpartition(".")[0], node)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
 
@@ -132,7 +140,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
         place = ".".join(filter(None, (where, match.group(1))))
         choices = _choices(place, raw)
         return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
-    value = _value_at(_steps(where), raw)
+    value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
         return BadInput(where, f"{value!r} is unknown; {_nearest(str(value), _choices(where, raw))}")
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
@@ -152,13 +160,18 @@ def _nearest(word: str, choices: list[str]) -> str:
     return f"did you mean {guess[0]}? {listed}" if guess else listed
 
 
-def _value_at(steps: list[str | int], raw: Any) -> Any:
-    for step in steps:
-        try:
-            raw = raw[step]
-        except (KeyError, IndexError, TypeError):
-            return None
+def value_at(place: str, raw: Any) -> Any:
+    """The value at a place such as `learners[0].update.lr`; None if there is none."""
+    for step in _steps(place):
+        raw = _item(raw, step)
     return raw
+
+
+def _item(raw: Any, step: str | int) -> Any:
+    try:
+        return raw[step]
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _choices(where: str, raw: Any) -> list[str]:
@@ -182,7 +195,7 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
     steps = _steps(where)
     for number, step in enumerate(steps):
         kind = _resolved(kind, raw)
-        raw = _value_at([step], raw)
+        raw = _item(raw, step)
         if isinstance(step, int):
             kind = getattr(kind, "item_type", None)
         else:

@@ -73,6 +73,7 @@ def run(
                     curve.diverged_at = float(block.x[sound])
                     notify(Diverged(curve.name, curve.diverged_at))
                 if sound < len(block.x) or curve.complete:
+                    curve.ended = True
                     active.remove((curve, course))
     if not active:
         notify(Finished(trace))

@@ -28,12 +28,13 @@ class Curve:
         self.name = name
         self.verdict = verdict
         self.diverged_at: float | None = None
+        self.ended = False
         self.length = 0
         self.weights_length = 0
         self._x = np.empty(capacity)
         self._loss = np.empty(capacity)
         self._stderr = np.empty(capacity) if replicas > 1 else None
-        self._capacity = capacity
+        self.capacity = capacity
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
         self._stride = 1
@@ -41,7 +42,7 @@ class Curve:
     @property
     def complete(self) -> bool:
         """Whether the curve has all its records."""
-        return self.length == self._capacity
+        return self.length == self.capacity
 
     @property
     def x(self) -> Floats:
@@ -82,8 +83,8 @@ class Curve:
         if self._weights is None:
             per_vector = weights.shape[1] * weights.itemsize
             most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // per_vector))
-            self._stride = -(-self._capacity // most)
-            slots = -(-self._capacity // self._stride)
+            self._stride = -(-self.capacity // most)
+            slots = -(-self.capacity // self._stride)
             self._weights = np.empty((slots, weights.shape[1]), weights.dtype)
             self._weights_x = np.empty(slots)
         kept = slice(-start % self._stride, None, self._stride)
@@ -127,6 +128,18 @@ class Trace:
     x_label: str
     y_label: str
     environment: dict[str, str]
+
+    @property
+    def frontier(self) -> float:
+        """How far along the x-axis every learner that is still at work has come; −1 before the first record."""
+        growing = [curve for curve in self.curves if not curve.ended]
+        reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
+        return min(reached) if growing else max(reached)
+
+    @property
+    def last(self) -> float:
+        """Where the x-axis ends."""
+        return max(curve.capacity for curve in self.curves) - 1.0
 
     def curve(self, name: str) -> Curve:
         """The curve of the learner called `name`. Raises: KeyError."""

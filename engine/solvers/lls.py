@@ -70,5 +70,5 @@ class Fit:
         return instances.inner(self.weights()[:, None])[:, 0]
 
     def weights(self) -> torch.Tensor:
-        """The solution [B, d]."""
-        return self._w.to(self._dtype).flatten(0, 1)
+        """The solution [B, d], a copy that later examples leave as it is."""
+        return self._w.to(self._dtype, copy=True).flatten(0, 1)

@@ -1,0 +1,86 @@
+"""The fields of a part, described for forms and lists: title, help, what may stand in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+from msgspec import inspect
+
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One hyperparameter, as a form or a list shows it."""
+
+    name: str
+    title: str
+    help: str
+    kind: FieldKind
+    optional: bool
+    choices: tuple[str, ...]
+    limits: str
+    """The range of a number in words, such as `> 0` or `≥ 2, < 8`; empty if there is none."""
+    required: bool
+    default: Any
+
+
+def fields_of(struct: type[msgspec.Struct]) -> list[Field]:
+    """The fields of a Struct that hold plain values, in the order of their definition."""
+    described = inspect.type_info(struct)
+    assert isinstance(described, inspect.StructType), "only Structs have fields"
+    found = (_field(field) for field in described.fields)
+    return [field for field in found if field is not None]
+
+
+def _field(field: inspect.Field) -> Field | None:
+    kind: Any = field.type
+    texts: dict[str, Any] = {}
+    if isinstance(kind, inspect.Metadata):
+        texts, kind = kind.extra_json_schema or {}, kind.type
+    optional = False
+    if isinstance(kind, inspect.UnionType):
+        plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
+        if len(plain) != 1:
+            return None
+        optional, kind = len(plain) < len(kind.types), plain[0]
+    named = _kind(kind)
+    if named is None:
+        return None
+    return Field(
+        name=field.encode_name,
+        title=texts.get("title", field.name),
+        help=texts.get("description", ""),
+        kind=named,
+        optional=optional,
+        choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else (),
+        limits=_limits(kind.item_type if named == "wholes" else kind),
+        required=field.required,
+        default=None if field.default is msgspec.NODEFAULT else field.default,
+    )
+
+
+def _kind(kind: Any) -> FieldKind | None:
+    match kind:
+        case inspect.LiteralType():
+            return "choice"
+        case inspect.BoolType():
+            return "flag"
+        case inspect.IntType():
+            return "whole"
+        case inspect.FloatType():
+            return "number"
+        case inspect.StrType():
+            return "text"
+        case inspect.VarTupleType(item_type=inspect.IntType()):
+            return "wholes"
+        case _:
+            return None
+
+
+def _limits(kind: Any) -> str:
+    signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+    given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
+    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit is not None)

@@ -1,0 +1,66 @@
+"""Every action of the app, once: keys, footer, help page and command palette are made from this list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something a person can do. `name` is the method `action_<name>` of the laboratory screen."""
+
+    name: str
+    keys: str
+    label: str
+    help: str
+    footer: bool = True
+    key_display: str | None = None
+
+    def binding(self) -> Binding:
+        """The action as Textual wants it."""
+        return Binding(
+            self.keys, self.name, self.label, show=self.footer, key_display=self.key_display, id=self.name
+        )
+
+    @property
+    def shown_keys(self) -> str:
+        """The keys as the help page prints them."""
+        names = {"plus": "+", "equals_sign": "=", "minus": "-", "question_mark": "?", "full_stop": ".",
+                 "right_square_bracket": "]", "left_square_bracket": "["}  # fmt: skip
+        return " ".join(names.get(key.strip(), key.strip()) for key in self.keys.split(","))
+
+
+ACTIONS = (
+    Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way"),
+    Action("pause", "space", "Pause", "Hold the run where it is shown, or let it go on", key_display="space"),
+    Action("step", "n", "Step", "Show one example more; holds the run first"),
+    Action("stop", "x", "Stop", "End the run and keep the curves as far as they are shown"),
+    Action("reset", "z", "Reset", "Forget the run; the set-up stays"),
+    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", key_display="+"),
+    Action("slower", "minus", "Slower", "Halve the playback rate", footer=False),
+    Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", footer=False),
+    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up"),
+    Action("view", "v", "View", "Next lower panel: learners, weights, theory, claims"),
+    Action(
+        "next_learner",
+        "right_square_bracket",
+        "Next learner",
+        "Select the next learner: its weights, theory and fields are shown",
+        footer=False,
+        key_display="]",
+    ),
+    Action(
+        "previous_learner",
+        "left_square_bracket",
+        "Previous learner",
+        "Select the learner before",
+        footer=False,
+        key_display="[",
+    ),
+    Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", footer=False),
+    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", footer=False),
+    Action("help", "question_mark", "Help", "Show this page", key_display="?"),
+    Action("quit", "q,ctrl+q,ctrl+c", "Quit", "End the program; a run under way is stopped", key_display="q"),
+)

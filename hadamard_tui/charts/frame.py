@@ -1,0 +1,185 @@
+"""Axes, ticks, labels and title around the plot area, drawn by plotext."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rich.cells import cell_len, set_cell_size
+
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.ticks import Tick, ticks
+
+# plotext has one figure for the whole process.
+_plotext = threading.Lock()
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+# The least size at which each part is worth its cells.
+_BOX = (10, 4)
+_TICK_HEIGHT, _TITLE_HEIGHT, _LABEL_HEIGHT = 6, 8, 10
+_ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
+_NO_LABELS_BELOW = 3  # y labels may take a third of the width
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which parts fit into width × height cells, and where the plot area is (in cells, from the top left)."""
+
+    width: int
+    height: int
+    left: int
+    top: int
+    columns: int
+    rows: int
+    boxed: bool
+    title: str
+    x_label: str
+    upper_y_label: str
+    lower_y_label: str
+    x_ticks: tuple[tuple[int, str], ...]  # column in the plot area, label
+    y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Cells for plotext to draw into the plot area; rows count from the bottom."""
+
+    columns: Sequence[int]
+    rows: Sequence[int]
+    markers: Sequence[str]
+    colour: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The text around a chart: `height` lines of `width` cells each, blank in the plot area."""
+
+    lines: tuple[str, ...]
+    left: int
+    top: int
+    columns: int
+    rows: int
+
+
+@lru_cache(maxsize=16)
+def frame(axes: Axes, width: int, height: int) -> Frame:
+    """The frame of a live chart; its ticks are where `raster.paint` puts the same values."""
+    layout = arrange(axes, width, height, (DOTS_ACROSS, DOTS_DOWN))
+    lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
+    return Frame(lines, layout.left, layout.top, layout.columns, layout.rows)
+
+
+def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layout:
+    """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
+    width, height = max(width, 0), max(height, 0)
+    if width < _BOX[0] or height < _BOX[1]:
+        return Layout(width, height, 0, 0, width, height, False, "", "", "", "", (), ())
+    title, x_label, y_label = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
+    y_label = _fit(y_label, width // _NO_LABELS_BELOW)
+    titled = height >= _TITLE_HEIGHT and bool(title)
+    labelled = height >= _LABEL_HEIGHT and bool(x_label or y_label)
+    ticked = height >= _TICK_HEIGHT
+    rows = height - 2 - titled - labelled - ticked
+    most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
+    y_ticks = ticks(axes.y_limits, axes.y_log, most)
+    margin = max((len(label) for _, label in y_ticks), default=0)
+    if margin > width // _NO_LABELS_BELOW:
+        y_ticks, margin = (), 0
+    columns = width - 2 - margin
+    up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
+
+    # Room for a centred text, alone on its line and with the y label at the left of it.
+    centre = margin + 1 + columns // 2
+    alone = 2 * min(centre - 1, width - centre - 1)
+    beside = 2 * min(centre - cell_len(y_label) - 2, width - centre - 1)
+    # The y label stands above its axis unless that would shorten the title, then beside the x label.
+    above = titled and (cell_len(title) <= beside or not labelled)
+    return Layout(
+        width=width,
+        height=height,
+        left=margin + 1,
+        top=1 + titled,
+        columns=columns,
+        rows=rows,
+        boxed=True,
+        title=_fit(title, beside if above else alone) if titled else "",
+        x_label=_fit(x_label, alone if above else beside) if labelled else "",
+        upper_y_label=y_label if above else "",
+        lower_y_label=y_label if labelled and not above else "",
+        x_ticks=_x_ticks(axes, columns, dots[0]) if ticked else (),
+        y_ticks=tuple(
+            (slot // dots[1], label) for value, label in y_ticks if (slot := up.slot(value)) is not None
+        ),
+    )
+
+
+def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
+    """The layout and the layers as plotext draws them, `height` lines, with colour codes."""
+    if not layout.boxed:
+        return "\n".join([" " * layout.width] * layout.height)
+    import plotext as plt  # here, because it costs start-up time that not every command needs
+
+    with _plotext:
+        plt.clear_figure()
+        plt.clear_color()
+        plt.limit_size(False, False)
+        plt.plot_size(layout.width, layout.height)
+        # In cells rather than data units: plotext's axes stay linear, and ticks agree with the curves.
+        plt.xlim(0, max(layout.columns - 1, 1))
+        plt.ylim(0, max(layout.rows - 1, 1))
+        plt.xticks([place for place, _ in layout.x_ticks], [label for _, label in layout.x_ticks])
+        plt.yticks([place for place, _ in layout.y_ticks], [label for _, label in layout.y_ticks])
+        if layout.upper_y_label:
+            # plotext centres an upper x label and then moves the title to the left, above the y axis.
+            plt.xlabel(layout.title, xside="upper")
+            plt.title(layout.upper_y_label)
+        else:
+            plt.title(layout.title)
+        plt.ylabel(layout.lower_y_label)
+        plt.xlabel(layout.x_label)
+        plt.scatter([-1], [-1], marker=" ")  # outside; without data plotext draws no ticks
+        for layer in layers:
+            plt.scatter(list(layer.columns), list(layer.rows), marker=list(layer.markers), color=layer.colour)
+        drawn: str = plt.build()
+        plt.clear_figure()
+    return drawn.rstrip("\n")
+
+
+def uncoloured(text: str) -> str:
+    """Text without colour codes."""
+    return _ESCAPE.sub("", text)
+
+
+def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str], ...]:
+    """As many ticks as have room for their labels, with two blanks between."""
+    across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
+    for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
+        placed = [
+            (slot // dots_across, label)
+            for value, label in ticks(axes.x_limits, axes.x_log, most)
+            if (slot := across.slot(value)) is not None
+        ]
+        if _apart(placed, columns):
+            return tuple(placed)
+    return ()
+
+
+def _apart(placed: Sequence[Tick | tuple[int, str]], columns: int) -> bool:
+    starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, label in placed]
+    ends = [start + len(label) for start, (_, label) in zip(starts, placed, strict=True)]
+    return (
+        all(end + 2 <= start for end, start in zip(ends, starts[1:], strict=False))
+        and min(starts, default=0) >= 0
+    )
+
+
+def _fit(text: str, room: int) -> str:
+    """The text within `room` cells, its end replaced by an ellipsis where it is too long."""
+    if cell_len(text) <= room:
+        return text
+    return set_cell_size(text, room - 1).rstrip() + "…" if room > 3 else ""

@@ -1,0 +1,70 @@
+"""From series to spans: which points can be drawn, and which series can be drawn together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.spans import Spans, empty, fill
+
+
+def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, int]:
+    """The spans of the lines, those of the bands, and the number of points that no limits could show.
+
+    Those are ±inf on either axis and values ≤ 0 on a log axis. NaN is no point, only a gap.
+
+    Args:
+        columns, rows: the grid to draw on, in dots.
+    """
+    across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
+    lines, bands = empty(len(series), columns), empty(len(series), columns)
+    hidden = 0
+    for shared, members in _by_x(series):
+        x, order, lost = _usable_x(shared, axes.x_log)
+        hidden += lost * len(members)
+        ys = []
+        for index in members:
+            y = series[index].y if order is None else series[index].y[order]
+            y, lost = _usable_y(y, axes.y_log)
+            hidden += lost
+            ys.append(y)
+        fill(lines, members, x, ys, ys, across, up)
+        for index in members:
+            if (band := series[index].band) is not None:
+                low, high = band if order is None else (band[0][order], band[1][order])
+                fill(bands, [index], x, [low], [high], across, up)
+    return lines, bands, hidden
+
+
+def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
+    """Positions in `series` grouped by equal x."""
+    groups: list[tuple[np.ndarray, list[int]]] = []
+    for index, one in enumerate(series):
+        for x, members in groups:
+            if x is one.x or (len(x) == len(one.x) and np.array_equal(x, one.x)):
+                members.append(index)
+                break
+        else:
+            groups.append((one.x, [index]))
+    return groups
+
+
+def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
+    """Drawable x in increasing order, how to pick them (None: all as they are), and how many were lost."""
+    keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
+    if keep.all() and (x[1:] >= x[:-1]).all():
+        return x, None, 0
+    order = np.flatnonzero(keep)
+    order = order[np.argsort(x[order], kind="stable")]
+    return x[order], order, int((~keep & ~np.isnan(x)).sum())
+
+
+def _usable_y(y: np.ndarray, log: bool) -> tuple[np.ndarray, int]:
+    """y with NaN for what cannot be drawn, and how many of those were not NaN before."""
+    keep = np.isfinite(y) & (y > 0) if log else np.isfinite(y)
+    if keep.all():
+        return y, 0
+    return np.where(keep, y, np.nan), int((~keep & ~np.isnan(y)).sum())

@@ -1,0 +1,85 @@
+"""The legend: mark, line sample and name of every named series, wrapped to a width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rich.cells import cell_len, set_cell_size
+
+from hadamard_tui.charts.series import LineStyle, Series
+
+SAMPLES: dict[LineStyle, str] = {"solid": "───", "dashed": "╌╌╌", "dotted": "┄┄┄"}
+_GAP = 3
+_Entry = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text at a column, belonging to a series (its position) or, with −1, to none."""
+
+    column: int
+    text: str
+    index: int
+
+
+def legend(series: Sequence[Series], width: int, lines: int, note: str = "") -> tuple[tuple[Piece, ...], ...]:
+    """At most `lines` lines; what does not fit is counted ("+3 more"); the note ends the last line."""
+    entries = tuple(
+        (" ".join(filter(None, (one.mark, SAMPLES[one.style], one.name))), index)
+        for index, one in enumerate(series)
+        if one.name
+    )
+    return _wrap(entries, width, lines, note) if lines > 0 and width > 0 and (entries or note) else ()
+
+
+def hidden_note(points: int) -> str:
+    """What a chart says about points that no limits could show."""
+    return f"{points} point{'s' * (points > 1)} hidden" if points else ""
+
+
+@lru_cache(maxsize=64)
+def _wrap(entries: tuple[_Entry, ...], width: int, lines: int, note: str) -> tuple[tuple[Piece, ...], ...]:
+    wrapped: list[list[_Entry]] = [[]]
+    left_out = 0
+    for place, (text, index) in enumerate(entries):
+        entry = _elided(text, width), index
+        if _length(wrapped[-1]) + cell_len(entry[0]) > width:
+            if len(wrapped) == lines:
+                left_out = len(entries) - place
+                break
+            wrapped.append([])
+        wrapped[-1].append(entry)
+
+    note = _elided(note, width)
+    if note and not left_out and len(wrapped) < lines and _length(wrapped[-1]) + cell_len(note) > width:
+        wrapped.append([])
+    while wrapped[-1] and _length(wrapped[-1]) + _length(_tail(left_out, note)) - _GAP > width:
+        wrapped[-1].pop()
+        left_out += 1
+
+    rows = [_pieces(row) for row in wrapped]
+    if left_out and _length([*wrapped[-1], *_tail(left_out, note)]) - _GAP <= width:
+        rows[-1] = _pieces([*wrapped[-1], (f"+{left_out} more", -1)])
+    if note:
+        rows[-1].append(Piece(width - cell_len(note), note, -1))
+    return tuple(tuple(row) for row in rows)
+
+
+def _tail(left_out: int, note: str) -> list[_Entry]:
+    """What the last line has to hold after its entries."""
+    return [(text, -1) for text in (f"+{left_out} more" if left_out else "", note) if text]
+
+
+def _length(row: Sequence[_Entry]) -> int:
+    """Cells taken by a row, with a gap after each entry."""
+    return sum(cell_len(text) + _GAP for text, _ in row)
+
+
+def _pieces(row: Sequence[_Entry]) -> list[Piece]:
+    return [Piece(_length(row[:place]), text, index) for place, (text, index) in enumerate(row)]
+
+
+def _elided(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

@@ -1,0 +1,134 @@
+"""The live picture: series as braille dots, 2 × 4 to a cell, painted by numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.spans import Spans
+
+DOTS_ACROSS, DOTS_DOWN = 2, 4
+PLAYHEAD = ord("┊")
+_BLANK, _BRAILLE = ord(" "), 0x2800
+# Unicode's numbering of the dots: _BITS[row][column].
+_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+# Which dot columns a line style leaves on, by column modulo the length: fixed to the screen, so that
+# dashes stand still while data grow.
+_PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
+    "dashed": (True, True, True, True, False, False),
+    "dotted": (True, False, False, False),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The plot area cell by cell; all arrays have the shape [rows, columns]."""
+
+    glyphs: np.ndarray  # uint32, code points
+    colours: np.ndarray  # int16, position in the list of series, −1 where there is none
+    faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
+    hidden: int  # points that no limits could show
+
+
+def paint(
+    series: Sequence[Series], axes: Axes, columns: int, rows: int, playhead: float | None = None
+) -> Picture:
+    """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
+
+    Args:
+        playhead: where on the x axis to draw a vertical line behind everything, in data units.
+    """
+    wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
+    lines, bands, hidden = lay(series, axes, wide, high)
+    on = lines.shown & (_patterns(series, wide) | lines.lone)
+
+    band_owner = _owners(bands, bands.shown, rows, columns)
+    line_owner = _owners(lines, on, rows, columns)
+    bits = _cells(_dots(lines, on, high) | (_dots(bands, bands.shown, high) & _stipple(high, wide)))
+
+    glyphs = np.where(bits > 0, bits.astype(np.uint32) + _BRAILLE, _BLANK).astype(np.uint32)
+    colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
+    for index, row, column in _marks(series, lines, rows, columns):
+        glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
+        line_owner[row, column] = index
+
+    faint_lines = np.array([*(one.faint for one in series), True])  # −1, no line at all, picks the last
+    if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
+        behind = glyphs[:, at // DOTS_ACROSS]
+        behind[behind == _BLANK] = PLAYHEAD
+    return Picture(glyphs, colours, (colours >= 0) & faint_lines[line_owner], hidden)
+
+
+def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
+    """Which dot columns each series' style leaves on, bool [series, wide]."""
+    on = np.ones((len(series), wide), dtype=bool)
+    for index, one in enumerate(series):
+        if one.style in _PATTERNS:
+            on[index] = np.resize(_PATTERNS[one.style], wide)
+    return on
+
+
+def _stipple(high: int, wide: int) -> np.ndarray:
+    """The sparse texture of bands, bool [high, wide]."""
+    row, column = np.arange(high)[:, None], np.arange(wide)
+    pattern: np.ndarray = (column % 2 == 0) & (row % 4 == column % 4)
+    return pattern
+
+
+def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
+    """All runs in one plane, bool [high, wide]: count the runs that begin and end at each dot, then sum."""
+    wide = on.shape[1]
+    column = np.nonzero(on)[1]
+    if not column.size:
+        return np.zeros((high, wide), dtype=bool)
+    size = (high + 1) * wide
+    begin = np.bincount(spans.top[on] * wide + column, minlength=size)
+    end = np.bincount((spans.bottom[on] + 1) * wide + column, minlength=size)
+    return (
+        np.cumsum((begin - end).astype(np.int32).reshape(high + 1, wide)[:high], axis=0, dtype=np.int32) > 0
+    )
+
+
+def _cells(dots: np.ndarray) -> np.ndarray:
+    """Braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
+    plane = dots.view(np.uint8)
+    bits = np.zeros((dots.shape[0] // DOTS_DOWN, dots.shape[1] // DOTS_ACROSS), dtype=np.uint8)
+    for row, pair in enumerate(_BITS):
+        for column, bit in enumerate(pair):
+            bits |= plane[row::DOTS_DOWN, column::DOTS_ACROSS] * np.uint8(bit)
+    return bits
+
+
+def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """The last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
+    owner = np.full(rows * columns, -1, dtype=np.int32)
+    index, column = np.nonzero(
+        on
+    )  # series by series, so that the later of two assignments is the later series
+    first, last = spans.top[on] // DOTS_DOWN, spans.bottom[on] // DOTS_DOWN
+    reach = last - first + 1
+    run = np.repeat(np.arange(len(reach)), reach)
+    row = np.arange(len(run)) - np.repeat(np.cumsum(reach) - reach, reach) + first[run]
+    owner[row * columns + column[run] // DOTS_ACROSS] = index[run]
+    return owner.reshape(rows, columns)
+
+
+def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> list[tuple[int, int, int]]:
+    """Where each series' letter goes, as (series, row, column): at its end, or left of there if taken."""
+    cells = lines.centre // DOTS_DOWN * columns + np.arange(lines.centre.shape[1]) // DOTS_ACROSS
+    free = np.ones(rows * columns, dtype=bool)
+    marks = []
+    for index, one in enumerate(series):
+        if not one.mark:
+            continue
+        choice = cells[index, lines.shown[index]]
+        choice = choice[free[choice]]
+        if choice.size:
+            free[choice[-1]] = False
+            marks.append((index, *divmod(int(choice[-1]), columns)))
+    return marks

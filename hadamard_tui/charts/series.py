@@ -1,0 +1,118 @@
+"""What a chart shows: named series on a pair of axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+LineStyle = Literal["solid", "dashed", "dotted"]
+Limits = tuple[float, float]
+
+# Beyond this the padded range of the data would overflow float64; such points are clipped at the border.
+_LARGEST = 8e307
+# Smaller values count as this many decades, so that their logarithms and the padding stay finite.
+_LEAST_DECADE = -250.0
+# Narrower ranges (relative to the values) are rounding noise and treated as constant data.
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve, drawn in the order of x.
+
+    Args:
+        name: shown in the legend; a series without a name is drawn but not listed.
+        x, y: points, both of shape [n]; NaN in y makes a gap.
+        colour: any rich or Textual colour, "#e69f00" or "bright_blue".
+        band: lower and upper border of a shaded region, both of shape [n].
+        mark: one letter drawn at the last visible point, so that curves differ without colour.
+        faint: drawn dimmed, for curves that are only context.
+    """
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    colour: str
+    style: LineStyle = "solid"
+    band: tuple[np.ndarray, np.ndarray] | None = None
+    mark: str | None = None
+    faint: bool = False
+
+    def __post_init__(self) -> None:
+        for part in (self.y, *(self.band or ())):
+            if np.ndim(self.x) != 1 or np.shape(part) != np.shape(self.x):
+                raise ValueError(
+                    f"series {self.name!r}: x, y and band must be 1-d and of equal length, "
+                    f"got shapes {np.shape(self.x)} and {np.shape(part)}"
+                )
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Labels, limits in data units, and which axes are logarithmic. Hashable: frames are cached by it."""
+
+    title: str
+    x_label: str
+    y_label: str
+    x_limits: Limits
+    y_limits: Limits
+    x_log: bool = False
+    y_log: bool = False
+
+    def __post_init__(self) -> None:
+        for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):
+            if not (low < high and math.isfinite(high - low)):
+                raise ValueError(f"{name}_limits must be finite and increasing, got ({low}, {high})")
+            if log and low <= 0:
+                raise ValueError(f"{name}_limits must be positive on a log axis, got ({low}, {high})")
+
+
+def limits(
+    series: Sequence[Series], log: bool = False, pad: float = 0.05, axis: Literal["x", "y"] = "y"
+) -> Limits:
+    """The range of all drawable values, bands included, widened on both sides by `pad` of its length.
+
+    NaN, ±inf and, with `log`, values ≤ 0 are ignored. The padding never crosses zero, so that a loss axis
+    starts at 0. Data that are constant get room around the value, no data at all give (0, 1) or (0.1, 1).
+    """
+    found = [
+        (float(kept.min()), float(kept.max()))
+        for values in _values(series, axis)
+        if (kept := _drawable(values, log)).size
+    ]
+    if not found:
+        return (0.1, 1.0) if log else (0.0, 1.0)
+    low, high = min(a for a, _ in found), max(b for _, b in found)
+    if log:
+        return _padded_log(low, high, pad)
+    low, high = max(low, -_LARGEST), min(high, _LARGEST)
+    if high - low <= _NOISE * max(abs(low), abs(high)):
+        room = abs(low) / 2 or 1.0
+        return (low - room if low else 0.0, high + room)
+    room = pad * (high - low)
+    return (
+        max(low - room, 0.0) if low >= 0 else low - room,
+        min(high + room, 0.0) if high <= 0 else high + room,
+    )
+
+
+def _padded_log(low: float, high: float, pad: float) -> Limits:
+    bottom, top = (max(math.log10(end), _LEAST_DECADE) for end in (low, high))
+    room = 0.5 if top - bottom <= _NOISE else pad * (top - bottom)
+    return 10 ** (bottom - room), 10 ** min(top + room, math.log10(_LARGEST))
+
+
+def _values(series: Sequence[Series], axis: Literal["x", "y"]) -> Iterator[np.ndarray]:
+    for one in series:
+        yield from (one.x,) if axis == "x" else (one.y, *(one.band or ()))
+
+
+def _drawable(values: np.ndarray, log: bool) -> np.ndarray:
+    keep = np.isfinite(values)
+    if log:
+        keep &= values > 0
+    return values if keep.all() else values[keep]

@@ -1,0 +1,99 @@
+"""Round tick values and their shortest labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hadamard_tui.charts.series import Limits
+
+Tick = tuple[float, str]
+
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+# Fixed notation up to this many characters, the scientific one beyond if it is shorter.
+_PLAIN_WIDTH = 6
+_PLAIN_DECADES = range(-3, 6)
+
+
+def ticks(limits: Limits, log: bool, most: int) -> tuple[Tick, ...]:
+    """At most `most` (value, label) pairs within the limits, increasing.
+
+    On a log axis these are decades; where fewer than two fit in, 1-2-5 multiples, or else linear ticks.
+    """
+    if most < 1:
+        return ()
+    if log:
+        for values in (_decades(limits, most), _multiples(limits)):
+            if min(2, most) <= len(values) <= most:
+                return tuple((value, _log_label(value)) for value in values)
+    values = [value for value in _linear(limits, most) if value > 0 or not log]
+    return tuple(zip(values, _labels(values), strict=True))
+
+
+def _linear(limits: Limits, most: int) -> list[float]:
+    low, high = limits
+    for step in _steps(limits, most):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < most:
+            return [index * step for index in range(first, last + 1)]
+    return []
+
+
+def _steps(limits: Limits, most: int) -> list[float]:
+    """Candidate distances between ticks, increasing."""
+    low, high = limits
+    reach = (high - low) / most
+    if _power_of_two(high) and low in (0, 1):
+        # Dimensions that are powers of two read best in halves and quarters.
+        return [high / parts for parts in (16, 8, 4, 2, 1)]
+    decade = 10.0 ** math.floor(math.log10(reach))
+    return [decade * factor for factor in (*_ROUND, 20.0, 50.0)]
+
+
+def _power_of_two(value: float) -> bool:
+    return value >= 16 and value == int(value) and int(value) & (int(value) - 1) == 0
+
+
+def _decades(limits: Limits, most: int) -> list[float]:
+    first = math.ceil(math.log10(limits[0]) - 1e-9)
+    last = math.floor(math.log10(limits[1]) + 1e-9)
+    stride = max(1, math.ceil((last - first + 1) / most))
+    return [10.0**n for n in range(first, last + 1) if n % stride == 0]
+
+
+def _multiples(limits: Limits) -> list[float]:
+    low, high = limits
+    first = math.floor(math.log10(low))
+    found = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
+    return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+
+
+def _log_label(value: float) -> str:
+    decade = math.floor(math.log10(value) + 1e-9)
+    return f"{value:.{max(0, -decade)}f}" if decade in _PLAIN_DECADES else _scientific(value, 0)
+
+
+def _labels(values: Sequence[float]) -> list[str]:
+    """Labels with just enough digits to tell the values apart."""
+    if not values:
+        return []
+    largest = max(abs(value) for value in values) or 1.0
+    step = min((b - a for a, b in pairwise(values)), default=largest)
+    finest = math.floor(math.log10(step) + 1e-9)
+    if not math.isclose(round(step / 10.0**finest), step / 10.0**finest, rel_tol=1e-6):
+        finest -= 1  # steps of 2.5 need one digit more
+    plain = [f"{value + 0.0:.{max(0, -finest)}f}" for value in values]
+    powers = [_scientific(value, max(0, _decade(value) - finest)) if value else "0" for value in values]
+    if max(map(len, plain)) <= max(_PLAIN_WIDTH, max(map(len, powers))):
+        return plain
+    return powers
+
+
+def _decade(value: float) -> int:
+    return math.floor(math.log10(abs(value)) + 1e-9)
+
+
+def _scientific(value: float, digits: int) -> str:
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{mantissa}e{int(exponent)}"

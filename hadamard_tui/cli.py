@@ -1,0 +1,230 @@
+"""The command line. Whatever is heavy is imported by the command that needs it, so that it feels instant."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+NAME = "hadamard-tui"
+DEFAULT_PRESET = "hadamard-128"
+STOPPED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+
+class Commands(TyperGroup):
+    """The commands; a preset in the place of one is answered by the two commands that take it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None:
+            _refuse_preset(args[0])
+        return super().resolve_command(ctx, args)
+
+
+HELP = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(cls=Commands, add_completion=False, context_settings=HELP)
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PLACE=VALUE",
+        help="Change one value, as in --set problem.matrix.d=256 or --set learners.GD.update.lr=0.01. "
+        "Give every value its own --set.",
+    ),
+]
+Device = Annotated[
+    str | None, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1, for run.device.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from engine import __version__
+
+        typer.echo(f"{NAME} {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def laboratory(
+    context: typer.Context,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help=f"The preset to open; {DEFAULT_PRESET} if none is given."),
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Start the run at once.")] = False,
+    settings: Settings = None,
+    device: Device = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A laboratory for learning theory in the terminal: learners live against the bounds that hold for them.
+
+    Without a command it opens the app.
+    """
+    if context.invoked_subcommand is not None:
+        if preset is not None or run or settings or device is not None:
+            from engine.parts import BadInput
+
+            command = context.invoked_subcommand
+            raise BadInput("", f"options before {command} belong to the app; put them after the command")
+        return
+    preset = DEFAULT_PRESET if preset is None else preset
+    _need_terminal(preset)
+    from engine import presets
+
+    experiment = presets.load(preset, _overrides(settings, device))
+    from hadamard_tui.app import open_app
+
+    open_app(experiment, preset, run)
+
+
+@app.command("run")
+def run_headless(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run.")],
+    settings: Settings = None,
+    device: Device = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the result as JSON to a file, too.")
+    ] = None,
+) -> int:
+    """Run a preset without the app: print chart, table, bounds and claims.
+
+    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
+    130: stopped by Ctrl-C.
+    """
+    from engine import presets
+    from hadamard_tui.headless import saving
+
+    if out is not None:
+        saving.check(out)
+    experiment = presets.load(preset, _overrides(settings, device))
+    from engine.claims import judge, unexpected_divergence
+    from engine.report import encode
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.compute import compute
+
+    trace = compute(experiment, console.errors())
+    if out is not None:
+        saving.write(out, encode(experiment, trace))
+    outcomes, strayed = judge(experiment, trace), unexpected_divergence(experiment, trace)
+    if as_json:
+        typer.echo(encode(experiment, trace), nl=False)
+    else:
+        from hadamard_tui.headless import summary
+
+        summary.show(experiment, trace, outcomes, strayed, console.output(), changed=bool(settings))
+    return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
+
+
+@app.command("presets")
+def list_presets() -> None:
+    """List the presets."""
+    from hadamard_tui.headless import console, listing
+
+    console.output().print(listing.presets_table())
+
+
+@app.command("list")
+def list_parts(
+    family: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FAMILY]",
+            help="matrices, targets, architectures, updates, solvers, losses, protocols or bounds.",
+        ),
+    ] = None,
+) -> None:
+    """List the parts of a family with their fields; without FAMILY, list the families."""
+    from hadamard_tui.headless import console, listing
+
+    table = listing.families_table() if family is None else listing.members_table(family)
+    console.output().print(table)
+
+
+@app.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of preset files."""
+    import msgspec
+
+    from engine.experiment import Experiment
+
+    typer.echo(json.dumps(msgspec.json.schema(Experiment), indent=2, ensure_ascii=False))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without ✓ shows ?, not a traceback
+    from engine.parts import BadInput
+
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments, prog_name=NAME, standalone_mode=False)
+    except BadInput as error:
+        return _refuse(str(error))
+    except TyperException as error:
+        return _refuse(_usage(error))
+    if code == STOPPED:
+        _stop()
+    return code or 0
+
+
+def _refuse(text: str) -> int:
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    typer.echo(f"error: {line}", err=True)
+    return 2
+
+
+def _usage(error: TyperException) -> str:
+    """What is wrong with the arguments, and where to read what would be right."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message().rstrip(".")
+    if message.startswith("Got unexpected extra argument") and "=" in message:
+        message += "; give every value its own --set"
+    return f"{message}; see {context.command_path if context else NAME} --help"
+
+
+def _stop() -> None:
+    """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
+    typer.echo("stopped", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STOPPED)
+
+
+def _overrides(settings: list[str] | None, device: str | None) -> list[str]:
+    return [*(settings or []), *([] if device is None else [f"run.device={json.dumps(device)}"])]
+
+
+def _need_terminal(preset: str) -> None:
+    """Raises: BadInput where the app could not draw or hear keys."""
+    from engine.parts import BadInput
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        lack = "this is none"
+    elif os.environ.get("TERM", "dumb") in ("", "dumb"):
+        lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
+    else:
+        return
+    raise BadInput("", f"the app needs a terminal and {lack}; use {NAME} run {preset}")
+
+
+def _refuse_preset(word: str) -> None:
+    """Raises: BadInput for a preset given without the option or the command that takes it."""
+    from engine import presets
+    from engine.parts import BadInput
+
+    if word in presets.names() or word.endswith(".toml"):
+        raise BadInput(word, f"a preset is no command; use {NAME} --preset {word} or {NAME} run {word}")

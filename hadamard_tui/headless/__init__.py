@@ -1,0 +1,1 @@
+"""The laboratory without the app: what the commands compute, print and save."""

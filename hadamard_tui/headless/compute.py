@@ -1,0 +1,65 @@
+"""A run without the app: in a thread of its own, so that Ctrl-C is heard at once, with a progress bar."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, wait
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from engine.experiment import Experiment
+from engine.lazy import load_torch
+from engine.run import Event, Loaded, run
+from engine.trace import Trace
+
+POLL_SECONDS = 0.05
+
+
+def compute(experiment: Experiment, errors: Console) -> Trace:
+    """Run an experiment to its end; progress is shown on `errors` if that is a terminal.
+
+    The rounds of a run have a fixed size here, so that the same seed gives the same bits each time.
+
+    Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
+    """
+    outcome: Future[Trace] = Future()
+    loaded: list[Trace] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, Loaded):
+            loaded.append(event.trace)
+
+    def work() -> None:
+        try:
+            load_torch()
+            outcome.set_result(run(experiment, notify=note))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=work, name="engine", daemon=True).start()
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal or errors.is_dumb_terminal,
+    ) as progress:
+        task = progress.add_task("loading", total=None)
+        while not outcome.done():
+            wait([outcome], POLL_SECONDS)
+            for trace in loaded:
+                progress.update(task, description="running", completed=done(trace), total=whole(trace))
+    return outcome.result()
+
+
+def done(trace: Trace) -> int:
+    """The records that are there; a learner that ended early leaves none to wait for."""
+    return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
+
+
+def whole(trace: Trace) -> int:
+    """The records of all learners together."""
+    return sum(curve.capacity for curve in trace.curves)

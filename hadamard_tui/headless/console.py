@@ -1,0 +1,27 @@
+"""Where the commands print to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+PIPED_WIDTH = 80
+NARROWEST = 40
+
+
+def output() -> Console:
+    """Standard output; 80 columns wide, or COLUMNS, where it is no terminal."""
+    given = os.environ.get("COLUMNS", "")
+    width = None
+    if given.isdigit():
+        width = max(NARROWEST, int(given))
+    elif not sys.stdout.isatty():
+        width = PIPED_WIDTH
+    return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+def errors() -> Console:
+    """Standard error, for what is no result."""
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)

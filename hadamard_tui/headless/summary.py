@@ -1,0 +1,181 @@
+"""What a run prints: the chart, the losses beside the bounds, the bounds, and the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleRenderable
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from engine.claims import Outcome
+from engine.experiment import Experiment
+from engine.parts import Finding
+from engine.trace import BoundCurve, Curve, Trace
+from hadamard_tui.charts.printed import printed
+from hadamard_tui.drawing import NAMES, colour, loss_axes, loss_series, mark
+
+NOTHING = "—"
+INVARIANT: dict[bool | str, str] = {True: "yes", False: "no"}
+WIDEST_CHART = 120
+CHART_HEIGHTS = (18, 28)
+LINES_BESIDE_CHART = 4
+"""Of the terminal's height: for the prompt and the lines around the chart."""
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
+
+
+def show(
+    experiment: Experiment,
+    trace: Trace,
+    outcomes: Sequence[Outcome],
+    strayed: Sequence[str],
+    console: Console,
+    changed: bool,
+) -> None:
+    """Print a finished run.
+
+    Args:
+        outcomes: every claim, judged.
+        strayed: the learners that diverged unexpectedly.
+        changed: whether --set changed the preset for which the claims were written.
+    """
+    for part in (
+        _heading(experiment, trace),
+        _chart(trace, console),
+        _losses(trace, checkpoints(experiment, trace)),
+        *_bounds(trace.bounds),
+        *_claims(outcomes, strayed, changed),
+    ):
+        console.print(part)
+
+
+def checkpoints(experiment: Experiment, trace: Trace) -> list[float]:
+    """Where on the x-axis losses are tabulated: d/4, d/2 and d, or the end where the run is shorter."""
+    _, d = experiment.problem.matrix.shape()
+    return sorted({min(float(k), trace.last) for k in (d // 4, d // 2, d)})
+
+
+def _heading(experiment: Experiment, trace: Trace) -> Text:
+    run = experiment.run
+    seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
+    lines = (
+        (experiment.title, "bold"),
+        (" ".join(experiment.story.split()), ""),
+        (experiment.source, "dim"),
+        (f"{trace.environment['device']}, {trace.environment['dtype']}, {seeds}", "dim"),
+    )
+    return Text("\n").join(Text(line, style) for line, style in lines if line)
+
+
+def _chart(trace: Trace, console: Console) -> Text:
+    low, high = CHART_HEIGHTS
+    height = min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
+    series = loss_series(trace, trace.last)
+    colours = console.color_system is not None and not console.no_color
+    chart = printed(
+        series, loss_axes(trace, series), min(console.width, WIDEST_CHART), height, colour=colours
+    )
+    return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
+
+
+def _losses(trace: Trace, where: Sequence[float]) -> Padding:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("learner")
+    table.add_column("rotation\ninvariant")
+    for name in ("k", "loss", "lower\nbound"):
+        table.add_column(name, justify="right", vertical="bottom")
+    table.add_column("which")
+    table.add_column("loss /\nbound", justify="right")
+    for number, curve in enumerate(trace.curves):
+        name = Text(f"{mark(number)} {curve.name}", colour(number))
+        invariant = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
+        for x in where:
+            first = x == where[0]
+            row = _row(trace, curve, x)
+            table.add_row(name if first else "", invariant if first else "", *row, end_section=x == where[-1])
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
+    """k, loss, bound, its name and the ratio; a bound that does not bind the learner in parentheses."""
+    yield f"{x:g}"
+    at = np.flatnonzero(curve.x == x)
+    loss = float(curve.loss[at[0]]) if len(at) else None
+    if loss is None:
+        yield "diverged" if curve.diverged_at is not None else NOTHING
+    elif curve.stderr is None:
+        yield _number(loss)
+    else:
+        yield f"{_number(loss)} ± {curve.stderr[at[0]]:.1g}"
+    bound, binds = strongest(trace.bounds, curve.name, x)
+    if bound is None:
+        yield from (NOTHING, "", NOTHING)
+        return
+    value = bound.at(x)
+    ratio = NOTHING if loss is None or value < ZERO else _number(loss / value)
+    name = f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
+    for cell in (_number(value), name, ratio):
+        yield cell if binds or cell == NOTHING else f"({cell})"
+
+
+def strongest(bounds: Sequence[BoundCurve], learner: str, x: float) -> tuple[BoundCurve | None, bool]:
+    """The highest lower bound at x that binds the learner, True; else the highest there is, False."""
+    drawn = [bound for bound in bounds if bound.on_problem.holds and bound.sense != "upper"]
+    binding = [bound for bound in drawn if learner in bound.applies_to]
+    by_height = max(binding or drawn, key=lambda bound: (bound.at(x), bound.loss.mean()), default=None)
+    return by_height, bool(binding)
+
+
+def _number(value: float) -> str:
+    """Four decimals, or the scientific notation where these say little; 0 for what is 0 up to rounding."""
+    if abs(value) < ZERO:
+        return "0"
+    return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
+
+
+def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:
+    yield Text("\nBounds", "bold")
+    explained: dict[str, dict[str, Finding]] = {}
+    for bound in bounds:
+        if not bound.on_problem.holds:
+            continue
+        yield Text.assemble(
+            (bound.kind, "bold"), f": {bound.formula}, {NAMES[bound.sense]}", (f"; {bound.source}", "dim")
+        )
+        yield _indented(f"holds here: {bound.on_problem.reason}")
+        same = next((kind for kind, findings in explained.items() if findings == bound.on_learners), None)
+        if same is not None:
+            yield _indented(f"binds whom {same} binds, for the same reasons")
+            continue
+        explained[bound.kind] = bound.on_learners
+        reasons = Table.grid(padding=(0, 2, 0, 0))
+        for finding in bound.on_learners.values():
+            reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
+        yield Padding(reasons, (0, 0, 0, 2))
+    for bound in bounds:
+        if not bound.on_problem.holds:
+            yield Text(f"not here: {bound.kind}: {bound.on_problem.reason}", "dim")
+
+
+def _claims(
+    outcomes: Sequence[Outcome], strayed: Sequence[str], changed: bool
+) -> Iterator[ConsoleRenderable]:
+    if outcomes:
+        yield Text("\nClaims", "bold")
+    for outcome in outcomes:
+        sign = ("✓ holds", "green") if outcome.holds else ("✗ fails", "bold red")
+        yield Text.assemble(sign, f"  {outcome.claim.text}")
+        measured = "" if outcome.measured is None else f"measured {outcome.measured:.6g}: "
+        yield _indented(f"{measured}{outcome.detail}", "dim")
+    for learner in strayed:
+        yield Text.assemble(("✗ ", "bold red"), f"{learner} diverged, and no claim expects it")
+    if changed and not all(outcome.holds for outcome in outcomes):
+        yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
+
+
+def _indented(line: str, style: str = "") -> Padding:
+    return Padding(Text(line, style), (0, 0, 0, 2))

@@ -1,0 +1,42 @@
+"""An exception of the engine, readable and copyable; the app lives on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static, TextArea
+
+
+class Failure(ModalScreen[None]):
+    """Shows a traceback."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "Copy"),
+        Binding("escape,q", "dismiss", "Close"),
+    ]
+    DEFAULT_CSS = """
+    Failure { align: center middle; }
+    Failure > Vertical { width: 90%; height: 80%; border: round $error; padding: 0 1; background: $surface; }
+    Failure TextArea { height: 1fr; }
+    """
+
+    def __init__(self, traceback: str) -> None:
+        super().__init__()
+        self._traceback = traceback
+
+    def compose(self) -> ComposeResult:
+        last = self._traceback.strip().rsplit("\n", 1)[-1]
+        with Vertical():
+            yield Static(f"The engine failed: {last}\nThe app goes on; change the set-up or run again.",
+                         markup=False)  # fmt: skip
+            yield TextArea(self._traceback, read_only=True, show_line_numbers=False)
+            yield Footer()
+
+    def action_copy(self) -> None:
+        """Copy the traceback through the terminal."""
+        self.app.copy_to_clipboard(self._traceback)
+        self.notify("The traceback is on the clipboard, if the terminal allows it.")

@@ -1,0 +1,43 @@
+"""The help page, made from the registry of actions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.table import Table
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from hadamard_tui.actions import ACTIONS
+
+WHAT = (
+    "Each curve is a learner's average loss over all rows after k examples. Dashed lines are what theory "
+    "proves: no learner that a bound applies to can stay below it on average. Learners that can tell "
+    "features apart may, and do."
+)
+
+
+class Help(ModalScreen[None]):
+    """What am I seeing, and what can I press?"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Close")]
+    DEFAULT_CSS = """
+    Help { align: center middle; }
+    Help > VerticalScroll {
+        width: 76; max-width: 96%; height: auto; max-height: 96%;
+        border: round $primary; padding: 0 1; background: $surface;
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        table = Table.grid(padding=(0, 2))
+        for action in ACTIONS:
+            table.add_row(action.shown_keys, action.help)
+        with VerticalScroll() as page:
+            page.border_title = "hadamard-tui"
+            page.border_subtitle = "esc closes"
+            yield Static(WHAT + "\n")
+            yield Static(table)

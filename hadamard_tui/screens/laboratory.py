@@ -1,0 +1,286 @@
+"""The one screen of the laboratory: set-up, charts, learners and status."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher, DataTable, Footer, Static
+
+from engine import worker as engine
+from engine.run import Diverged
+from hadamard_tui.actions import ACTIONS
+from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import loss_axes, loss_series, weight_axes, weight_series
+from hadamard_tui.screens.failure import Failure
+from hadamard_tui.screens.help import Help
+from hadamard_tui.session import Session, refusal
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.status import Status
+from hadamard_tui.widgets.theory import claims_text, theory_text
+
+FRAMES, FRAMES_OVER_SSH = 20.0, 5.0
+"""Frames per second; a slow link gets few, so that keys are not delayed."""
+
+TALL = 32
+"""From so many rows on, the table of learners stays below the lower panel."""
+
+VIEWS = ("learners", "weights", "theory", "claims")
+
+
+class EngineSpoke(Message):
+    """A state change in the engine's thread, carried over to the screen's."""
+
+    def __init__(self, session: Session, event: engine.Event) -> None:
+        super().__init__()
+        self.session, self.event = session, event
+
+
+class Laboratory(Screen[None]):
+    """Runs the draft of the set-up and shows what the engine has put into the trace so far."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Screen declares them
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
+
+    def __init__(self, draft: Draft, autorun: bool = False) -> None:
+        super().__init__()
+        self._draft, self._autorun = draft, autorun
+        self._session: Session | None = None
+        self._ticked = time.monotonic()
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="body"):
+            yield Setup(self._draft, id="setup")
+            with Vertical(id="stage"):
+                yield ChartView(id="loss")
+                with ContentSwitcher(initial="weights", id="lower"):
+                    yield ChartView(id="weights")
+                    with VerticalScroll(id="theory"):
+                        yield Static(id="theory-text", markup=False)
+                    with VerticalScroll(id="claims"):
+                        yield Static(id="claims-text", markup=False)
+                yield Scoreboard(id="scoreboard")
+        yield Status(id="status")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#loss", ChartView).hint = "Press r to run this set-up"
+        self._show_view("weights" if self.app.size.height >= TALL else "learners")
+        self._forget()
+        rate = FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES
+        self.set_interval(1 / rate, self._tick)
+        if self._autorun:
+            self.call_after_refresh(self.action_run)
+
+    # What a person does
+
+    def action_run(self) -> None:
+        self._begin()
+
+    def action_pause(self) -> None:
+        if self._session is None:
+            self._begin()
+        else:
+            self._session.toggle()
+
+    def action_step(self) -> None:
+        if self._session is None:
+            self._begin(paused=True)
+        else:
+            self._session.step()
+
+    def action_stop(self) -> None:
+        if self._session is not None:
+            self._session.stop()
+
+    def action_reset(self) -> None:
+        self._forget()
+
+    def action_faster(self) -> None:
+        if self._session is not None:
+            self._session.playback.faster()
+
+    def action_slower(self) -> None:
+        if self._session is not None:
+            self._session.playback.slower()
+
+    def action_unlimited(self) -> None:
+        if self._session is not None:
+            self._session.playback.unlimited = not self._session.playback.unlimited
+
+    def action_setup(self) -> None:
+        self.toggle_class("-setup-toggled")
+        setup = self.query_one(Setup)
+        self.set_focus(setup.query("Select, Input").first() if setup.display else None)
+
+    def action_view(self) -> None:
+        views = VIEWS if self.has_class("-short") else VIEWS[1:]
+        at = views.index(self._view) if self._view in views else -1
+        self._show_view(views[(at + 1) % len(views)])
+
+    async def action_next_learner(self) -> None:
+        await self._select_learner(+1)
+
+    async def action_previous_learner(self) -> None:
+        await self._select_learner(-1)
+
+    def action_screenshot(self) -> None:
+        self.notify(f"Wrote {self.app.save_screenshot()}")
+
+    def action_leave(self) -> None:
+        if self.focused is not None and self.focused.id != "scoreboard":
+            self.set_focus(None)
+        elif self.has_class("-narrow") and self.query_one(Setup).display:
+            self.action_setup()
+
+    def action_help(self) -> None:
+        self.app.push_screen(Help())
+
+    def action_quit(self) -> None:
+        self.app.exit()
+
+    # The run
+
+    def _begin(self, paused: bool = False) -> None:
+        if self._draft.error is not None:
+            self.notify(str(self._draft.error), title="This set-up cannot run", severity="error")
+            return
+        self._forget()
+        spare = max(1, (os.cpu_count() or 2) - 1)
+        self._session = Session(self._draft.experiment, self._hear, spare)
+        self._session.start(paused)
+
+    def _hear(self, session: Session, event: engine.Event) -> None:
+        """Called in the engine's thread."""
+        self.post_message(EngineSpoke(session, event))
+
+    @on(EngineSpoke)
+    def _engine_spoke(self, message: EngineSpoke) -> None:
+        if message.session is not self._session:
+            return
+        message.session.hear(message.event)
+        if error := refusal(message.event):
+            self.query_one(Setup).complain(error)
+            self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
+        match message.event:
+            case Diverged(learner, x):
+                self.notify(f"{learner} diverged at k = {x:g}; the others go on.", severity="warning")
+            case engine.Failed(traceback):
+                self.app.push_screen(Failure(traceback))
+            case engine.Changed("finished"):
+                self._show_texts()
+
+    def _forget(self) -> None:
+        """End the run that is shown and show an empty laboratory."""
+        if self._session is not None:
+            self._session.end()
+        self._session = None
+        self._drawn = None
+        self.query_one("#loss", ChartView).clear()
+        self.query_one("#weights", ChartView).clear()
+        self.query_one(Scoreboard).show([learner.name for learner in self._draft.experiment.learners])
+        self._show_texts()
+
+    def end(self, seconds: float) -> bool:
+        """End the engine's work; whether its thread ended within `seconds`."""
+        return self._session is None or self._session.end(seconds)
+
+    # What is shown
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        seconds, self._ticked = now - self._ticked, now
+        session = self._session
+        if session is not None:
+            session.tick(seconds)
+            self._draw(session)
+        pending = session is not None and session.experiment != self._draft.experiment
+        self.query_one(Status).show(session, pending)
+
+    def _draw(self, session: Session) -> None:
+        trace, selected = session.trace, self._selected
+        if trace is None:
+            return
+        state = (trace, session.shown, min(c.length for c in trace.curves), selected, self._view)
+        if state == self._drawn:
+            return
+        new = self._drawn is None
+        self._drawn = state
+        series = loss_series(trace, session.shown)
+        self.query_one("#loss", ChartView).show(series, loss_axes(trace, series))
+        self.query_one(Scoreboard).update(trace, session.shown)
+        if self._view == "weights":
+            self._draw_weights(session)
+        if new:
+            self._show_texts()
+
+    def _draw_weights(self, session: Session) -> None:
+        assert session.trace is not None, "drawn only once there is a trace"
+        curve = session.trace.curves[min(self._selected, len(session.trace.curves) - 1)]
+        chart = self.query_one("#weights", ChartView)
+        series = weight_series(curve, session.shown, session.experiment.problem.target)
+        if series:
+            chart.show(series, weight_axes(session.trace, curve.name, series))
+        else:
+            chart.hint = f"{curve.name} is not linear in the instance, so it has no weight per feature"
+            chart.clear()
+
+    def _show_texts(self) -> None:
+        """Theory and claims: texts that change only with the run and the learner."""
+        session = self._session
+        experiment = session.experiment if session is not None else self._draft.experiment
+        outcomes = session.outcomes if session is not None else None
+        self.query_one("#claims-text", Static).update(claims_text(experiment, outcomes))
+        trace = session.trace if session is not None else None
+        text = "What theory says of a learner is shown once a run has begun."
+        if trace is None:
+            self.query_one("#theory-text", Static).update(text)
+        else:
+            curve = trace.curves[min(self._selected, len(trace.curves) - 1)]
+            self.query_one("#theory-text", Static).update(theory_text(trace, curve))
+
+    def _show_view(self, view: str) -> None:
+        self._view = view
+        self.set_class(view == "learners", "-learners")
+        if view != "learners":
+            self.query_one(ContentSwitcher).current = view
+        self._drawn = None if self._session is None or self._session.trace is None else self._drawn
+        if self._session is not None and self._session.trace is not None and view == "weights":
+            self._draw_weights(self._session)
+
+    # The learner selected
+
+    @property
+    def _selected(self) -> int:
+        return self.query_one(Setup).learner
+
+    async def _select_learner(self, by: int) -> None:
+        await self.query_one(Setup).select_learner((self._selected + by) % len(self._draft.learners))
+
+    @on(DataTable.RowHighlighted)
+    async def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        if self.focused is event.data_table and event.cursor_row < len(self._draft.learners):
+            await self.query_one(Setup).select_learner(event.cursor_row)
+
+    @on(Setup.Changed)
+    def _setup_changed(self) -> None:
+        setup = self.query_one(Setup)
+        self._draft = setup.draft
+        scoreboard = self.query_one(Scoreboard)
+        if self._session is None:
+            scoreboard.show([learner.name for learner in self._draft.experiment.learners])
+        if setup.learner < scoreboard.row_count:
+            scoreboard.move_cursor(row=setup.learner)
+        self._show_texts()

@@ -1,0 +1,120 @@
+"""One run as it is shown: the engine's worker, the trace it fills, and the playback over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from engine import worker as engine
+from engine.claims import Outcome, judge
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from engine.run import Finished, Loaded
+from engine.trace import Trace
+from hadamard_tui.playback import Playback
+
+
+class Session:
+    """Joins what the engine has computed with what the screen shows of it."""
+
+    def __init__(
+        self, experiment: Experiment, tell: Callable[[Session, engine.Event], None], threads: int
+    ) -> None:
+        self.experiment = experiment
+        rows, _ = experiment.problem.matrix.shape()
+        self.playback = Playback(experiment.protocol.records(rows) - 1.0)
+        self.trace: Trace | None = None
+        self.outcomes: list[Outcome] | None = None
+        self._engine: engine.State = "idle"
+        self._stopped = False
+        self._owed = 0
+        self._began, self._ended = 0.0, 0.0
+        self._worker = engine.Worker(experiment, lambda event: tell(self, event), threads)
+
+    def start(self, paused: bool = False) -> None:
+        """Start the engine; a run started paused stands at k = 0 and waits for steps."""
+        self.playback.playing = not paused
+        self._worker.start(paused)
+
+    def hear(self, event: engine.Event) -> None:
+        """Take in a state change of the engine."""
+        match event:
+            case Loaded(trace):
+                self.trace = trace
+                self._began = time.perf_counter()
+            case Finished(trace):
+                self._ended = time.perf_counter()
+                self.outcomes = judge(self.experiment, trace)
+            case engine.Changed(state):
+                self._engine = state
+
+    @property
+    def state(self) -> str:
+        """The state in one word, as a person sees it."""
+        if self._engine in ("idle", "loading"):
+            return "loading engine"
+        if self._engine == "failed":
+            return "failed"
+        if self._stopped:
+            return "stopped"
+        if self._engine == "finished" and self.trace is not None and self.shown >= self.trace.frontier:
+            return "finished"
+        return "running" if self.playback.playing else "paused"
+
+    @property
+    def shown(self) -> float:
+        """Up to which x the screen shows the curves."""
+        return self.playback.shown
+
+    @property
+    def speed(self) -> float:
+        """Records that the engine computes per second, all learners together."""
+        if self.trace is None:
+            return 0.0
+        seconds = (self._ended or time.perf_counter()) - self._began
+        return sum(curve.length for curve in self.trace.curves) / max(seconds, 1e-9)
+
+    def tick(self, seconds: float) -> None:
+        """Move the playback on by `seconds`."""
+        if self.trace is None or self._stopped:
+            return
+        if self._owed and self.playback.step(self.trace.frontier):
+            self._owed -= 1
+        self.playback.tick(seconds, self.trace.frontier)
+
+    def toggle(self) -> None:
+        """Hold what is running, or let it go on."""
+        if self._stopped:
+            return
+        self.playback.playing = not self.playback.playing
+        if self.playback.playing:
+            self._worker.resume()
+        else:
+            self._worker.pause()
+
+    def step(self) -> None:
+        """Hold the run and show one record more, computing it first if need be."""
+        if self._stopped:
+            return
+        if self.playback.playing:
+            self.toggle()
+        shown = self.trace is not None and self.playback.step(self.trace.frontier)
+        if not shown and self._engine not in ("finished", "failed"):
+            self._worker.step()
+            self._owed += 1
+
+    def stop(self) -> None:
+        """End the engine's work and stay where the screen is."""
+        if self.state not in ("finished", "failed"):
+            self._worker.stop()
+            self._stopped = True
+
+    def end(self, seconds: float = 0.0) -> bool:
+        """End the engine's work; whether its thread ended within `seconds`."""
+        self._worker.stop()
+        return self._worker.join(seconds)
+
+
+def refusal(event: engine.Event) -> BadInput | None:
+    """Why the engine refused the experiment, if that is what the event says."""
+    return event.error if isinstance(event, engine.Refused) else None

@@ -1,0 +1,162 @@
+"""Forms that write themselves: the fields of a part come from its Struct, not from this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Checkbox, Input, Label, Select, Static
+
+from engine.catalogue import members
+from engine.fields import Field, fields_of
+from engine.parts import summary_of
+
+
+class Edited(Message):
+    """A person changed the value at a place of the set-up, such as `problem.matrix.d`."""
+
+    def __init__(self, place: str, value: Any, choice: bool = False) -> None:
+        """`choice` says that the kind of a part was chosen, so that other fields belong below it now."""
+        super().__init__()
+        self.place, self.value, self.choice = place, value, choice
+
+
+class Row(Vertical):
+    """A title, a control, and below them what is wrong with the value, if anything is."""
+
+    DEFAULT_CSS = """
+    Row { height: auto; }
+    Row Horizontal { height: 1; }
+    Row Label { width: 13; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
+    Row Input, Row Select, Row Checkbox { width: 1fr; }
+    Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
+    Row.-wrong .problem { display: block; }
+    """
+
+    def __init__(self, place: str, title: str, help: str, control: Widget) -> None:
+        super().__init__()
+        self.place = place
+        self._title = title
+        self._control = control
+        self._control.tooltip = help or None
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            label = Label(self._title)
+            label.tooltip = self._control.tooltip
+            yield label
+            yield self._control
+        yield Static("", classes="problem", markup=False)
+
+    def complain(self, problem: str) -> None:
+        """Say below the control what is wrong, or nothing."""
+        self.set_class(bool(problem), "-wrong")
+        self.query_one(".problem", Static).update(f"▲ {problem}" if problem else "")
+
+    @on(Input.Changed)
+    @on(Select.Changed)
+    @on(Checkbox.Changed)
+    def _edited(self, event: Input.Changed | Select.Changed | Checkbox.Changed) -> None:
+        event.stop()
+        self.post_message(Edited(self.place, self._read(event.value), choice=self.place.endswith("kind")))
+
+    def _read(self, value: Any) -> Any:
+        return value
+
+
+class FieldRow(Row):
+    """The row of one hyperparameter."""
+
+    def __init__(self, place: str, field: Field, value: Any) -> None:
+        self._field = field
+        range_ = f" ({field.limits})" if field.limits else ""
+        super().__init__(place, field.title, f"{field.help}{range_}", self._make(field, value))
+
+    def _make(self, field: Field, value: Any) -> Widget:
+        if field.kind == "flag":
+            return Checkbox(value=bool(value), compact=True)
+        if field.kind == "choice":
+            options = [(choice, choice) for choice in field.choices]
+            return Select(options, value=value, allow_blank=False, compact=True)
+        hint = "none" if field.optional else "" if field.default is None else _text(field.default)
+        return Input(_text(value), placeholder=hint, compact=True)
+
+    def _read(self, value: Any) -> Any:
+        """The value as TOML would give it; text that is no number stays text and is refused later."""
+        if not isinstance(value, str) or self._field.kind in ("choice", "text"):
+            return value
+        if not value.strip():
+            return None if self._field.optional else value
+        if self._field.kind == "wholes":
+            return [_number(item.strip(), int) for item in value.replace(",", " ").split()]
+        return _number(value.strip(), int if self._field.kind == "whole" else float)
+
+
+class Fields(Vertical):
+    """The rows of a Struct that stands at a place of the set-up."""
+
+    DEFAULT_CSS = "Fields { height: auto; }"
+
+    def __init__(self, place: str, struct: type[msgspec.Struct], values: dict[str, Any]) -> None:
+        super().__init__()
+        self._place, self._struct, self._values = place, struct, values
+
+    def compose(self) -> ComposeResult:
+        for field in fields_of(self._struct):
+            yield FieldRow(f"{self._place}.{field.name}", field, self._values.get(field.name, field.default))
+
+
+class PartForm(Vertical):
+    """A choice among the members of a family, and the fields of the member chosen."""
+
+    DEFAULT_CSS = "PartForm { height: auto; }"
+
+    def __init__(self, place: str, title: str, family: str, values: dict[str, Any]) -> None:
+        super().__init__()
+        self.place = place
+        self._title, self._family, self._values = title, family, values
+
+    def compose(self) -> ComposeResult:
+        kinds = members(self._family)
+        kind = str(self._values["kind"])
+        select: Select[str] = Select(
+            [(name, name) for name in kinds], value=kind, allow_blank=False, compact=True
+        )
+        part = kinds[kind]
+        yield Row(f"{self.place}.kind", self._title, summary_of(part), select)
+        yield Fields(self.place, part, self._values)
+
+    async def rebuild(self, values: dict[str, Any]) -> None:
+        """Show the fields of the member that was chosen."""
+        self._values = values
+        part = members(self._family)[str(values["kind"])]
+        await self.query_one(Fields).remove()
+        await self.mount(Fields(self.place, part, values))
+
+
+def rows_of(widget: Widget) -> Iterator[Row]:
+    """All rows below a widget."""
+    yield from widget.query(Row)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
+    for number in (kind, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

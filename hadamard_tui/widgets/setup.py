@@ -1,0 +1,197 @@
+"""The set-up: panels for preset, matrix family, target, protocol, learners and run, edited in place."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import Button, Select, Static
+
+from engine import presets
+from engine.experiment import Learner, Problem, Run
+from engine.parts import BadInput
+from hadamard_tui.draft import Draft
+from hadamard_tui.widgets.form import Edited, Fields, PartForm, rows_of
+
+METHODS = {"gradient": "update rule", "solver": "solver"}
+OWN = "(your own)"
+
+
+class LearnerForm(Vertical):
+    """The fields of one learner: its name, how it learns, and the parts that this needs."""
+
+    DEFAULT_CSS = "LearnerForm { height: auto; }"
+
+    def __init__(self, draft: Draft, number: int) -> None:
+        super().__init__()
+        self._draft, self._number = draft, number
+
+    def compose(self) -> ComposeResult:
+        place = f"learners[{self._number}]"
+        values = self._draft.learners[self._number]
+        yield Fields(place, Learner, values)
+        solving = values.get("solver") is not None
+        with Horizontal(classes="line"):
+            yield Static("learns by", classes="title")
+            yield Select(
+                [(title, kind) for kind, title in METHODS.items()],
+                value="solver" if solving else "gradient",
+                allow_blank=False,
+                compact=True,
+                id="method",
+            )
+        if solving:
+            yield PartForm(f"{place}.solver", "solver", "solvers", values["solver"])
+        else:
+            yield PartForm(f"{place}.architecture", "architecture", "architectures", values["architecture"])
+            yield PartForm(f"{place}.update", "update", "updates", values["update"])
+
+
+class Setup(VerticalScroll):
+    """Edits a draft. Tells the screen when the draft changed, and never starts anything by itself."""
+
+    DEFAULT_CSS = """
+    Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
+    Setup .line { height: 1; }
+    Setup .line .title { width: 13; color: $text-muted; }
+    Setup .line Select { width: 1fr; }
+    Setup Button { min-width: 8; width: 1fr; }
+    Setup #blurb { color: $text-muted; height: auto; }
+    Setup #elsewhere { display: none; color: $text-error; height: auto; }
+    """
+
+    class Changed(Message):
+        """The draft is another one now, or another learner is selected."""
+
+    def __init__(self, draft: Draft, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.draft = draft
+        self.learner = 0
+
+    def compose(self) -> ComposeResult:
+        raw = self.draft.raw
+        names = presets.names()
+        current = self.draft.preset if self.draft.preset in names else OWN
+        yield Static("Preset", classes="section")
+        yield Select(
+            [(name, name) for name in (*names, *([OWN] if current == OWN else []))],
+            value=current,
+            allow_blank=False,
+            compact=True,
+            id="preset",
+        )
+        yield Static("", id="elsewhere", markup=False)
+        yield Static("Problem", classes="section")
+        yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])
+        yield PartForm("problem.target", "target", "targets", raw["problem"]["target"])
+        yield Fields("problem", Problem, raw["problem"])
+        yield Static("Learners", classes="section")
+        with Horizontal(classes="line"):
+            yield Static("learner", classes="title")
+            yield Select(self._choices(), value=self.learner, allow_blank=False, compact=True, id="learner")
+        with Horizontal(classes="line"):
+            yield Button("＋ copy", id="copy", compact=True, tooltip="Add a copy of this learner")
+            yield Button("− remove", id="remove", compact=True, tooltip="Remove this learner")
+        yield LearnerForm(self.draft, self.learner)
+        yield Static("Protocol", classes="section")
+        yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
+        yield Static("Run", classes="section")
+        yield Fields("run", Run, raw["run"])
+
+    def _choices(self) -> list[tuple[str, int]]:
+        return [(str(values["name"]), number) for number, values in enumerate(self.draft.learners)]
+
+    async def show(self, draft: Draft) -> None:
+        """Show another draft."""
+        self.draft = draft
+        self.learner = 0
+        await self.recompose()
+        self._tell()
+
+    async def select_learner(self, number: int) -> None:
+        """Show the fields of another learner."""
+        if number == self.learner:
+            return
+        self.learner = number
+        await self._show_learner()
+        self.post_message(self.Changed())
+
+    async def _show_learner(self) -> None:
+        select = self.query_one("#learner", Select)
+        with self.prevent(Select.Changed):
+            select.set_options(self._choices())
+            select.value = self.learner
+        old = self.query_one(LearnerForm)
+        await self.mount(LearnerForm(self.draft, self.learner), after=old)
+        await old.remove()
+
+    def complain(self, error: BadInput | None) -> None:
+        """Show a problem by the field that it is about, and nothing by the others."""
+        found = False
+        for row in rows_of(self):
+            here = error is not None and error.where in (row.place, row.place.removesuffix(".kind"))
+            row.complain(error.what if error is not None and here else "")
+            found = found or here
+        elsewhere = self.query_one("#elsewhere", Static)
+        elsewhere.display = error is not None and not found
+        elsewhere.update(f"▲ {error}" if error is not None and not found else "")
+
+    def _tell(self) -> None:
+        self.complain(self.draft.error)
+        self.post_message(self.Changed())
+
+    @on(Edited)
+    async def _edited(self, event: Edited) -> None:
+        event.stop()
+        if self.draft.value(event.place) == event.value:
+            return
+        self.draft.put(event.place, event.value)
+        if event.choice:
+            place = event.place.removesuffix(".kind")
+            for form in self.query(PartForm):
+                if form.place == place:
+                    await form.rebuild(self.draft.value(place))
+        if event.place == f"learners[{self.learner}].name":
+            select = self.query_one("#learner", Select)
+            with self.prevent(Select.Changed):
+                select.set_options(self._choices())
+                select.value = self.learner
+        self._tell()
+
+    @on(Select.Changed, "#preset")
+    async def _preset_chosen(self, event: Select.Changed) -> None:
+        event.stop()
+        if event.value in (self.draft.preset, OWN):
+            return
+        await self.show(Draft.of(str(event.value)))
+
+    @on(Select.Changed, "#learner")
+    async def _learner_chosen(self, event: Select.Changed) -> None:
+        event.stop()
+        if isinstance(event.value, int):
+            await self.select_learner(event.value)
+
+    @on(Select.Changed, "#method")
+    async def _method_chosen(self, event: Select.Changed) -> None:
+        event.stop()
+        solving = self.draft.learners[self.learner].get("solver") is not None
+        if (event.value == "solver") != solving:
+            self.draft.put_method(self.learner, str(event.value))
+            await self._show_learner()
+            self._tell()
+
+    @on(Button.Pressed, "#copy")
+    async def _copy(self) -> None:
+        self.learner = self.draft.copy_learner(self.learner)
+        await self._show_learner()
+        self._tell()
+
+    @on(Button.Pressed, "#remove")
+    async def _remove(self) -> None:
+        if len(self.draft.learners) == 1:
+            self.notify("An experiment needs at least one learner.", severity="warning")
+            return
+        self.learner = self.draft.remove_learner(self.learner)
+        await self._show_learner()
+        self._tell()

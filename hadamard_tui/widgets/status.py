@@ -1,0 +1,80 @@
+"""The status line: state, k of n, best loss, bound, ratio, device and speed, always in the same order."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+from textual.widgets import Static
+
+from engine.trace import Trace
+from hadamard_tui.session import Session
+from hadamard_tui.widgets.scoreboard import strongest
+
+STYLES = {
+    "running": "bold green",
+    "paused": "bold yellow",
+    "finished": "bold cyan",
+    "stopped": "bold yellow",
+    "failed": "bold red",
+}
+
+
+class Status(Static):
+    """Written again only when its text changes."""
+
+    DEFAULT_CSS = "Status { height: 1; background: $boost; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._text: Text | None = None
+
+    def show(self, session: Session | None, pending: bool) -> None:
+        """Say how a session stands; `pending` says that the set-up has changed since it began."""
+        text = status_text(session, pending)
+        if text != self._text:
+            self._text = text
+            self.update(text)
+
+
+def status_text(session: Session | None, pending: bool) -> Text:
+    """The status in one line."""
+    if session is None:
+        return Text.assemble(" ", ("ready", "bold"), "  press r to run")
+    state = session.state
+    text = Text.assemble(" ", (state, STYLES.get(state, "bold")))
+    if pending:
+        text.append("  set-up changed: restart pending, press r", "bold magenta")
+    trace = session.trace
+    if trace is None:
+        return text
+    text.append(f"  k {session.shown:g}/{trace.last:g}")
+    text.append(_best(trace, session.shown))
+    text.append(f"  {trace.environment['device']}")
+    text.append(f"  {_short(session.speed)} steps/s")
+    text.append(f"  shown {session.playback.describe()}", "dim")
+    return text
+
+
+def _best(trace: Trace, shown: float) -> str:
+    """The lowest loss now, whose it is, and how it stands to the bound drawn."""
+    now = []
+    for curve in trace.curves:
+        count = int(np.searchsorted(curve.x, shown, side="right"))
+        if count and (curve.diverged_at is None or shown < curve.diverged_at):
+            now.append((float(curve.loss[count - 1]), curve))
+    if not now:
+        return ""
+    loss, curve = min(now, key=lambda pair: pair[0])
+    text = f"  best {loss:.4f} {curve.name}"
+    bound = strongest(trace, curve.name, shown)
+    if bound is None:
+        return text
+    height = bound.at(shown)
+    return text + f"  bound {height:.4f}" + (f"  ratio {loss / height:.3f}" if height > 1e-12 else "")
+
+
+def _short(number: float) -> str:
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"

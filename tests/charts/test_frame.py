@@ -1,0 +1,94 @@
+import subprocess
+import sys
+
+import pytest
+from rich.cells import cell_len
+
+from hadamard_tui.charts.frame import frame
+from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.series import Axes
+
+from .pictures import curve
+
+LOSS = Axes("Square loss", "examples k", "loss", (0, 128), (0, 1))
+LOG = Axes("数学の損失", "η", "loss", (1e-4, 1), (1e-6, 10), x_log=True, y_log=True)
+
+
+@pytest.mark.parametrize("axes", [LOSS, LOG, Axes("", "", "", (-1, 1), (1e-9, 2e-9))])
+def test_every_size_gives_exactly_that_many_cells(axes):
+    for width in (*range(1, 24), 40, 80, 200):
+        for height in (*range(1, 13), 24, 60):
+            found = frame(axes, width, height)
+            assert [cell_len(line) for line in found.lines] == [width] * height
+            assert found.left + found.columns <= width
+            assert found.top + found.rows <= height
+            assert found.columns > 0
+            assert found.rows > 0
+
+
+def test_the_plot_area_is_blank_and_enclosed():
+    found = frame(LOSS, 80, 24)
+    inside = found.lines[found.top : found.top + found.rows]
+    assert {line[found.left : found.left + found.columns] for line in inside} == {" " * found.columns}
+    assert {line[found.left - 1] for line in inside} <= {"│", "┤"}
+    assert {line[found.left + found.columns] for line in inside} == {"│"}
+    assert found.lines[found.top - 1][found.left - 1] == "┌"
+    assert found.lines[found.top + found.rows][found.left + found.columns] == "┘"
+
+
+def test_title_and_labels_are_shown():
+    lines = frame(LOSS, 80, 24).lines
+    assert lines[0].startswith("loss")
+    assert "Square loss" in lines[0]
+    assert lines[-1].strip() == "examples k"
+
+
+def test_a_long_title_moves_the_y_label_and_then_ends_in_an_ellipsis():
+    lines = frame(Axes("t" * 74, "k", "loss", (0, 1), (0, 1)), 80, 24).lines
+    assert "t" * 74 in lines[0]
+    assert lines[-1].startswith("loss")
+    assert "ttt…" in frame(Axes("t" * 200, "k", "loss", (0, 1), (0, 1)), 80, 24).lines[0]
+
+
+def test_small_frames_give_up_labels_then_the_title_then_ticks():
+    assert "examples" not in "".join(frame(LOSS, 80, 9).lines)
+    assert "Square" in "".join(frame(LOSS, 80, 9).lines)
+    assert "Square" not in "".join(frame(LOSS, 80, 7).lines)
+    assert "128" in frame(LOSS, 80, 7).lines[-1]
+    assert "128" not in "".join(frame(LOSS, 80, 5).lines)
+
+
+def test_log_axes_have_decade_labels():
+    whole = "\n".join(frame(LOG, 80, 30).lines)
+    for label in ("1e-4", "0.001", "0.01", "0.1", "1", "10"):
+        assert label in whole
+
+
+@pytest.mark.parametrize("axes", [LOSS, LOG])
+def test_ticks_stand_where_the_raster_paints_their_values(axes):
+    found = frame(axes, 80, 24)
+    ticked = [row for row, line in enumerate(found.lines) if line[found.left - 1] == "┤"]
+    assert len(ticked) > 2
+    for row in ticked:
+        value = float(found.lines[row][: found.left - 1])
+        picture = paint([curve([value], [axes.x_limits[1]])], axes, found.columns, found.rows)
+        assert picture.colours[row - found.top, -1] == 0
+    below = found.lines[found.top + found.rows]
+    places = [column - found.left for column, letter in enumerate(below) if letter == "┬"]
+    values = [float(label) for label in found.lines[found.top + found.rows + 1].split()]
+    for place, value in zip(places, values, strict=True):
+        picture = paint([curve([axes.y_limits[0]], [value])], axes, found.columns, found.rows)
+        assert picture.colours[-1, place] == 0
+
+
+def test_repeated_requests_are_answered_from_the_cache():
+    assert frame(LOSS, 77, 23) is frame(LOSS, 77, 23)
+
+
+def test_importing_the_charts_loads_neither_plotext_nor_textual():
+    code = (
+        "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.printed;"
+        "print({'plotext', 'textual', 'torch'} & set(sys.modules))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"

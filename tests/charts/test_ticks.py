@@ -1,0 +1,50 @@
+import pytest
+
+from hadamard_tui.charts.ticks import ticks
+
+
+def labels(limits, log=False, most=6):
+    return [label for _, label in ticks(limits, log, most)]
+
+
+def test_linear_ticks_are_round():
+    assert labels((0, 1.05)) == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+    assert labels((0, 100), most=5) == ["0", "25", "50", "75", "100"]
+    assert labels((0, 1), most=5) == ["0.00", "0.25", "0.50", "0.75", "1.00"]
+    assert labels((-3, 3), most=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
+
+
+def test_powers_of_two_are_divided_in_halves():
+    assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
+    assert labels((1, 1024), most=4) == ["256", "512", "768", "1024"]
+
+
+def test_large_and_small_values_get_exponents():
+    assert labels((0, 3e6), most=4) == ["0", "1e6", "2e6", "3e6"]
+    assert labels((0, 3e-7), most=4) == ["0", "1e-7", "2e-7", "3e-7"]
+
+
+def test_log_ticks_are_decades():
+    assert labels((1e-3, 10), log=True) == ["0.001", "0.01", "0.1", "1", "10"]
+    assert labels((1e-8, 1), log=True, most=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
+
+
+def test_less_than_two_decades_are_divided():
+    assert labels((0.3, 8), log=True) == ["0.5", "1", "2", "5"]
+    assert labels((2.1, 2.9), log=True, most=5) == ["2.2", "2.4", "2.6", "2.8"]
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    "limits", [(1e-300, 1e300), (1, 1 + 1e-9), (5, 5.3), (1e-5, 3e-5), (7, 1e9), (1, 2), (16, 17)]
+)
+def test_ticks_are_few_distinct_and_inside(limits, log):
+    for most in range(12):
+        found = ticks(limits, log, most)
+        values = [value for value, _ in found]
+        assert len(found) <= most
+        assert values == sorted(values)
+        assert len({label for _, label in found}) == len(found)
+        low, high = limits
+        slack = 1e-9 * low if log else 1e-8 * (high - low) + 1e-12 * high
+        assert all(low - slack <= value <= high * (1 + 1e-9) for value in values)

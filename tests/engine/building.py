@@ -1,0 +1,118 @@
+"""Experiments in a few words, and what they measure replica by replica."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine import catalogue, reading
+from engine.experiment import Experiment
+from engine.hypothesis import Hypothesis, begin
+from engine.problems.data import Data, draw
+from engine.run import prepare, run
+from engine.streams import Streams
+from engine.trace import Curve
+
+Words = str | Mapping[str, Any]
+"""A part: its kind alone, or its kind and fields as a preset says them."""
+
+ALL = 10**9
+"""More records than any course has."""
+
+LLS = {"solver": "lls"}
+
+
+def gd(lr: float, **architecture: Any) -> dict[str, Any]:
+    """A learner: gradient descent on the linear neuron, or on the architecture described."""
+    return {"update": {"kind": "gd", "lr": lr}, "architecture": architecture or "linear"}
+
+
+def raw(
+    matrix: Words = "hadamard",
+    target: Words = "feature",
+    learners: Mapping[str, Mapping[str, Words]] | None = None,
+    *,
+    d: int | None = None,
+    loss: str = "square",
+    noise: float = 0.0,
+    claims: list[dict[str, Any]] | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """What a preset file would hold; float64 on the CPU unless `settings` say otherwise."""
+    matrix = part(matrix)
+    if d is not None:
+        matrix["d"] = d
+    return {
+        "problem": {"matrix": matrix, "target": part(target), "noise": noise},
+        "protocol": {"kind": "one-pass", "loss": loss},
+        "run": {"dtype": "float64", "device": "cpu", **settings},
+        "learners": [
+            {"name": name, **{role: part(part) for role, part in _whole(learner).items()}}
+            for name, learner in (learners or {"GD": {"update": "gd"}}).items()
+        ],
+        "claims": claims or [],
+    }
+
+
+def experiment(*words: Any, **more: Any) -> Experiment:
+    """The experiment that `raw` describes, read as a preset is read."""
+    return reading.parse(raw(*words, **more))
+
+
+def curve(*words: Any, **more: Any) -> Curve:
+    """The curve of the first learner of an experiment."""
+    return run(experiment(*words, **more)).curves[0]
+
+
+def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
+    """The losses of every learner, [records, replicas]."""
+    with torch.no_grad():
+        trace, courses = prepare(described)
+        pairs = zip(trace.curves, courses, strict=True)
+        return {curve.name: course.advance(ALL).loss for curve, course in pairs}
+
+
+def data_of(described: Experiment) -> Data:
+    """The data that every learner of an experiment sees."""
+    seeds = range(described.run.seed, described.run.seed + described.run.replicas)
+    return draw(described.problem, Streams(seeds), described.run.dtype, "cpu")
+
+
+def beginning(described: Experiment, number: int = 0) -> tuple[Hypothesis, Data]:
+    """A learner before its first example, and its data."""
+    seeds = range(described.run.seed, described.run.seed + described.run.replicas)
+    data = data_of(described)
+    loss = catalogue.make("losses", described.protocol.loss)
+    return begin(described.learners[number], loss, data, Streams(seeds)), data
+
+
+def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:
+    """Predictions of a learner after k = 0 … n examples, [n + 1, B, n]."""
+    hypothesis, data = beginning(described, number)
+    found = [hypothesis.predict(data.instances)]
+    for k in range(data.instances.n):
+        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        found.append(hypothesis.predict(data.instances))
+    return torch.stack(found).numpy()
+
+
+def weights(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:
+    """Weight vectors of a linear learner after k = 0 … n examples, [n + 1, B, d]."""
+    hypothesis, data = beginning(described, number)
+    found = [hypothesis.weights()]
+    for k in range(data.instances.n):
+        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        found.append(hypothesis.weights())
+    return torch.stack(found).numpy()
+
+
+def part(words: Words) -> dict[str, Any]:
+    return {"kind": words} if isinstance(words, str) else dict(words)
+
+
+def _whole(learner: Mapping[str, Words]) -> dict[str, Words]:
+    return dict(learner) if "solver" in learner else {"architecture": "linear", **learner}

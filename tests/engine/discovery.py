@@ -1,0 +1,113 @@
+"""Parts, learners and problems as the catalogue has them: nothing here is a list kept by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from engine import catalogue
+from engine.parts import Part
+
+FAMILIES = tuple(catalogue.FOLDERS)
+D = 16
+
+PARTS = [(family, kind, member) for family in FAMILIES for kind, member in catalogue.members(family).items()]
+PART_IDS = [f"{family}-{kind}" for family, kind, _ in PARTS]
+
+
+def fields(member: type[Part]) -> tuple[inspect.Field, ...]:
+    """The fields of a part with their types."""
+    kind = inspect.type_info(member)
+    assert isinstance(kind, inspect.StructType)
+    return kind.fields
+
+
+def plain(kind: Any) -> Any:
+    """A field's type without its annotation, and without None."""
+    if isinstance(kind, inspect.Metadata):
+        kind = kind.type
+    if isinstance(kind, inspect.UnionType):
+        real = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        if len(real) == 1:
+            return plain(real[0])
+    return kind
+
+
+def variants(member: type[Part]) -> list[dict[str, Any]]:
+    """The part as it is by default, and with every other choice of every field that has choices."""
+    kind = str(member.__struct_config__.tag)
+    found: list[dict[str, Any]] = [{"kind": kind}]
+    for field in fields(member):
+        of = plain(field.type)
+        choices: tuple[Any, ...] = ()
+        if isinstance(of, inspect.BoolType):
+            choices = (False, True)
+        elif isinstance(of, inspect.LiteralType):
+            choices = of.values
+        found += [{"kind": kind, field.name: choice} for choice in choices if choice != field.default]
+    return found
+
+
+def refusal(update: str, architecture: dict[str, Any]) -> str | None:
+    """Why an update rule cannot train an architecture, as the rule itself says it."""
+    rule = catalogue.make("updates", update)
+    reason: str | None = rule.refuses(catalogue.make("architectures", **architecture))
+    return reason
+
+
+def name_of(words: dict[str, Any]) -> str:
+    """A part in one word."""
+    return " ".join([words["kind"], *(f"{key}={value}" for key, value in words.items() if key != "kind")])
+
+
+def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
+    for solver in catalogue.members("solvers").values():
+        for words in variants(solver):
+            yield name_of(words), {"solver": words}
+    for update in catalogue.members("updates"):
+        for architecture in catalogue.members("architectures").values():
+            for words in variants(architecture):
+                if refusal(update, words) is None:
+                    learner = {"update": {"kind": update}, "architecture": words}
+                    yield f"{update} {name_of(words)}"[:40], learner
+
+
+LEARNERS = dict(_learners())
+"""Every solver, and every update rule with every architecture that it does not refuse."""
+
+
+def _gentle(learner: dict[str, Any]) -> dict[str, Any]:
+    update = learner.get("update")
+    if update is None or "lr" not in {
+        field.name for field in fields(catalogue.members("updates")[update["kind"]])
+    }:
+        return learner
+    return {**learner, "update": {**update, "lr": catalogue.make("updates", **update).lr / 16}}
+
+
+GENTLE = {name: _gentle(learner) for name, learner in LEARNERS.items()}
+"""The same with a sixteenth of the rate, so that none diverges and rounding is not amplified."""
+
+
+def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
+    """A part as a preset says it: d features where it has that field, and `path` where it needs a file."""
+    member = catalogue.members(family)[kind]
+    words: dict[str, Any] = {"kind": kind}
+    for field in fields(member):
+        if field.name == "d":
+            words["d"] = d
+        elif field.name == "path":
+            words["path"] = path
+        else:
+            assert not field.required, f"{kind}.{field.name} has no default; say here how tests fill it"
+    return words
+
+
+def default_of(field: inspect.Field) -> Any:
+    """The default of a field; msgspec.NODEFAULT if it is required."""
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return field.default

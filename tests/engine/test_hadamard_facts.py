@@ -1,0 +1,172 @@
+"""Exact facts on Hadamard data, in float64: theory.md §§4 and 7."""
+
+import numpy as np
+import pytest
+from building import LLS, curve, data_of, experiment, gd, losses, predictions, weights
+
+EXACT = 1e-12
+
+TARGETS = [
+    {"kind": "feature", "index": 0},
+    {"kind": "feature", "index": 1},
+    {"kind": "constant"},
+    {"kind": "all"},
+]
+
+
+@pytest.mark.parametrize("learner", [None, LLS], ids=["gd", "lls"])
+@pytest.mark.parametrize("d", [2, 16, 64])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: "-".join(map(str, target.values())))
+@pytest.mark.parametrize(("permute", "row_signs"), [(False, False), (True, False), (True, True)])
+def test_gd_and_least_squares_equal_one_minus_k_over_d(learner, d, target, permute, row_signs):
+    matrix = {"kind": "hadamard", "d": d, "permute": permute, "row_signs": row_signs}
+    measured = curve(matrix, target, {"it": learner or gd(1 / (2 * d))}, seed=5)
+    assert measured.complete
+    assert np.array_equal(measured.x, np.arange(d + 1))
+    np.testing.assert_allclose(measured.loss, 1 - measured.x / d, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("learner", [gd(1 / 64), LLS], ids=["gd", "lls"])
+def test_the_target_weight_is_k_over_d(learner):
+    measured = curve("hadamard", {"kind": "feature", "index": 7}, {"it": learner}, d=32, seed=2)
+    assert measured.weights is not None
+    np.testing.assert_allclose(measured.weights[:, 7], measured.weights_x / 32, rtol=0, atol=EXACT)
+
+
+def test_gd_at_twice_or_half_the_rate_leaves_the_line():
+    for lr in (1 / 32, 1 / 128):
+        measured = curve(d=32, learners={"GD": gd(lr)})
+        assert abs(measured.loss - (1 - measured.x / 32)).max() > 0.1
+
+
+def test_the_weights_of_all_targets_have_rank_k():
+    for learner in (gd(1 / 32), LLS):
+        found = weights(experiment(target="all", learners={"it": learner}, d=16, seed=3))
+        assert [np.linalg.matrix_rank(w, tol=1e-9) for w in found] == list(range(17))
+
+
+ARCHITECTURES = [
+    {"kind": "linear"},
+    {"kind": "dense", "widths": [12], "scale": 0.5},
+    {"kind": "dense", "widths": [6, 5], "activation": "tanh"},
+    {"kind": "spindly", "signed": True},
+]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda words: "-".join(map(str, words.values())))
+def test_hypentropy_with_beta_twice_w0_equals_egu_pm(architecture):
+    w0 = 0.04
+    pair = experiment(
+        learners={
+            "EGU±": {"update": {"kind": "egu-pm", "lr": 0.02, "w0": w0}, "architecture": architecture},
+            "hyp": {
+                "update": {"kind": "hypentropy", "lr": 0.02, "beta": 2 * w0},
+                "architecture": architecture,
+            },
+        },
+        d=16,
+        seed=4,
+        replicas=3,
+    )
+    of_halves, of_potential = predictions(pair, 0), predictions(pair, 1)
+    assert abs(of_halves[-1] - of_halves[0]).max() > 1e-2, "they moved"
+    np.testing.assert_allclose(of_potential, of_halves, rtol=0, atol=EXACT)
+
+
+def test_hypentropy_and_egu_pm_have_equal_defaults():
+    pair = experiment(
+        learners={"EGU±": {"update": "egu-pm"}, "hypentropy": {"update": "hypentropy"}}, d=32, seed=1
+    )
+    measured = losses(pair)
+    np.testing.assert_allclose(measured["hypentropy"], measured["EGU±"], rtol=0, atol=EXACT)
+
+
+def test_hypentropy_with_a_large_beta_acts_like_gd():
+    beta = 1e4
+    pair = experiment(
+        learners={
+            "GD": gd(1 / 64),
+            "hyp": {"update": {"kind": "hypentropy", "lr": 1 / 64 / beta, "beta": beta}},
+        },
+        d=32,
+    )
+    measured = losses(pair)
+    np.testing.assert_allclose(measured["hyp"], measured["GD"], rtol=0, atol=1e-7)
+
+
+LINEAR_LEARNERS = {
+    "GD": gd(0.01),
+    "momentum": {"update": {"kind": "momentum", "lr": 0.002}},
+    "EGU": {"update": {"kind": "egu", "lr": 0.02}},
+    "EG": {"update": "eg"},
+    "EGU±": {"update": "egu-pm"},
+    "spindly": gd(0.01, kind="spindly", signed=True),
+    "LLS": LLS,
+}
+
+
+@pytest.mark.parametrize("name", LINEAR_LEARNERS)
+def test_parseval_the_loss_on_hadamard_is_the_squared_distance_of_the_weights(name):
+    described = experiment(
+        target={"kind": "feature", "index": 5}, learners={name: LINEAR_LEARNERS[name]}, d=16, seed=6
+    )
+    unit = np.eye(16)[5]
+    distance = ((weights(described)[:, 0] - unit) ** 2).sum(1)
+    np.testing.assert_allclose(losses(described)[name][:, 0], distance, rtol=1e-12, atol=EXACT)
+
+
+@pytest.mark.parametrize("name", LINEAR_LEARNERS)
+@pytest.mark.parametrize("family", ["gaussian", "rademacher"])
+def test_the_loss_is_the_quadratic_form_of_the_covariance(name, family):
+    described = experiment(
+        {"kind": family, "d": 12, "n": 20},
+        {"kind": "feature", "index": 5},
+        {name: LINEAR_LEARNERS[name]},
+        seed=6,
+    )
+    X = data_of(described).instances.rows[0].numpy()
+    off = weights(described)[:, 0] - np.eye(12)[5]
+    form = np.einsum("ki,ij,kj->k", off, X.T @ X / len(X), off)
+    np.testing.assert_allclose(losses(described)[name][:, 0], form, rtol=1e-11, atol=EXACT)
+
+
+def _egu_and_spindly(refinement: int, path) -> tuple[np.ndarray, np.ndarray]:
+    """EGU with rate η and the spindly net with rate η/4 over the same time, in `refinement` × finer steps."""
+    X = np.sign(np.sin(np.arange(1, 49) ** 2.0)).reshape(6, 8)
+    np.save(path, np.repeat(X, refinement, axis=0))
+    rate = 0.04 / refinement
+    pair = experiment(
+        {"kind": "file", "path": str(path)},
+        {"kind": "feature", "index": 2},
+        {
+            "EGU": {"update": {"kind": "egu", "lr": rate}},
+            "spindly": gd(rate / 4, kind="spindly"),
+        },
+    )
+    return weights(pair, 0)[-1, 0], weights(pair, 1)[-1, 0]
+
+
+def test_gd_on_the_spindly_net_follows_egu_at_four_times_its_rate_to_first_order(tmp_path):
+    refinements = [4, 8, 16, 32, 64]
+    gaps, moved = [], []
+    for refinement in refinements:
+        egu, spindly = _egu_and_spindly(refinement, tmp_path / f"{refinement}.npy")
+        gaps.append(abs(egu - spindly).max())
+        moved.append(abs(egu - 1 / 8).max())
+    assert min(moved) > 0.05, "both went a fixed way"
+    orders = np.diff(np.log(gaps)) / np.diff(np.log(refinements))
+    np.testing.assert_allclose(orders, -1, atol=0.1)
+
+
+def test_no_other_ratio_of_rates_makes_egu_and_spindly_meet(tmp_path):
+    X = np.sign(np.sin(np.arange(1, 49) ** 2.0)).reshape(6, 8)
+    np.save(tmp_path / "X.npy", np.repeat(X, 64, axis=0))
+    pair = experiment(
+        {"kind": "file", "path": str(tmp_path / "X.npy")},
+        {"kind": "feature", "index": 2},
+        {
+            "EGU": {"update": {"kind": "egu", "lr": 0.04 / 64}},
+            "spindly": gd(0.04 / 64 / 2, kind="spindly"),
+        },
+    )
+    assert abs(weights(pair, 0)[-1] - weights(pair, 1)[-1]).max() > 0.01

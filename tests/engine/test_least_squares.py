@@ -1,0 +1,97 @@
+"""The recursion of least squares against a fresh pseudo-inverse for every k."""
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, data_of, experiment, weights
+from naive import least_squares
+
+from engine import catalogue
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+
+NEAR = 1e-9
+
+
+def against_pinv(X, Y):
+    """The largest difference over k and targets, X [n, d] and Y [n, m]."""
+    data = Data(
+        Instances(torch.from_numpy(X[None])), torch.from_numpy(np.ascontiguousarray(Y.T)), 1, Y.shape[1]
+    )
+    fit = catalogue.make("solvers", "lls").begin(data)
+    found = [fit.weights().numpy()]
+    for k in range(len(X)):
+        fit.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        found.append(fit.weights().numpy())
+    truth = np.stack([least_squares(X, y) for y in Y.T], 1)
+    return abs(np.stack(found) - truth).max()
+
+
+def random(seed: int, *shape: int):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_full_rank(seed):
+    X = random(seed, 16, 16)
+    assert against_pinv(X, X[:, :1]) <= NEAR
+
+
+def test_fewer_rows_than_features():
+    assert against_pinv(random(1, 7, 20), random(2, 7, 1)) <= NEAR
+
+
+def test_more_rows_than_features_with_noise():
+    X = random(3, 40, 10)
+    assert against_pinv(X, X[:, :1] + 0.5 * random(4, 40, 1)) <= NEAR
+
+
+def test_duplicate_rows_with_contradicting_labels():
+    X = random(5, 6, 12)[[0, 1, 0, 2, 3, 1, 1, 4, 5, 0]]
+    assert against_pinv(X, random(6, 10, 1)) <= NEAR
+
+
+def test_rows_in_a_subspace():
+    X = random(7, 20, 4) @ random(8, 4, 12)
+    assert against_pinv(X, random(9, 20, 1)) <= NEAR
+
+
+def test_opposite_scaled_and_zero_rows():
+    X = random(10, 4, 8)
+    X = np.stack([X[0], -X[0], np.zeros(8), 3 * X[1], X[1], X[0] + X[1], X[2], X[3]])
+    assert against_pinv(X, random(11, 8, 1)) <= NEAR
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_instances_of_any_size(size):
+    X = size * random(12, 12, 8)
+    assert size * against_pinv(X, random(13, 12, 1)) <= NEAR
+
+
+def test_several_targets_at_once():
+    assert against_pinv(random(14, 18, 9), random(15, 18, 5)) <= NEAR
+
+
+@pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
+@pytest.mark.parametrize("target", ["feature", "all"])
+def test_in_an_experiment_with_replicas_and_targets(family, target):
+    described = experiment(family, target, {"LLS": LLS}, d=8, replicas=3, noise=0.3, seed=20)
+    found, data = weights(described), data_of(described)
+    for member, labels in enumerate(data.labels.numpy()):
+        X = data.instances.rows[member // data.targets].numpy()
+        np.testing.assert_allclose(found[:, member], least_squares(X, labels), rtol=0, atol=NEAR)
+
+
+def test_it_interpolates_what_it_has_seen():
+    described = experiment({"kind": "gaussian", "d": 12, "n": 9}, learners={"LLS": LLS}, seed=3)
+    found, data = weights(described)[:, 0], data_of(described)
+    X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
+    for k in range(10):
+        np.testing.assert_allclose(X[:k] @ found[k], y[:k], rtol=0, atol=1e-10)
+
+
+def test_float32_experiments_are_solved_in_float64():
+    words = {"matrix": {"kind": "gaussian", "d": 24}, "learners": {"LLS": LLS}, "seed": 8}
+    single, double = (weights(experiment(**words, dtype=dtype)) for dtype in ("float32", "float64"))
+    assert single.dtype == np.float32
+    assert abs(single - double).max() < 1e-4
