@@ -10,7 +10,7 @@ from engine.experiment import Claim, Experiment
 from engine.trace import Curve, Trace
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
-"""What arithmetic alone may move a loss, relative to the initial loss."""
+"""What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""
 
 
 class Outcome(NamedTuple):
@@ -71,7 +71,8 @@ def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome
         return Outcome(claim, False, None, "the curve has no records")
     gap = curve.loss - np.interp(curve.x, bound.x, bound.loss)
     error = np.zeros_like(gap) if curve.stderr is None else curve.stderr
-    tolerance = (claim.within or 0.0) + (claim.standard_errors or 0.0) * error + rounding * curve.loss[0]
+    within = rounding * curve.loss[0] if claim.within is None else claim.within
+    tolerance = within + (claim.standard_errors or 0.0) * error
     worst = -gap if claim.never_below else np.abs(gap)
     at = int(np.argmax(worst - tolerance))
     holds = bool(worst[at] <= tolerance[at])

@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
+
+if TYPE_CHECKING:
+    from engine.experiment import Experiment
 
 NAME = "hadamard-tui"
 DEFAULT_PRESET = "hadamard-128"
@@ -80,9 +83,7 @@ def laboratory(
         return
     preset = DEFAULT_PRESET if preset is None else preset
     _need_terminal(preset)
-    from engine import presets
-
-    experiment = presets.load(preset, _overrides(settings, device))
+    experiment = _load(preset, settings, device)
     from hadamard_tui.app import open_app
 
     open_app(experiment, preset, run)
@@ -100,15 +101,14 @@ def run_headless(
 ) -> int:
     """Run a preset without the app: print chart, table, bounds and claims.
 
-    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
-    130: stopped by Ctrl-C.
+    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input. 130:
+    stopped by Ctrl-C.
     """
-    from engine import presets
     from hadamard_tui.headless import saving
 
     if out is not None:
         saving.check(out)
-    experiment = presets.load(preset, _overrides(settings, device))
+    experiment = _load(preset, settings, device)
     from engine.claims import judge, unexpected_divergence
     from engine.report import encode
     from hadamard_tui.headless import console
@@ -148,8 +148,7 @@ def list_parts(
     """List the parts of a family with their fields; without FAMILY, list the families."""
     from hadamard_tui.headless import console, listing
 
-    table = listing.families_table() if family is None else listing.members_table(family)
-    console.output().print(table)
+    console.output().print(listing.families_table() if family is None else listing.members_list(family))
 
 
 @app.command("schema")
@@ -204,8 +203,21 @@ def _stop() -> None:
     os._exit(STOPPED)
 
 
-def _overrides(settings: list[str] | None, device: str | None) -> list[str]:
-    return [*(settings or []), *([] if device is None else [f"run.device={json.dumps(device)}"])]
+def _load(preset: str, settings: list[str] | None, device: str | None) -> Experiment:
+    """The experiment of a preset with the changes asked for. Raises: BadInput."""
+    from engine import presets
+    from engine.parts import BadInput
+
+    overrides = list(settings or [])
+    if device is not None:
+        overrides.append(f"run.device={json.dumps(device)}")
+    try:
+        return presets.load(preset, overrides)
+    except BadInput as error:
+        if not settings or "claims[" not in error.where:
+            raise
+        remedy = "the claims are about the preset's own settings, and --set 'claims=[]' drops them"
+        raise BadInput(error.where, f"{error.what}; {remedy}") from error
 
 
 def _need_terminal(preset: str) -> None:

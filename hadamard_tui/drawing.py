@@ -42,8 +42,7 @@ def loss_series(trace: Trace, shown: float) -> list[Series]:
 
 def _bound(bound: BoundCurve) -> Series:
     style: LineStyle = "dotted" if bound.sense == "conjecture" else "dashed"
-    name = f"{bound.kind}: {bound.formula}, {NAMES[bound.sense]}"
-    return Series(name, bound.x, bound.loss, THEORY, style=style)
+    return Series(f"{bound.kind} {bound.formula}", bound.x, bound.loss, THEORY, style=style)
 
 
 def _learner(number: int, curve: Curve, shown: float) -> Series:

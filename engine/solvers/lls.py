@@ -56,14 +56,13 @@ class Fit:
         along = outside / torch.where(new, length, 1.0)
         gain = torch.where(new, along, image / stretch)  # [R, d, 1]
         error = labels.double().view(*self._w.shape[:2], 1) - self._w @ x  # [R, m, 1]
-        self._w += error @ gain.mT
-        cross = image @ along.mT
-        self._inverse += torch.where(
-            new,
-            stretch * (along @ along.mT) - cross - cross.mT,
-            -(image @ image.mT) / stretch,
-        )
-        self._projector += torch.where(new, outside @ along.mT, 0.0)
+        self._w.baddbmm_(error, gain.mT)
+
+        # The change of M is a bᵀ + b aᵀ in either case.
+        a = torch.where(new, along, image)
+        b = torch.where(new, stretch / 2 * along - image, image / (-2 * stretch))
+        self._inverse.baddbmm_(torch.cat((a, b), 2), torch.cat((b, a), 2).mT)
+        self._projector.baddbmm_(torch.where(new, outside, 0.0), along.mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""

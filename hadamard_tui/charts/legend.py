@@ -25,11 +25,17 @@ class Piece:
 
 
 def legend(series: Sequence[Series], width: int, lines: int, note: str = "") -> tuple[tuple[Piece, ...], ...]:
-    """At most `lines` lines; what does not fit is counted ("+3 more"); the note ends the last line."""
+    """At most `lines` lines, series with a mark first; what does not fit is counted ("+3 more"); the note
+    ends the last line."""
+    named = sorted(
+        (index for index, one in enumerate(series) if one.name), key=lambda index: not series[index].mark
+    )
     entries = tuple(
-        (" ".join(filter(None, (one.mark, SAMPLES[one.style], one.name))), index)
-        for index, one in enumerate(series)
-        if one.name
+        (
+            " ".join(filter(None, (series[index].mark, SAMPLES[series[index].style], series[index].name))),
+            index,
+        )
+        for index in named
     )
     return _wrap(entries, width, lines, note) if lines > 0 and width > 0 and (entries or note) else ()
 

@@ -8,30 +8,43 @@ import re
 
 import msgspec
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from engine import catalogue
 from engine.fields import Field, fields_of
 from engine.parts import BadInput, Part, summary_of
+from hadamard_tui.drawing import NAMES
 
-NOTHING = "—"
+COLUMNS = ("field", "default", "allowed", "meaning")
+WIDEST_COLUMN = 24
+ALLOWED = {
+    "choice": "",
+    "flag": "true, false",
+    "whole": "whole number",
+    "number": "number",
+    "text": "text",
+    "wholes": "list of whole numbers",
+}
 
 
 def presets_table() -> Table:
     """Every preset with its title, the first sentence of its story, and its source."""
     from engine import presets
 
-    table = _table("preset", "what it shows", "source")
+    table = _table("preset", "what it shows, and where it comes from")
     for name in presets.names():
         try:
             preset = presets.load(name)
         except BadInput as error:
-            table.add_row(Text(name, "bold"), Text(str(error), "red"), "")
+            table.add_row(Text(name, "bold"), Text(str(error), "red"), end_section=True)
             continue
-        story = Text(first_sentence(preset.story), "dim")
-        table.add_row(Text(name, "bold"), Group(preset.title, story), preset.source, end_section=True)
+        story = first_sentence(preset.story)
+        lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
+        table.add_row(Text(name, "bold"), Group(Text(preset.title, "bold"), *lines), end_section=True)
     return table
 
 
@@ -39,12 +52,12 @@ def families_table() -> Table:
     """Every family with its meaning and the kinds of its members."""
     table = _table("family", "what it is", "kinds")
     for family, folder in catalogue.FOLDERS.items():
-        meaning = (importlib.import_module(folder).__doc__ or "").strip()
-        table.add_row(Text(family, "bold"), meaning, ", ".join(catalogue.members(family)))
+        meaning = first_sentence(importlib.import_module(folder).__doc__ or "").partition(": ")[2]
+        table.add_row(Text(family, "bold"), meaning.rstrip("."), ", ".join(catalogue.members(family)))
     return table
 
 
-def members_table(family: str) -> Table:
+def members_list(family: str) -> Group:
     """Every member of a family with its meaning, and its fields below it.
 
     Raises: BadInput for a family that does not exist.
@@ -54,17 +67,18 @@ def members_table(family: str) -> Table:
         near = difflib.get_close_matches(family, known, n=2)
         guess = f"did you mean {' or '.join(near)}? " if near else ""
         raise BadInput(family, f"there is no such family; {guess}there are {', '.join(known)}")
-    table = _table("kind", "default", "allowed", "meaning")
-    for kind, member in catalogue.members(family).items():
-        if table.rows:
-            table.add_row()
-        table.add_row(Text(kind, "bold"), "", "", Text(summary_of(member), "bold"))
-        for field in fields_of(member):
-            default = "required" if field.required else written(field.default)
-            table.add_row(f"  {field.name}", default, _allowed(field), _meaning(field))
-        for fact in _facts(member):
-            table.add_row("", "", "", Text(fact, "dim"))
-    return table
+    members = catalogue.members(family)
+    rows = {kind: [_row(field) for field in fields_of(member)] for kind, member in members.items()}
+    every = [COLUMNS, *(row for some in rows.values() for row in some)]
+    widths = [max(cell_len(row[column]) for row in every) for column in range(len(COLUMNS) - 1)]
+    parts: list[Text | Padding] = []
+    for kind, member in members.items():
+        parts.append(Text(kind, "bold"))
+        parts += [Padding(line, (0, 0, 0, 2)) for line in (summary_of(member), *_facts(member))]
+        if rows[kind]:
+            parts.append(Padding(_grid(rows[kind], widths), (0, 0, 0, 2)))
+        parts.append(Text())
+    return Group(*parts[:-1])
 
 
 def first_sentence(text: str) -> str:
@@ -86,18 +100,25 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _allowed(field: Field) -> str:
-    if field.choices:
-        return ", ".join(field.choices)
-    words = {"flag": "true, false", "whole": "whole", "number": "number", "text": "text", "wholes": "wholes"}
-    return " ".join(filter(None, (words[field.kind], field.limits)))
+def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
+    """The fields of one member, in columns that are the same for all members."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for name, width in zip(COLUMNS[:-1], widths, strict=True):
+        grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if name != COLUMNS[0] else "")
+    grid.add_column()
+    for row in (COLUMNS, *rows):
+        grid.add_row(*row, style="dim" if row is COLUMNS else "")
+    return grid
 
 
-def _meaning(field: Field) -> str:
-    return f"{field.title}: {field.help}" if field.help else field.title
+def _row(field: Field) -> tuple[str, ...]:
+    """Name, default, what is allowed, and meaning of a field."""
+    default = "required" if field.required else written(field.default)
+    allowed = ", ".join(field.choices) or f"{ALLOWED[field.kind]} {field.limits}".strip()
+    return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
 def _facts(member: type[Part]) -> list[str]:
     """What a bound says and where it is proved; other parts say all in their fields."""
-    sense, formula, source = (getattr(member, name, None) for name in ("sense", "formula", "source"))
-    return [f"{sense}: {formula}", f"source: {source}"] if formula else []
+    sense, formula, source = (getattr(member, name, "") for name in ("sense", "formula", "source"))
+    return [f"{NAMES[sense]} {formula}; {source}"] if formula else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleRenderable
+from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -43,12 +43,14 @@ def show(
         strayed: the learners that diverged unexpectedly.
         changed: whether --set changed the preset for which the claims were written.
     """
+    where = checkpoints(experiment, trace)
     for part in (
         _heading(experiment, trace),
         _chart(trace, console),
-        _losses(trace, checkpoints(experiment, trace)),
+        _losses(trace, where),
+        *_notes(trace, where, strayed),
         *_bounds(trace.bounds),
-        *_claims(outcomes, strayed, changed),
+        *_claims(outcomes, changed),
     ):
         console.print(part)
 
@@ -83,25 +85,23 @@ def _chart(trace: Trace, console: Console) -> Text:
 
 
 def _losses(trace: Trace, where: Sequence[float]) -> Padding:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("learner")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("\nlearner")
     table.add_column("rotation\ninvariant")
-    for name in ("k", "loss", "lower\nbound"):
-        table.add_column(name, justify="right", vertical="bottom")
-    table.add_column("which")
-    table.add_column("loss /\nbound", justify="right")
+    for heading in ("\nk", "\nloss", "lower\nbound"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("\nwhich", no_wrap=True)
+    table.add_column("loss /\nbound", justify="right", no_wrap=True)
     for number, curve in enumerate(trace.curves):
         name = Text(f"{mark(number)} {curve.name}", colour(number))
         invariant = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
-        for x in where:
-            first = x == where[0]
-            row = _row(trace, curve, x)
-            table.add_row(name if first else "", invariant if first else "", *row, end_section=x == where[-1])
+        columns = zip(*(_row(trace, curve, x) for x in where), strict=True)
+        table.add_row(name, invariant, *map("\n".join, columns), end_section=True)
     return Padding(table, (1, 0, 0, 0))
 
 
 def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
-    """k, loss, bound, its name and the ratio; a bound that does not bind the learner in parentheses."""
+    """k, loss, bound, its name and the ratio; in parentheses if it does not bind the learner."""
     yield f"{x:g}"
     at = np.flatnonzero(curve.x == x)
     loss = float(curve.loss[at[0]]) if len(at) else None
@@ -113,13 +113,28 @@ def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
         yield f"{_number(loss)} ± {curve.stderr[at[0]]:.1g}"
     bound, binds = strongest(trace.bounds, curve.name, x)
     if bound is None:
-        yield from (NOTHING, "", NOTHING)
+        yield from (NOTHING, NOTHING, NOTHING)
         return
     value = bound.at(x)
     ratio = NOTHING if loss is None or value < ZERO else _number(loss / value)
-    name = f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
-    for cell in (_number(value), name, ratio):
-        yield cell if binds or cell == NOTHING else f"({cell})"
+    yield _number(value) if binds else f"({_number(value)})"
+    yield f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
+    yield ratio if binds or ratio == NOTHING else f"({ratio})"
+
+
+def _notes(trace: Trace, where: Sequence[float], strayed: Sequence[str]) -> Iterator[Text]:
+    """What the signs in the table mean, and who diverged."""
+    found = [strongest(trace.bounds, curve.name, x) for curve in trace.curves for x in where]
+    if any(bound is not None and not binds for bound, binds in found):
+        yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
+    if any(bound is not None and bound.sense == "conjecture" for bound, _ in found):
+        yield Text("…? a conjecture, not proved", "dim")
+    for curve in trace.curves:
+        if curve.name in strayed:
+            text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
+            yield Text(text, "bold red")
+        elif curve.diverged_at is not None:
+            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}, as claimed")
 
 
 def strongest(bounds: Sequence[BoundCurve], learner: str, x: float) -> tuple[BoundCurve | None, bool]:
@@ -161,21 +176,18 @@ def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:
             yield Text(f"not here: {bound.kind}: {bound.on_problem.reason}", "dim")
 
 
-def _claims(
-    outcomes: Sequence[Outcome], strayed: Sequence[str], changed: bool
-) -> Iterator[ConsoleRenderable]:
+def _claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[ConsoleRenderable]:
     if outcomes:
         yield Text("\nClaims", "bold")
+    grid = Table.grid(padding=(0, 2, 0, 0))
     for outcome in outcomes:
-        sign = ("✓ holds", "green") if outcome.holds else ("✗ fails", "bold red")
-        yield Text.assemble(sign, f"  {outcome.claim.text}")
-        measured = "" if outcome.measured is None else f"measured {outcome.measured:.6g}: "
-        yield _indented(f"{measured}{outcome.detail}", "dim")
-    for learner in strayed:
-        yield Text.assemble(("✗ ", "bold red"), f"{learner} diverged, and no claim expects it")
+        sign = Text("✓ holds", "green") if outcome.holds else Text("✗ fails", "bold red")
+        measured = outcome.detail if outcome.measured is None else f"measured: {outcome.detail}"
+        grid.add_row(sign, Group(outcome.claim.text, Text(measured, "dim")))
+    yield grid
     if changed and not all(outcome.holds for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 
 
-def _indented(line: str, style: str = "") -> Padding:
-    return Padding(Text(line, style), (0, 0, 0, 2))
+def _indented(line: str) -> Padding:
+    return Padding(Text(line), (0, 0, 0, 2))

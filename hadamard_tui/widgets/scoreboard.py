@@ -9,9 +9,9 @@ from textual.widgets import DataTable
 from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui.drawing import colour, mark
 
-COLUMNS = ("", "learner", "k", "loss", "bound", "ratio", "state", "invariant")
+COLUMNS = ("", "learner", "loss", "bound", "ratio", "state", "invariant")
 
-WIDTHS = {"k": 4, "loss": 7, "bound": 9, "ratio": 6, "state": 18, "invariant": 9}
+WIDTHS = {"loss": 7, "bound": 9, "ratio": 6, "state": 18, "invariant": 9}
 """Columns whose numbers change have a fixed width, so that nothing moves while a run is shown."""
 
 
@@ -54,7 +54,7 @@ def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
         return texts | {"state": "waiting"}
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
     bound = strongest(trace, curve.name, x)
-    texts |= {"k": f"{x:g}", "loss": f"{loss:.5f}", "state": state(curve, trace, shown)}
+    texts |= {"loss": f"{loss:.5f}", "state": state(curve, trace, shown)}
     if bound is None:
         return texts | {"bound": "none", "ratio": "–"}
     height = bound.at(x)

@@ -51,7 +51,7 @@ def raw(
         "protocol": {"kind": "one-pass", "loss": loss},
         "run": {"dtype": "float64", "device": "cpu", **settings},
         "learners": [
-            {"name": name, **{role: part(part) for role, part in _whole(learner).items()}}
+            {"name": name, **{role: part(words) for role, words in _whole(learner).items()}}
             for name, learner in (learners or {"GD": {"update": "gd"}}).items()
         ],
         "claims": claims or [],

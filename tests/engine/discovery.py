@@ -79,17 +79,18 @@ LEARNERS = dict(_learners())
 """Every solver, and every update rule with every architecture that it does not refuse."""
 
 
-def _gentle(learner: dict[str, Any]) -> dict[str, Any]:
-    update = learner.get("update")
-    if update is None or "lr" not in {
-        field.name for field in fields(catalogue.members("updates")[update["kind"]])
-    }:
-        return learner
-    return {**learner, "update": {**update, "lr": catalogue.make("updates", **update).lr / 16}}
+def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:
+    """The same learners with their default rates divided by `by`."""
+    found = {}
+    for name, learner in learners.items():
+        update = learner.get("update")
+        rate = None if update is None else getattr(catalogue.make("updates", **update), "lr", None)
+        found[name] = learner if rate is None else {**learner, "update": {**update, "lr": rate / by}}
+    return found
 
 
-GENTLE = {name: _gentle(learner) for name, learner in LEARNERS.items()}
-"""The same with a sixteenth of the rate, so that none diverges and rounding is not amplified."""
+GENTLE = slower(LEARNERS, 16)
+"""Rates at which nothing diverges at d = 8 or 16 and rounding is not amplified."""
 
 
 def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:

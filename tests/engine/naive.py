@@ -247,7 +247,7 @@ def least_squares(X: Array, y: Array) -> Array:
 
 
 def rank_bound(Y: Array) -> Array:
-    """(1/nm) min over matrices of rank k of ‖Y − Z‖² for Y [n, m], k = 0 … n, by truncating the SVD itself."""
+    """(1/nm) ‖Y − Z‖² for Y [n, m] and the Z of rank k = 0 … n that is nearest to it."""
     u, s, vt = np.linalg.svd(Y, full_matrices=False)
     found = []
     for k in range(len(Y) + 1):

@@ -55,14 +55,12 @@ ARCHITECTURES = [
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda words: "-".join(map(str, words.values())))
 def test_hypentropy_with_beta_twice_w0_equals_egu_pm(architecture):
-    w0 = 0.04
+    halves = {"kind": "egu-pm", "lr": 0.02, "w0": 0.04}
+    potential = {"kind": "hypentropy", "lr": 0.02, "beta": 0.08}
     pair = experiment(
         learners={
-            "EGU±": {"update": {"kind": "egu-pm", "lr": 0.02, "w0": w0}, "architecture": architecture},
-            "hyp": {
-                "update": {"kind": "hypentropy", "lr": 0.02, "beta": 2 * w0},
-                "architecture": architecture,
-            },
+            "EGU±": {"update": halves, "architecture": architecture},
+            "hypentropy": {"update": potential, "architecture": architecture},
         },
         d=16,
         seed=4,
@@ -82,14 +80,8 @@ def test_hypentropy_and_egu_pm_have_equal_defaults():
 
 
 def test_hypentropy_with_a_large_beta_acts_like_gd():
-    beta = 1e4
-    pair = experiment(
-        learners={
-            "GD": gd(1 / 64),
-            "hyp": {"update": {"kind": "hypentropy", "lr": 1 / 64 / beta, "beta": beta}},
-        },
-        d=32,
-    )
+    flat = {"kind": "hypentropy", "lr": 1e-4 / 64, "beta": 1e4}
+    pair = experiment(learners={"GD": gd(1 / 64), "hyp": {"update": flat}}, d=32)
     measured = losses(pair)
     np.testing.assert_allclose(measured["hyp"], measured["GD"], rtol=0, atol=1e-7)
 

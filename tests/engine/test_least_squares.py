@@ -15,9 +15,8 @@ NEAR = 1e-9
 
 def against_pinv(X, Y):
     """The largest difference over k and targets, X [n, d] and Y [n, m]."""
-    data = Data(
-        Instances(torch.from_numpy(X[None])), torch.from_numpy(np.ascontiguousarray(Y.T)), 1, Y.shape[1]
-    )
+    labels = torch.from_numpy(np.ascontiguousarray(Y.T))
+    data = Data(Instances(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
     fit = catalogue.make("solvers", "lls").begin(data)
     found = [fit.weights().numpy()]
     for k in range(len(X)):

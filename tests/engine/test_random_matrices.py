@@ -37,7 +37,7 @@ def test_gaussian_least_squares_stays_on_its_bound(d, n):
 def test_gaussian_least_squares_is_not_on_the_hadamard_line():
     trace = run(experiment({"kind": "gaussian", "d": 16}, learners={"LLS": LLS}, replicas=400))
     curve = trace.curves[0]
-    off = (curve.loss - (1 - curve.x / 16))[1:-1] / curve.stderr[1:-1]
+    off = ((curve.loss - (1 - curve.x / 16)) / np.maximum(curve.stderr, 1e-300))[4:13]
     assert (off < -ERRORS).all(), "the same measurement tells the two curves apart"
 
 
@@ -83,7 +83,7 @@ PROBLEMS = {
 @pytest.fixture(scope="module", params=PROBLEMS)
 def measured(request):
     words = PROBLEMS[request.param]
-    replicas = 25 if words.get("target") == "all" else 100
+    replicas = 50 if words.get("target") == "all" else 400
     bare = experiment(learners=LEARNERS, d=8, **words)
     return run(experiment(learners=bound_somewhere(bare), d=8, replicas=replicas, seed=1000, **words))
 

@@ -1,0 +1,103 @@
+"""Replicas and targets as one batch, dtypes and seeds: for every learner there is."""
+
+import numpy as np
+import pytest
+from building import beginning, experiment, losses, predictions
+from discovery import GENTLE, LEARNERS
+
+from engine import catalogue
+from engine.protocols import one_pass
+from engine.run import run
+
+EXACT = 1e-12
+PROBLEMS = ("hadamard", "gaussian")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", GENTLE)
+def test_batched_replicas_equal_runs_one_by_one(name, problem):
+    words = {"learners": {name: GENTLE[name]}, "d": 8, "noise": 0.1}
+    together = experiment(problem, replicas=3, seed=40, **words)
+    batch, measured = predictions(together), losses(together)[name]
+    for number in range(3):
+        alone = experiment(problem, seed=40 + number, **words)
+        scale = 1 + abs(batch).max()
+        np.testing.assert_allclose(predictions(alone)[:, 0], batch[:, number], rtol=0, atol=EXACT * scale)
+        np.testing.assert_allclose(losses(alone)[name][:, 0], measured[:, number], rtol=EXACT, atol=EXACT)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", GENTLE)
+def test_batched_targets_equal_runs_one_by_one(name, problem):
+    words = {"learners": {name: GENTLE[name]}, "d": 8, "replicas": 2, "seed": 50}
+    together = experiment(problem, "all", **words)
+    batch = predictions(together).reshape(9, 2, 8, 8)
+    each = []
+    for index in range(8):
+        alone = experiment(problem, {"kind": "feature", "index": index}, **words)
+        scale = 1 + abs(batch).max()
+        np.testing.assert_allclose(predictions(alone), batch[:, :, index], rtol=0, atol=EXACT * scale)
+        each.append(losses(alone)[name])
+    np.testing.assert_allclose(losses(together)[name], np.mean(each, 0), rtol=EXACT, atol=EXACT)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", GENTLE)
+def test_float32_is_near_float64(name, problem):
+    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2, "seed": 60}
+    single = losses(experiment(problem, dtype="float32", **words))[name]
+    double = losses(experiment(problem, dtype="float64", **words))[name]
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, double, rtol=0, atol=1e-4 * double.max())
+    assert predictions(experiment(problem, dtype="float32", **words)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_same_seed_gives_the_same_bits(name, dtype):
+    words = {"learners": {name: LEARNERS[name]}, "d": 8, "replicas": 2, "dtype": dtype}
+    first, again, other = (
+        losses(experiment("gaussian", seed=seed, noise=0.1, **words))[name] for seed in (7, 7, 8)
+    )
+    assert first.tobytes() == again.tobytes()
+    assert first.tobytes() != other.tobytes()
+
+
+@pytest.mark.parametrize("kind", catalogue.members("losses"))
+def test_every_loss_is_batched_like_one_by_one(kind):
+    learners = {name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "lls")}
+    measured = losses(experiment(learners=learners, loss=kind, d=8, replicas=2, seed=3))
+    for number in range(2):
+        alone = losses(experiment(learners=learners, loss=kind, d=8, seed=3 + number))
+        for name in learners:
+            np.testing.assert_allclose(alone[name][:, 0], measured[name][:, number], atol=EXACT)
+
+
+def test_learners_side_by_side_equal_learners_alone():
+    trace = run(experiment(learners=GENTLE, d=8, seed=9))
+    for name in GENTLE:
+        alone = run(experiment(learners={name: GENTLE[name]}, d=8, seed=9)).curves[0]
+        assert np.array_equal(trace.curve(name).loss, alone.loss)
+
+
+def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(monkeypatch):
+    described = experiment("gaussian", learners=GENTLE, d=8, replicas=2, seed=9)
+    whole = run(described)
+    for records in (1, 3):
+        in_blocks = run(described, gate=lambda records=records: records)
+        for curve, other in zip(whole.curves, in_blocks.curves, strict=True):
+            np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
+            if curve.weights is not None:
+                assert np.array_equal(other.weights, curve.weights)
+    monkeypatch.setattr(one_pass, "CELLS", 1)
+    for curve, other in zip(whole.curves, run(described).curves, strict=True):
+        np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
+
+
+def test_the_weights_of_a_curve_are_those_of_the_first_replica_and_target():
+    described = experiment("gaussian", "all", {"lls": {"solver": "lls"}}, d=8, replicas=2, seed=9)
+    hypothesis, data = beginning(described)
+    for k in range(5):
+        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+    curve = run(described).curves[0]
+    assert np.array_equal(curve.weights[5], hypothesis.weights()[0].numpy())

@@ -1,0 +1,170 @@
+"""What every part of the catalogue must have, found by looking."""
+
+import pkgutil
+from importlib import import_module
+
+import msgspec
+import numpy as np
+import pytest
+from building import LLS, experiment, raw
+from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, plain, ready, variants
+from msgspec import inspect
+
+from engine import catalogue, reading
+from engine.parts import BadInput, summary_of
+from engine.run import run
+
+
+def is_sentence(text: str) -> bool:
+    """One line of several words."""
+    return "\n" not in text and len(text.split()) >= 4 and text == text.strip()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Instances [8, 16] and their labels [8, 1], by family."""
+    X = np.random.default_rng(0).standard_normal((8, 16))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", X[:, 3])
+    return {"matrices": str(tmp_path / "X.npy"), "targets": str(tmp_path / "y.npy")}
+
+
+def test_every_family_has_members_and_kinds_are_lower_case_words():
+    for family in FAMILIES:
+        members = catalogue.members(family)
+        assert members
+        assert list(members) == sorted(members)
+        for kind, member in members.items():
+            assert kind == kind.lower().replace(" ", "-").replace("_", "-")
+            assert member.__module__.startswith(catalogue.FOLDERS[family] + ".")
+
+
+def test_every_file_of_a_family_holds_a_member():
+    for family, folder in catalogue.FOLDERS.items():
+        there = {module.name for module in pkgutil.iter_modules(import_module(folder).__path__)}
+        members = {member.__module__.rpartition(".")[2] for member in catalogue.members(family).values()}
+        assert there == members
+
+
+@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind, member):
+    summary = summary_of(member)
+    assert member.__doc__, "a docstring of its own"
+    assert is_sentence(summary)
+    assert summary.endswith("."), summary
+    if not (family in ("matrices", "targets") and kind == "file"):
+        assert "Source:" in member.__doc__, "every part but the user's own files has a source"
+
+
+@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+def test_every_field_has_a_title_and_a_description(family, kind, member):
+    for field in fields(member):
+        assert isinstance(field.type, inspect.Metadata), f"{kind}.{field.name} has no Meta"
+        schema = field.type.extra_json_schema or {}
+        assert schema.get("title"), f"{kind}.{field.name} has no title"
+        assert schema.get("description"), f"{kind}.{field.name} has no description"
+
+
+@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+def test_every_default_is_valid(family, kind, member):
+    for field in fields(member):
+        default = default_of(field)
+        if default is msgspec.NODEFAULT:
+            assert field.required
+            continue
+        words = {**ready(family, kind, "X.npy"), field.name: msgspec.to_builtins(default)}
+        assert getattr(catalogue.make(family, **words), field.name) == default
+
+
+@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+def test_a_part_is_equal_to_what_it_writes(family, kind, member, tmp_path):
+    for words in [{**ready(family, kind, "X.npy"), **variant} for variant in variants(member)]:
+        made = catalogue.make(family, **words)
+        assert made.kind == kind
+        assert catalogue.make(family, **msgspec.to_builtins(made)) == made
+
+
+NUMBERS = [
+    pytest.param(family, kind, field.name, id=f"{family}-{kind}-{field.name}")
+    for family, kind, member in PARTS
+    for field in fields(member)
+    if isinstance(plain(field.type), inspect.FloatType)
+]
+
+
+@pytest.mark.parametrize(("family", "kind", "field"), NUMBERS)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_parts_refuse_numbers_that_are_not_finite(family, kind, field, value):
+    words = {**ready(family, kind, "X.npy"), field: value}
+    with pytest.raises(msgspec.ValidationError):
+        catalogue.make(family, **words)
+
+
+@pytest.mark.parametrize("target", catalogue.members("targets"))
+@pytest.mark.parametrize("matrix", catalogue.members("matrices"))
+def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, files):
+    for words in variants(catalogue.members("matrices")[matrix]):
+        of_matrix = {**ready("matrices", matrix, files["matrices"]), **words}
+        of_target = ready("targets", target, files["targets"])
+        described = raw(of_matrix, of_target, {"GD": {"update": "gd"}, "LLS": LLS}, replicas=2, noise=0.1)
+        refused = None
+        try:
+            trace = run(reading.parse(described))
+        except BadInput as error:
+            refused = error
+        if refused:
+            assert refused.where.startswith("problem.target")
+            assert is_sentence(refused.what)
+            continue
+        n, d = catalogue.make("matrices", **of_matrix).shape()
+        for curve in trace.curves:
+            assert curve.complete
+            assert curve.length == n + 1
+            assert np.isfinite(curve.loss).all()
+            assert curve.weights.shape == (n + 1, d)
+
+
+def test_only_labels_from_a_file_are_refused_by_families_that_draw_their_rows(files):
+    refused = set()
+    for matrix in catalogue.members("matrices"):
+        for target in catalogue.members("targets"):
+            described = raw(
+                ready("matrices", matrix, files["matrices"]), ready("targets", target, files["targets"])
+            )
+            try:
+                reading.parse(described)
+            except BadInput:
+                refused.add((matrix, target))
+    assert refused == {(matrix, "file") for matrix in catalogue.members("matrices") if matrix != "file"}
+
+
+@pytest.mark.parametrize("protocol", catalogue.members("protocols"))
+@pytest.mark.parametrize("loss", catalogue.members("losses"))
+def test_every_protocol_runs_with_every_loss(protocol, loss):
+    words = raw(learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
+        "update": "gd", "architecture": {"kind": "dense", "activation": "relu"}}}, d=8)  # fmt: skip
+    words["protocol"] = {"kind": protocol, "loss": loss}
+    trace = run(reading.parse(words))
+    assert all(curve.complete for curve in trace.curves)
+    assert {bound.kind for bound in trace.bounds} == set(catalogue.members("bounds"))
+
+
+def test_a_kind_that_two_members_claim_is_refused(monkeypatch):
+    monkeypatch.setitem(catalogue.FOLDERS, "twice", "engine.updates")
+    import engine.updates.gd as module
+
+    class Other(module.GD, frozen=True, tag="gd"):
+        """Another rule of the same name."""
+
+    Other.__module__ = "engine.updates.momentum"
+    import engine.updates.momentum as place
+
+    monkeypatch.setattr(place, "Other", Other, raising=False)
+    with pytest.raises(ValueError, match="are called 'gd'"):
+        catalogue.members("twice")
+
+
+def test_an_experiment_writes_what_it_reads():
+    described = experiment({"kind": "gaussian", "n": 4}, learners={"LLS": LLS}, d=8)
+    assert reading.parse(msgspec.to_builtins(described)) == described
+    assert reading.parse(msgspec.json.decode(msgspec.json.encode(described))) == described
