@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -106,6 +107,10 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
         if given[0] in ("loss", "follows") and self.within is None and self.standard_errors is None:
             raise BadField(given[0], "needs a tolerance: within = …, or standard_errors = …")
+        for name in ("loss", "within", "standard_errors", "below", "above"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise BadField(name, f"{value} is not a finite number; no measurement could decide it")
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -47,11 +47,15 @@ def check(experiment: Experiment, device: str) -> None:
     """Raises: BadInput if the run would not fit into the memory that is free now."""
     need, free = needed(experiment), available(device)
     if need > free:
-        _, d = experiment.problem.matrix.shape()
+        n, d = experiment.problem.matrix.shape()
+        size = f"a {n} × {d} matrix"
+        if experiment.run.replicas > 1:
+            size += f" in {experiment.run.replicas} replicas"
+        fewer = " or fewer replicas" if experiment.run.replicas > 1 else ""
         raise BadInput(
             "problem.matrix.d" if "d" in experiment.problem.matrix.__struct_fields__ else "problem.matrix",
-            f"d = {d} with {experiment.run.replicas} replicas needs {_gib(need)} of memory and {device} has "
-            f"{_gib(free)} free; take a smaller d or fewer replicas",
+            f"{size} needs {_gib(need)} of memory and {device} has {_gib(free)} free; "
+            f"take a smaller d{fewer}",
         )
 
 

@@ -28,7 +28,8 @@ def path_of(preset: str) -> Path:
     given = Path(preset)
     if given.suffix == ".toml" or given.name != preset:
         if not given.is_file():
-            raise BadInput(preset, "there is no such file")
+            what = "a folder, not a preset file" if given.is_dir() else "there is no such file"
+            raise BadInput(preset, what)
         return given
     if preset in names():
         return folder() / f"{preset}.toml"

@@ -21,12 +21,14 @@ Raw = dict[str, Any]
 
 def read_raw(path: Path) -> Raw:
     """The content of a preset file, its relative data paths made relative to the working directory."""
+    text = ""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at (line \d+, column \d+|end of document)\)", str(error))
-        what = str(error).split(" (at", 1)[0]
-        raise BadInput(where.group(1) if where else "", f"malformed TOML: {what}") from error
+        what, _, where = str(error).removesuffix(")").partition(" (at ")
+        where = where.replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
+        raise BadInput(where, f"malformed TOML: {what}") from error
     except UnicodeDecodeError as error:
         raise BadInput("", f"not a text file in UTF-8: {error.reason}") from error
     except OSError as error:
@@ -45,7 +47,7 @@ def apply(raw: Raw, override: str) -> None:
     The value is TOML, or else plain text. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
-    if not equals or not place.strip():
+    if not equals or not _steps(place.strip()):
         raise BadInput(f"--set {override}", "needs the form PLACE=VALUE, as in problem.matrix.d=256")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
@@ -62,14 +64,17 @@ def put(raw: Raw, place: str, value: Any) -> None:
     *parents, last = _steps(place)
     node: Any = raw
     for number, step in enumerate(parents):
-        node = _child(node, step, ".".join(map(str, parents[: number + 1])))
+        here = ".".join(map(str, parents[: number + 1]))
+        if isinstance(node, list):
+            parents[number] = _index(node, step, here)
+        node = _child(node, parents[number], here)
     if isinstance(node, list):
         index = _index(node, last, place)
         node[index] = value
     elif isinstance(node, dict):
         node[str(last)] = value
         if last == "kind":
-            _keep_known(raw, place.rpartition(".")[0], node)
+            _keep_known(raw, _place(parents), node)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
 
@@ -88,6 +93,10 @@ def _steps(place: str) -> list[str | int]:
     return [int(index) if index else name for name, index in found]
 
 
+def _place(steps: list[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
 def _child(node: Any, step: str | int, place: str) -> Any:
     if isinstance(node, list):
         return node[_index(node, step, place)]
@@ -104,7 +113,8 @@ def _index(items: list[Any], step: str | int, place: str) -> int:
     if isinstance(step, str) and step in names:
         return names.index(step)
     choices = ", ".join(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
-    raise BadInput(f"--set {place}", f"there is no {step!r}; there are {choices}")
+    wanted = f"[{step}]" if isinstance(step, int) else repr(step)
+    raise BadInput(f"--set {place}", f"there is no {wanted}; there are {choices}")
 
 
 def parse(raw: Mapping[str, Any]) -> Experiment:
@@ -144,6 +154,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
     if message.startswith(("Invalid value", "Invalid enum value")):
         return BadInput(where, f"{value!r} is unknown; {_nearest(str(value), _choices(where, raw))}")
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
+    expected = re.sub(r"\.0(?!\d)", "", expected)  # a limit such as 1000000.0
     if "matching regex" in expected:
         expected = (getattr(_type_at(where, raw, annotated=True), "extra_json_schema", None) or {}).get(
             "description", expected

@@ -100,7 +100,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Course]]:
         y_label=f"average {loss.kind} loss",
         environment={
             "version": __version__,
-            "torch": torch.__version__,
+            "torch": str(torch.__version__),
             "device": devices.describe(device),
             "dtype": experiment.run.dtype,
         },

@@ -131,7 +131,7 @@ class Trace:
 
     @property
     def frontier(self) -> float:
-        """How far along the x-axis every learner that is still at work has come; −1 before the first record."""
+        """How far every learner that is still at work has come; −1 before the first record."""
         growing = [curve for curve in self.curves if not curve.ended]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)

@@ -38,7 +38,7 @@ ACTIONS = (
     Action("step", "n", "Step", "Show one example more; holds the run first"),
     Action("stop", "x", "Stop", "End the run and keep the curves as far as they are shown"),
     Action("reset", "z", "Reset", "Forget the run; the set-up stays"),
-    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", key_display="+"),
+    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", footer=False),
     Action("slower", "minus", "Slower", "Halve the playback rate", footer=False),
     Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", footer=False),
     Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up"),
@@ -60,7 +60,7 @@ ACTIONS = (
         key_display="[",
     ),
     Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", footer=False),
-    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", footer=False),
+    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", key_display="esc"),
     Action("help", "question_mark", "Help", "Show this page", key_display="?"),
     Action("quit", "q,ctrl+q,ctrl+c", "Quit", "End the program; a run under way is stopped", key_display="q"),
 )

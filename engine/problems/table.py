@@ -33,7 +33,10 @@ def _read(file: Path, modified: int) -> NDArray[np.float64]:
     if reader is None:
         raise BadInput("", f"{file.name} is none of the formats that can be read: {', '.join(readers)}")
     try:
-        table = np.asarray(reader(file), dtype=np.float64)
+        read = np.asarray(reader(file))
+        if np.iscomplexobj(read):
+            raise BadInput("", f"{file.name} holds complex numbers; every number must be real")
+        table = read.astype(np.float64, copy=False)
     except BadInput:
         raise
     except Exception as error:
@@ -63,14 +66,20 @@ def _npz(file: Path) -> object:
 
 
 def _csv(file: Path) -> object:
-    with file.open() as lines:
-        first = lines.readline()
+    """The first line is a header if no cell of it is a number, so that a row with a gap is an error."""
+    with file.open(encoding="utf-8-sig") as lines:
+        rows = [line for line in lines if line.strip()]
+    headed = bool(rows) and not any(_is_number(cell) for cell in rows[0].split(","))
+    numbers = rows[headed:]
+    return np.loadtxt(numbers, delimiter=",", ndmin=2) if numbers else np.empty((0, 0))
+
+
+def _is_number(cell: str) -> bool:
     try:
-        [float(cell) for cell in first.split(",")]
-        header = 0
+        float(cell)
     except ValueError:
-        header = 1
-    return np.loadtxt(file, delimiter=",", skiprows=header, ndmin=2)
+        return False
+    return True
 
 
 def _parquet(file: Path) -> object:

@@ -28,7 +28,11 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
 
 class Pass:
-    """A learner on its one pass. Linear hypotheses are measured in blocks, as one product of matrices."""
+    """A learner on its one pass.
+
+    Predictions are made record by record, so that a curve does not depend on how a run is divided into
+    blocks; their losses are computed for many records at once.
+    """
 
     def __init__(self, hypothesis: Hypothesis, data: Data, loss: Loss) -> None:
         self._hypothesis, self._data, self._loss = hypothesis, data, loss
@@ -36,26 +40,25 @@ class Pass:
 
     def advance(self, records: int) -> Block:
         first, end = self._next, min(self._next + records, self._data.instances.n + 1)
-        vectors: list[torch.Tensor] = []
+        at_once = max(1, CELLS // self._data.labels.numel())
+        predictions: list[torch.Tensor] = []
         losses: list[torch.Tensor] = []
+        vectors: list[torch.Tensor] = []
         for k in range(first, end):
             if k > 0:
                 self._hypothesis.learn(self._data.instances.at(k - 1), self._data.labels[:, k - 1 : k])
-            w = self._hypothesis.weights()
-            if w is None:
-                losses.append(self._averages(self._hypothesis.predict(self._data.instances)[:, None]))
-            else:
-                vectors.append(w)
+            predictions.append(self._hypothesis.predict(self._data.instances))
+            if len(predictions) == at_once or k == end - 1:
+                losses.append(self._averages(torch.stack(predictions, 1)))
+                predictions.clear()
+            weights = self._hypothesis.weights()
+            if weights is not None:
+                vectors.append(weights[0])
         self._next = end
-        weights = torch.stack(vectors, 1) if vectors else None  # [B, S, d]
-        if weights is not None:
-            at_once = max(1, CELLS // self._data.labels.numel())
-            for some in torch.split(weights, at_once, 1):
-                losses.append(self._averages(self._data.instances.inner(some)))
         return Block(
             np.arange(first, end, dtype=np.float64),
             torch.cat(losses, 1).T.cpu().numpy() if losses else np.empty((0, self._data.replicas)),
-            None if weights is None else weights[0].cpu().numpy(),
+            torch.stack(vectors).cpu().numpy() if vectors else None,
         )
 
     def _averages(self, predictions: torch.Tensor) -> torch.Tensor:

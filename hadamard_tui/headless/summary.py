@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleRenderable, Group
+from rich.console import Console, ConsoleRenderable, Group, JustifyMethod
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +18,17 @@ from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.drawing import NAMES, colour, loss_axes, loss_series, mark
 
+COLUMNS: tuple[tuple[str, JustifyMethod], ...] = (
+    ("rotation\ninvariant", "left"),
+    ("\nk", "right"),
+    ("\nloss", "right"),
+    ("lower\nbound", "right"),
+    ("\nwhich", "left"),
+    ("loss /\nbound", "right"),
+)
+SPARED = (0, 4)
+"""The columns that a narrow terminal does without: the text below the table says it, too."""
+NARROW = 72
 NOTHING = "—"
 INVARIANT: dict[bool | str, str] = {True: "yes", False: "no"}
 WIDEST_CHART = 120
@@ -47,7 +58,7 @@ def show(
     for part in (
         _heading(experiment, trace),
         _chart(trace, console),
-        _losses(trace, where),
+        _losses(trace, where, console.width),
         *_notes(trace, where, strayed),
         *_bounds(trace.bounds),
         *_claims(outcomes, changed),
@@ -84,24 +95,23 @@ def _chart(trace: Trace, console: Console) -> Text:
     return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
 
 
-def _losses(trace: Trace, where: Sequence[float]) -> Padding:
+def _losses(trace: Trace, where: Sequence[float], width: int) -> Padding:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("\nlearner")
-    table.add_column("rotation\ninvariant")
-    for heading in ("\nk", "\nloss", "lower\nbound"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("\nwhich", no_wrap=True)
-    table.add_column("loss /\nbound", justify="right", no_wrap=True)
+    table.add_column("\nlearner", min_width=6)
+    shown = [column for column in range(len(COLUMNS)) if width >= NARROW or column not in SPARED]
+    for column in shown:
+        heading, justify = COLUMNS[column]
+        table.add_column(heading, justify=justify, no_wrap=True)
     for number, curve in enumerate(trace.curves):
         name = Text(f"{mark(number)} {curve.name}", colour(number))
         invariant = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
-        columns = zip(*(_row(trace, curve, x) for x in where), strict=True)
-        table.add_row(name, invariant, *map("\n".join, columns), end_section=True)
+        cells = [(invariant,), *zip(*(_row(trace, curve, x) for x in where), strict=True)]
+        table.add_row(name, *("\n".join(cells[column]) for column in shown), end_section=True)
     return Padding(table, (1, 0, 0, 0))
 
 
 def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
-    """k, loss, bound, its name and the ratio; in parentheses if it does not bind the learner."""
+    """The cells of COLUMNS at x, from k on; a bound that does not bind the learner is in parentheses."""
     yield f"{x:g}"
     at = np.flatnonzero(curve.x == x)
     loss = float(curve.loss[at[0]]) if len(at) else None

@@ -130,19 +130,19 @@ class Laboratory(Screen[None]):
         at = views.index(self._view) if self._view in views else -1
         self._show_view(views[(at + 1) % len(views)])
 
-    async def action_next_learner(self) -> None:
-        await self._select_learner(+1)
+    def action_next_learner(self) -> None:
+        self._pick((self._selected + 1) % len(self._draft.learners))
 
-    async def action_previous_learner(self) -> None:
-        await self._select_learner(-1)
+    def action_previous_learner(self) -> None:
+        self._pick((self._selected - 1) % len(self._draft.learners))
 
     def action_screenshot(self) -> None:
         self.notify(f"Wrote {self.app.save_screenshot()}")
 
     def action_leave(self) -> None:
-        if self.focused is not None and self.focused.id != "scoreboard":
+        if self.focused is not None:
             self.set_focus(None)
-        elif self.has_class("-narrow") and self.query_one(Setup).display:
+        elif self._drawer_open:
             self.action_setup()
 
     def action_help(self) -> None:
@@ -150,6 +150,16 @@ class Laboratory(Screen[None]):
 
     def action_quit(self) -> None:
         self.app.exit()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leaving is offered only where there is something to leave."""
+        if action == "leave":
+            return self.focused is not None or self._drawer_open
+        return True
+
+    @property
+    def _drawer_open(self) -> bool:
+        return self.has_class("-narrow", "-setup-toggled")
 
     # The run
 
@@ -206,8 +216,7 @@ class Laboratory(Screen[None]):
         if session is not None:
             session.tick(seconds)
             self._draw(session)
-        pending = session is not None and session.experiment != self._draft.experiment
-        self.query_one(Status).show(session, pending)
+        self.query_one(Status).show(session, self._draft)
 
     def _draw(self, session: Session) -> None:
         trace, selected = session.trace, self._selected
@@ -266,13 +275,14 @@ class Laboratory(Screen[None]):
     def _selected(self) -> int:
         return self.query_one(Setup).learner
 
-    async def _select_learner(self, by: int) -> None:
-        await self.query_one(Setup).select_learner((self._selected + by) % len(self._draft.learners))
+    def _pick(self, number: int) -> None:
+        setup = self.query_one(Setup)
+        setup.post_message(setup.Picked(number))
 
     @on(DataTable.RowHighlighted)
-    async def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        if self.focused is event.data_table and event.cursor_row < len(self._draft.learners):
-            await self.query_one(Setup).select_learner(event.cursor_row)
+    def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        if self.focused is event.data_table:
+            self._pick(event.cursor_row)
 
     @on(Setup.Changed)
     def _setup_changed(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -21,10 +20,14 @@ from engine.parts import summary_of
 class Edited(Message):
     """A person changed the value at a place of the set-up, such as `problem.matrix.d`."""
 
-    def __init__(self, place: str, value: Any, choice: bool = False) -> None:
-        """`choice` says that the kind of a part was chosen, so that other fields belong below it now."""
+    def __init__(self, row: Row, value: Any) -> None:
         super().__init__()
-        self.place, self.value, self.choice = place, value, choice
+        self.row, self.place, self.value = row, row.place, value
+
+    @property
+    def choice(self) -> bool:
+        """Whether the kind of a part was chosen, so that other fields belong below it now."""
+        return self.place.endswith(".kind")
 
 
 class Row(Vertical):
@@ -33,7 +36,7 @@ class Row(Vertical):
     DEFAULT_CSS = """
     Row { height: auto; }
     Row Horizontal { height: 1; }
-    Row Label { width: 13; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
+    Row Label { width: 14; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
     Row Input, Row Select, Row Checkbox { width: 1fr; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
@@ -64,7 +67,7 @@ class Row(Vertical):
     @on(Checkbox.Changed)
     def _edited(self, event: Input.Changed | Select.Changed | Checkbox.Changed) -> None:
         event.stop()
-        self.post_message(Edited(self.place, self._read(event.value), choice=self.place.endswith("kind")))
+        self.post_message(Edited(self, self._read(event.value)))
 
     def _read(self, value: Any) -> Any:
         return value
@@ -138,11 +141,6 @@ class PartForm(Vertical):
         part = members(self._family)[str(values["kind"])]
         await self.query_one(Fields).remove()
         await self.mount(Fields(self.place, part, values))
-
-
-def rows_of(widget: Widget) -> Iterator[Row]:
-    """All rows below a widget."""
-    yield from widget.query(Row)
 
 
 def _text(value: Any) -> str:

@@ -6,13 +6,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
 from engine import presets
 from engine.experiment import Learner, Problem, Run
 from engine.parts import BadInput
 from hadamard_tui.draft import Draft
-from hadamard_tui.widgets.form import Edited, Fields, PartForm, rows_of
+from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = "(your own)"
@@ -48,13 +49,13 @@ class LearnerForm(Vertical):
             yield PartForm(f"{place}.update", "update", "updates", values["update"])
 
 
-class Setup(VerticalScroll):
+class Setup(VerticalScroll, can_focus=False):
     """Edits a draft. Tells the screen when the draft changed, and never starts anything by itself."""
 
     DEFAULT_CSS = """
     Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
     Setup .line { height: 1; }
-    Setup .line .title { width: 13; color: $text-muted; }
+    Setup .line .title { width: 14; color: $text-muted; }
     Setup .line Select { width: 1fr; }
     Setup Button { min-width: 8; width: 1fr; }
     Setup #blurb { color: $text-muted; height: auto; }
@@ -63,6 +64,13 @@ class Setup(VerticalScroll):
 
     class Changed(Message):
         """The draft is another one now, or another learner is selected."""
+
+    class Picked(Message):
+        """Asks for the fields of another learner. Only messages change the panels, one after the other."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
 
     def __init__(self, draft: Draft, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -109,11 +117,12 @@ class Setup(VerticalScroll):
         await self.recompose()
         self._tell()
 
-    async def select_learner(self, number: int) -> None:
-        """Show the fields of another learner."""
-        if number == self.learner:
+    @on(Picked)
+    async def _picked(self, event: Picked) -> None:
+        event.stop()
+        if event.number == self.learner or event.number >= len(self.draft.learners):
             return
-        self.learner = number
+        self.learner = event.number
         await self._show_learner()
         self.post_message(self.Changed())
 
@@ -122,20 +131,24 @@ class Setup(VerticalScroll):
         with self.prevent(Select.Changed):
             select.set_options(self._choices())
             select.value = self.learner
-        old = self.query_one(LearnerForm)
-        await self.mount(LearnerForm(self.draft, self.learner), after=old)
-        await old.remove()
+        for old in self.query(LearnerForm):
+            await self.mount(LearnerForm(self.draft, self.learner), after=old)
+            await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
         """Show a problem by the field that it is about, and nothing by the others."""
         found = False
-        for row in rows_of(self):
+        for row in self.query(Row):
             here = error is not None and error.where in (row.place, row.place.removesuffix(".kind"))
             row.complain(error.what if error is not None and here else "")
             found = found or here
-        elsewhere = self.query_one("#elsewhere", Static)
-        elsewhere.display = error is not None and not found
-        elsewhere.update(f"▲ {error}" if error is not None and not found else "")
+        for elsewhere in self.query("#elsewhere").results(Static):
+            elsewhere.display = error is not None and not found
+            elsewhere.update(f"▲ {error}" if error is not None and not found else "")
+
+    def _gone(self, widget: Widget) -> bool:
+        """Whether a widget was replaced since it spoke: it speaks of another learner then."""
+        return self not in widget.ancestors
 
     def _tell(self) -> None:
         self.complain(self.draft.error)
@@ -144,7 +157,7 @@ class Setup(VerticalScroll):
     @on(Edited)
     async def _edited(self, event: Edited) -> None:
         event.stop()
-        if self.draft.value(event.place) == event.value:
+        if self._gone(event.row) or self.draft.value(event.place) == event.value:
             return
         self.draft.put(event.place, event.value)
         if event.choice:
@@ -170,13 +183,13 @@ class Setup(VerticalScroll):
     async def _learner_chosen(self, event: Select.Changed) -> None:
         event.stop()
         if isinstance(event.value, int):
-            await self.select_learner(event.value)
+            self.post_message(self.Picked(event.value))
 
     @on(Select.Changed, "#method")
     async def _method_chosen(self, event: Select.Changed) -> None:
         event.stop()
         solving = self.draft.learners[self.learner].get("solver") is not None
-        if (event.value == "solver") != solving:
+        if not self._gone(event.select) and (event.value == "solver") != solving:
             self.draft.put_method(self.learner, str(event.value))
             await self._show_learner()
             self._tell()

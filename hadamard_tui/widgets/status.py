@@ -7,6 +7,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from engine.trace import Trace
+from hadamard_tui.draft import Draft
 from hadamard_tui.session import Session
 from hadamard_tui.widgets.scoreboard import strongest
 
@@ -28,22 +29,26 @@ class Status(Static):
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
 
-    def show(self, session: Session | None, pending: bool) -> None:
-        """Say how a session stands; `pending` says that the set-up has changed since it began."""
-        text = status_text(session, pending)
+    def show(self, session: Session | None, draft: Draft) -> None:
+        """Say how a session stands, and whether the set-up has changed since it began."""
+        text = status_text(session, draft)
         if text != self._text:
             self._text = text
             self.update(text)
 
 
-def status_text(session: Session | None, pending: bool) -> Text:
+def status_text(session: Session | None, draft: Draft) -> Text:
     """The status in one line."""
-    if session is None:
-        return Text.assemble(" ", ("ready", "bold"), "  press r to run")
-    state = session.state
+    state = "ready" if session is None else session.state
     text = Text.assemble(" ", (state, STYLES.get(state, "bold")))
-    if pending:
+    if draft.error is not None:
+        text.append(f"  set-up: mend {draft.error.where}", "bold red")
+    elif session is None:
+        text.append("  press r to run")
+    elif session.experiment != draft.experiment:
         text.append("  set-up changed: restart pending, press r", "bold magenta")
+    if session is None:
+        return text
     trace = session.trace
     if trace is None:
         return text

@@ -31,7 +31,7 @@ def _bound_text(bound: BoundCurve, name: str) -> Text:
         return Text.assemble(head, about, ("not drawn", "dim"), f": {bound.on_problem.reason}.")
     finding = bound.on_learners[name]
     if finding.holds:
-        return Text.assemble(head, about, ("applies", "green"), f": {finding.reason}.")
+        return Text.assemble(head, about, ("applies", "green"), f": {bound.on_problem.reason}.")
     return Text.assemble(head, about, ("the line to beat", "yellow"), f": {finding.reason}.")
 
 

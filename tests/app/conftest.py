@@ -1,0 +1,38 @@
+"""A small laboratory that the tests drive through Textual's pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from engine import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+
+WIDE, SMALL = (120, 40), (80, 24)
+
+
+@pytest.fixture
+def draft() -> Draft:
+    """The preset hadamard-128, made small: 16 examples."""
+    experiment = presets.load(
+        "hadamard-128",
+        ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"],
+    )
+    return Draft(experiment, "hadamard-128")
+
+
+@pytest.fixture
+def app(draft: Draft) -> HadamardApp:
+    return HadamardApp(draft)
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Let the app work until a condition holds; fails if that takes too long."""
+    waited = 0.0
+    while not condition():
+        assert waited < seconds, "the app never got there"
+        await pilot.pause(0.02)
+        waited += 0.02

@@ -1,0 +1,209 @@
+"""Running, holding, stepping and stopping, as a person does it with the keys."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input, Static, TextArea
+
+from engine import run as engine_run
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+from hadamard_tui.screens.failure import Failure
+from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.session import Session
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.status import Status
+
+from .conftest import SMALL, WIDE, until
+
+
+def session_of(app: HadamardApp) -> Session:
+    session = app.laboratory._session
+    assert session is not None
+    return session
+
+
+def status_of(app: HadamardApp) -> str:
+    return str(app.laboratory.query_one(Status).render())
+
+
+def screen_text(app: HadamardApp) -> str:
+    return "\n".join(
+        "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
+    )
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
+    app: HadamardApp, size: tuple[int, int]
+):
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.1)
+        text = screen_text(app)
+        for word in ("GD", "least squares", "EGU", "spindly", "ri-signed", "finished", "k 16/16"):
+            assert word in text, word
+
+
+async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).outcomes is not None)
+        session = session_of(app)
+        assert session.trace is not None
+        assert session.trace.frontier == 16
+        assert session.shown < 16
+
+
+async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        await pilot.press("space")
+        shown = session_of(app).shown
+        await pilot.pause(0.5)
+        assert session_of(app).shown == shown
+        assert session_of(app).state == "paused"
+        await pilot.press("space", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
+async def test_a_step_shows_exactly_one_example_more(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
+        for expected in (1, 2, 3):
+            await pilot.press("n")
+            await until(pilot, lambda expected=expected: session_of(app).shown == expected)
+        session = session_of(app)
+        assert session.trace is not None
+        assert session.state == "paused"
+        assert {curve.length for curve in session.trace.curves} == {4}
+
+
+async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        await pilot.press("x")
+        shown = session_of(app).shown
+        await pilot.pause(0.3)
+        assert session_of(app).state == "stopped"
+        assert session_of(app).shown == shown
+        assert "stopped" in status_of(app)
+
+
+async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draft: Draft):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        await pilot.press("z")
+        await pilot.pause(0.1)
+        assert app.laboratory._session is None
+        assert app.laboratory._draft.experiment == draft.experiment
+        assert "ready" in status_of(app)
+
+
+async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        before = session_of(app)
+        field = next(row for row in app.laboratory.query_one(Setup).query("Row") if row.place == "run.seed")
+        field.query_one(Input).value = "7"
+        await until(pilot, lambda: "restart pending" in status_of(app))
+        assert session_of(app) is before
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app) is not before)
+        assert session_of(app).experiment.run.seed == 7
+        await until(pilot, lambda: "restart pending" not in status_of(app))
+
+
+async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise RuntimeError("the engine is on fire")
+
+    async with app.run_test(size=WIDE) as pilot:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine_run, "prepare", broken)
+            await pilot.press("r")
+            await until(pilot, lambda: isinstance(app.screen, Failure))
+            assert "the engine is on fire" in app.screen.query_one(TextArea).text
+            await pilot.press("c")
+            assert "the engine is on fire" in app.clipboard
+            await pilot.press("escape")
+        assert isinstance(app.screen, Laboratory)
+        assert "failed" in status_of(app)
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
+async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
+    draft.put("problem.matrix.kind", "gaussian")
+    draft.put("learners[0].update.lr", 5.0)
+    app = HadamardApp(draft)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.1)
+        trace = session_of(app).trace
+        assert trace is not None
+        gd, others = trace.curves[0], trace.curves[1:]
+        assert gd.diverged_at is not None
+        assert gd.length == gd.diverged_at
+        assert all(curve.complete for curve in others)
+        assert f"diverged at k = {gd.diverged_at:g}" in screen_text(app)
+
+
+async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):
+    draft.put("run.device", "cuda:93")
+    app = HadamardApp(draft)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).state == "failed")
+        row = next(row for row in app.laboratory.query("Row") if row.place == "run.device")
+        await until(pilot, lambda: row.has_class("-wrong"))
+        assert "cuda:93 is not there" in str(row.query_one(".problem", Static).render())
+
+
+async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("q")
+    assert app.laboratory.end(1.0)
+
+
+async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.2)
+        shown: list[object] = []
+        chart = app.laboratory.query_one("#loss", ChartView)
+        chart.show = lambda *arguments, **_: shown.append(arguments)  # type: ignore[method-assign]
+        await pilot.pause(0.3)
+        assert shown == []
+
+
+async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
+        for _ in range(4):
+            await pilot.press("n")
+        await until(pilot, lambda: session_of(app).shown == 4)
+        await pilot.pause(0.1)
+        cells = [str(cell) for cell in app.laboratory.query_one(Scoreboard).get_row_at(0)]
+        assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]

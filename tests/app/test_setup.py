@@ -1,0 +1,153 @@
+"""The set-up panels: forms from Structs, choices, messages by the fields, several learners."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Button, Checkbox, Input, Select, Static
+
+from engine import catalogue, presets
+from engine.fields import fields_of
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.widgets.form import Row
+from hadamard_tui.widgets.setup import Setup
+
+from .conftest import SMALL, WIDE, until
+
+
+def row_of(app: HadamardApp, place: str) -> Row:
+    return next(row for row in app.laboratory.query_one(Setup).query(Row) if row.place == place)
+
+
+def places(app: HadamardApp) -> set[str]:
+    return {row.place for row in app.laboratory.query_one(Setup).query(Row)}
+
+
+def composed(app: HadamardApp, place: str) -> bool:
+    """Whether the row of a place is there with its control."""
+    return place in places(app) and len(row_of(app, place).query("Input, Select, Checkbox")) > 0
+
+
+@pytest.mark.parametrize(
+    ("place", "family"),
+    [
+        ("problem.matrix", "matrices"),
+        ("problem.target", "targets"),
+        ("learners[0].architecture", "architectures"),
+        ("learners[0].update", "updates"),
+        ("protocol", "protocols"),
+    ],
+)
+async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, place: str, family: str):
+    async with app.run_test(size=(120, 60)) as pilot:
+        for kind, part in catalogue.members(family).items():
+            row_of(app, f"{place}.kind").query_one(Select).value = kind
+            wanted = {f"{place}.{field.name}" for field in fields_of(part)} | {f"{place}.kind"}
+            await until(
+                pilot, lambda wanted=wanted: {p for p in places(app) if p.startswith(f"{place}.")} == wanted
+            )
+
+
+async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears_it(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row = row_of(app, "problem.matrix.d")
+        row.query_one(Input).value = "100"
+        await until(pilot, lambda: row.has_class("-wrong"))
+        assert "power of two" in str(row.query_one(".problem", Static).render())
+        await pilot.press("r")
+        await pilot.pause(0.1)
+        assert app.laboratory._session is None
+        row.query_one(Input).value = "64"
+        await until(pilot, lambda: not row.has_class("-wrong"))
+        assert app.laboratory._draft.experiment.problem.matrix.shape() == (64, 64)
+
+
+async def test_text_in_a_number_field_is_refused_in_words(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row = row_of(app, "run.seed")
+        row.query_one(Input).value = "soon"
+        await until(pilot, lambda: row.has_class("-wrong"))
+        assert "whole number" in str(row.query_one(".problem", Static).render())
+
+
+async def test_a_combination_that_makes_no_sense_is_refused_with_its_reason(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row_of(app, "learners[0].update.kind").query_one(Select).value = "egu"
+        row = row_of(app, "learners[0].architecture.kind")
+        row.query_one(Select).value = "dense"
+        wrong = row_of(app, "learners[0].update.kind")
+        await until(pilot, lambda: wrong.has_class("-wrong"))
+        assert "trains only the linear neuron" in str(wrong.query_one(".problem", Static).render())
+
+
+async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        for name in presets.names():
+            app.laboratory.query_one("#preset", Select).value = name
+            await until(pilot, lambda name=name: app.laboratory._draft.preset == name)
+            assert app.laboratory._draft.experiment == presets.load(name)
+            await until(pilot, lambda: composed(app, "run.device"))
+
+
+async def test_learners_are_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
+    async with app.run_test(size=(120, 60)) as pilot:
+        draft = app.laboratory._draft
+        count = len(draft.learners)
+        app.laboratory.query_one("#copy", Button).press()
+        await until(pilot, lambda: len(draft.learners) == count + 1)
+        assert draft.experiment.learners[1].name == "GD 2"
+        await until(pilot, lambda: composed(app, "learners[1].name"))
+        row_of(app, "learners[1].name").query_one(Input).value = "slow GD"
+        await until(pilot, lambda: draft.experiment.learners[1].name == "slow GD")
+        for left in range(count, 0, -1):
+            app.laboratory.query_one("#remove", Button).press()
+            await until(pilot, lambda left=left: len(draft.learners) == left)
+        app.laboratory.query_one("#remove", Button).press()
+        await pilot.pause(0.1)
+        assert len(draft.learners) == 1
+
+
+async def test_a_learner_can_become_a_solver_and_back(app: HadamardApp):
+    async with app.run_test(size=(120, 60)) as pilot:
+        for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
+            app.laboratory.query_one("#method", Select).value = method
+            await until(
+                pilot,
+                lambda place=place: len(app.laboratory.query("LearnerForm")) == 1 and composed(app, place),
+            )
+            learner = app.laboratory._draft.experiment.learners[0]
+            assert (learner.solver is not None) == (method == "solver")
+
+
+async def test_a_flag_is_a_check_box(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row_of(app, "problem.matrix.row_signs").query_one(Checkbox).value = False
+        await until(pilot, lambda: app.laboratory._draft.value("problem.matrix.row_signs") is False)
+
+
+async def test_a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row_of(app, "problem.matrix.kind").query_one(Select).value = "file"
+        await until(pilot, lambda: "problem.matrix.path" in places(app))
+        await until(pilot, lambda: row_of(app, "problem.matrix.path").has_class("-wrong"))
+        await until(pilot, lambda: composed(app, "problem.matrix.path"))
+
+
+async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        assert not setup.display
+        await pilot.press("s")
+        await pilot.pause(0.1)
+        assert setup.display
+        await pilot.press("escape", "escape")
+        await pilot.pause(0.1)
+        assert not setup.display
+
+
+async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        assert setup.display
+        await pilot.press("s")
+        await pilot.pause(0.1)
+        assert not setup.display

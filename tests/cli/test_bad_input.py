@@ -1,0 +1,95 @@
+"""Bad input of every kind: one line on stderr that names place and remedy, nothing on stdout, exit 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .conftest import Answer
+
+FROM_FILES = """
+[problem]
+matrix = { kind = "file", path = "X.npy" }
+target = { kind = "file", path = "y.npy" }
+[protocol]
+kind = "one-pass"
+[[learners]]
+name = "GD"
+architecture = { kind = "linear" }
+update = { kind = "gd" }
+"""
+
+CASES = {
+    "a preset with a typo": ("run hadamrd-128", ["hadamrd-128", "hadamard-128"]),
+    "a missing file": ("run missing.toml", ["missing.toml", "no such file"]),
+    "malformed TOML": ("run malformed.toml", ["malformed.toml", "line 3", "malformed TOML"]),
+    "an unknown key": ("run small.toml --set problem.matrix.dd=4", ["problem.matrix.dd", "did you mean d?"]),
+    "an unknown kind": (
+        "run small.toml --set problem.matrix.kind=hadamrd",
+        ["problem.matrix.kind", "did you mean hadamard?", "gaussian"],
+    ),
+    "an unknown loss": ("run small.toml --set protocol.loss=hinge", ["protocol.loss", "logistic, square"]),
+    "a value out of range": ("run small.toml --set run.replicas=0", ["run.replicas", "whole number >= 1"]),
+    "a value of another type": ("run small.toml --set learners.GD.update.lr=fast", ["lr", "a number"]),
+    "no power of two": ("run small.toml --set problem.matrix.d=12", ["problem.matrix.d", "take 8 or 16"]),
+    "an index beyond d": ("run small.toml --set problem.target.index=8", ["problem.target.index", "0 … 7"]),
+    "EGU with a negative start": ("run small.toml --set learners.EGU.update.w0=-1", ["w0", "> 0"]),
+    "an unknown learner": ("run small.toml --set learners.XX.update.lr=1", ["'XX'", "[0] GD, [1] EGU"]),
+    "a claim past the end": ("run small.toml --set problem.matrix.d=2 --set problem.target.index=0",
+                             ["claims[0].k", "--set 'claims=[]'"]),
+    "a malformed --set": ("run small.toml --set d", ["--set d", "PLACE=VALUE"]),
+    "two values for one --set": ("run small.toml --set a=1 b=2", ["b=2", "its own --set"]),
+    "--set without a value": ("run small.toml --set", ["--set", "--help"]),
+    "too much memory": ("run small.toml --set run.replicas=1000000000000", ["GiB", "fewer replicas"]),
+    "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not there", "cpu"]),
+    "no device at all": ("run small.toml --device gpu", ["run.device", "cuda:1"]),
+    "data that is not finite": ("run nan.toml", ["problem.matrix.path", "nan", "row 1, column 2"]),
+    "data that does not match": ("run short.toml", ["problem.target.path", "3 rows", "4 instances"]),
+    "--out into a missing folder": ("run small.toml --out no/x.json", ["--out no/x.json", "no folder"]),
+    "--out onto a folder": ("run small.toml --out nan", ["--out nan", "is a folder"]),
+    "--out onto a device": ("run small.toml --out /dev/null", ["--out /dev/null", "regular file"]),
+    "run without a preset": ("run", ["PRESET", "run --help"]),
+    "an unknown option": ("run small.toml --jsn", ["--jsn", "--json", "run --help"]),
+    "an unknown family": ("list updatess", ["updatess", "did you mean updates?", "matrices"]),
+    "an unknown command": ("lst", ["lst", "Did you mean 'list'", "--help"]),
+    "a preset as a command": ("hadamard-128", ["--preset hadamard-128", "run hadamard-128"]),
+    "options of the app before a command": ("--device cpu run small.toml", ["after the command"]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def files(small: Path) -> None:
+    """The files that the cases speak of, in the working directory."""
+    Path("malformed.toml").write_text('title = "x"\nstory = [1,\ny = 2')
+    for name, instances, labels in (
+        ("nan", np.array([[1.0, 2, 3], [4, 5, np.nan]]), np.ones(2)),
+        ("short", np.ones((4, 2)), np.ones(3)),
+    ):
+        Path(name).mkdir()
+        np.save(f"{name}/X.npy", instances)
+        np.save(f"{name}/y.npy", labels)
+        Path(f"{name}.toml").write_text(FROM_FILES.replace('path = "', f'path = "{name}/'))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]) -> None:
+    command, said = CASES[case]
+    before = sorted(Path().rglob("*"))
+    code, out, err = call(*command.replace("'", "").split())
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert all(part in err for part in said), err
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_letters_that_would_move_the_cursor_are_not_echoed(call: Callable[..., Answer]) -> None:
+    code, _, err = call("run", "a\x1b[2J\nb")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "\x1b" not in err

@@ -1,0 +1,70 @@
+"""`presets`, `list`, `schema` and `--version`: everything that exists is in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from engine import __version__, catalogue, presets
+from engine.fields import fields_of
+from hadamard_tui.headless.listing import first_sentence
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+
+
+def squeezed(text: str) -> str:
+    """A text without its spaces and line breaks."""
+    return "".join(text.split())
+
+
+def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
+    code, out, _ = call("presets")
+    assert code == 0
+    for name in presets.names():
+        preset = presets.load(name)
+        for text in (name, preset.title, preset.source, first_sentence(preset.story)):
+            assert squeezed(text) in squeezed(out)
+
+
+def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
+    code, out, _ = call("list")
+    assert code == 0
+    for family in catalogue.FOLDERS:
+        assert family in out
+        assert all(kind in out for kind in catalogue.members(family))
+
+
+@pytest.mark.parametrize("family", catalogue.FOLDERS)
+def test_every_member_is_listed_with_its_fields(family: str, call: Call) -> None:
+    code, out, _ = call("list", family)
+    assert code == 0
+    for kind, member in catalogue.members(family).items():
+        assert f"\n{kind}\n" in f"\n{out}"
+        for field in fields_of(member):
+            assert f"  {field.name} " in out
+            assert squeezed(field.help.split()[0]) in squeezed(out)
+
+
+def test_the_schema_knows_every_kind(call: Call) -> None:
+    code, out, _ = call("schema")
+    assert code == 0
+    kinds = {
+        kind
+        for definition in json.loads(out)["$defs"].values()
+        for kind in definition["properties"].get("kind", {}).get("enum", ())
+    }
+    chosen = set(catalogue.FOLDERS) - {"losses", "bounds"}  # these two are named, not described, in presets
+    assert kinds == {kind for family in chosen for kind in catalogue.members(family)}
+
+
+def test_version(call: Call) -> None:
+    assert call("--version") == (0, f"hadamard-tui {__version__}\n", "")
+
+
+@pytest.mark.parametrize("text", ["", "One", "One. Two.", "Is\nit? Yes.", "1.5 of it."])
+def test_the_first_sentence_ends_at_a_full_stop(text: str) -> None:
+    assert first_sentence(text) == {"One. Two.": "One.", "Is\nit? Yes.": "Is it?"}.get(text, text)

@@ -1,0 +1,153 @@
+"""`run`: what it prints, what it saves, and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from engine import presets
+from engine.claims import judge
+from engine.report import encode
+from engine.run import run
+from hadamard_tui.headless import saving, summary
+
+from .conftest import SMALL, Answer
+
+Call = Callable[..., Answer]
+
+WILD = "learners.GD.update.lr=1e9"
+EXPECTED = 'claims=[{text = "GD diverges", learner = "GD", diverges = true}]'
+
+
+def test_a_run_prints_chart_losses_bounds_and_claims(small: Path, call: Call) -> None:
+    code, out, err = call("run", "small.toml")
+    assert code == 0
+    assert err == ""
+    assert "Look at this. Then at that." in out
+    assert re.search(r"A GD +yes +2 +0\.7500 +0\.7500 +ri-signed +1\.0000", out)
+    assert re.search(r"B EGU +no +2 +\S+ +\(0\.7500\) +ri-signed +\(\S+\)", out)
+    assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in out
+    assert re.search(r"does not bind +EGU is not rotation invariant", out)
+    assert "not here: ri-gaussian" in out
+    assert re.search(r"✓ holds +After half the examples", out)
+
+
+def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert max(map(len, call("run", "small.toml").out.splitlines())) == 80
+    monkeypatch.setenv("COLUMNS", "100")
+    out = call("run", "small.toml").out
+    assert max(map(len, out.splitlines())) == 100
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bool) -> None:
+    experiment = presets.load("small.toml")
+    trace = run(experiment)
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=no_color, width=80
+    )
+    summary.show(experiment, trace, judge(experiment, trace), [], console, changed=False)
+    assert isinstance(console.file, io.StringIO)
+    assert ("\x1b[38;2" in console.file.getvalue()) is not no_color
+
+
+def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
+    code, out, err = call("run", "small.toml", "--json", "--set", "learners.EGU.update.lr=0.2")
+    result = json.loads(out)
+    assert code == 0
+    assert err == ""
+    assert result["schema"] == 1
+    assert result["experiment"]["learners"][1]["update"]["lr"] == 0.2
+    assert [curve["learner"] for curve in result["curves"]] == ["GD", "EGU"]
+
+
+def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:
+    out = call("run", "small.toml", "--json").out
+    assert out == call("run", "small.toml", "--json").out
+    experiment = presets.load("small.toml")
+    assert out.encode() == encode(experiment, run(experiment))
+
+
+def test_the_file_holds_what_json_prints(small: Path, call: Call) -> None:
+    Path("result.json").write_text("old")
+    printed = call("run", "small.toml", "--out", "result.json")
+    assert printed.code == 0
+    assert "Claims" in printed.out
+    assert Path("result.json").read_text() == call("run", "small.toml", "--json").out
+    assert sorted(path.name for path in Path().iterdir()) == ["result.json", "small.toml"]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(ValueError, match="No space left"):
+        saving.write(tmp_path / "result.json", b"content")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
+    small.write_text(SMALL.replace("loss = 0.5", "loss = 0.25"))
+    code, out, _ = call("run", "small.toml")
+    assert code == 1
+    assert re.search(r"✗ fails +After half the examples.*\n +measured: 0\.5", out)
+    assert "preset's own settings" not in out
+
+
+def test_a_claim_that_fails_after_a_change_says_whose_it_is(small: Path, call: Call) -> None:
+    code, out, _ = call("run", "small.toml", "--set", "problem.matrix.d=16")
+    assert code == 1
+    assert "The claims were written for the preset's own settings, and --set changed them." in out
+
+
+def test_an_unexpected_divergence_is_exit_1(small: Path, call: Call) -> None:
+    code, out, _ = call("run", "small.toml", "--set", WILD, "--set", "claims=[]")
+    assert code == 1
+    assert "✗ GD diverged at k = 1, and no claim expects it" in out
+    assert re.search(r"A GD +yes +2 +diverged", out)
+
+
+def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
+    code, out, _ = call("run", "small.toml", "--set", WILD, "--set", EXPECTED)
+    assert code == 0
+    assert "GD diverged at k = 1, as claimed" in out
+
+
+@pytest.mark.parametrize("change", ["problem.matrix.d=2", "problem.matrix.d=4", "run.replicas=3",
+                                    'problem.matrix={kind="gaussian",d=8,n=3}',
+                                    'problem.matrix={kind="rademacher",d=2,n=9}',
+                                    "problem.target.kind=all", "protocol.loss=logistic"])  # fmt: skip
+def test_any_shape_of_problem_prints(change: str, small: Path, call: Call) -> None:
+    code, out, err = call(
+        "run", "small.toml", "--set", "claims=[]", "--set", "problem.target.index=1", "--set", change
+    )
+    assert code == 0, err
+    assert "A GD" in out
+
+
+def test_a_narrow_terminal_keeps_the_numbers_whole(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "48")
+    out = call("run", "small.toml").out
+    assert max(map(len, out.splitlines())) == 48
+    assert re.search(r"A GD +2 +0\.7500 +0\.7500 +1\.0000", out)
+
+
+def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
+    small.write_text(SMALL.replace('name = "EGU"', 'name = "[red]E :star:"'))
+    out = call("run", "small.toml").out
+    assert "B [red]E :star:" in out
+    assert "[red]E :star: is not rotation invariant" in out
