@@ -15,7 +15,7 @@ from hadamard_tui.actions import ACTIONS
 from hadamard_tui.draft import Draft
 from hadamard_tui.screens.laboratory import Laboratory
 
-PATIENCE = 0.7
+PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
 
 

@@ -33,10 +33,13 @@ def colour(number: int) -> str:
 
 
 def loss_series(trace: Trace, shown: float) -> list[Series]:
-    """The bounds, then the learners' curves up to x = `shown`, with a band of ± one standard error."""
+    """The learners' curves up to x = `shown`, with a band of ± one standard error, then the bounds.
+
+    Bounds come last: their dashes stay visible on a curve that runs along them.
+    """
     return [
-        *(_bound(bound) for bound in trace.bounds if bound.on_problem.holds),
         *(_learner(number, curve, shown) for number, curve in enumerate(trace.curves)),
+        *(_bound(bound) for bound in trace.bounds if bound.on_problem.holds),
     ]
 
 

@@ -56,7 +56,7 @@ class Laboratory(Screen[None]):
     def __init__(self, draft: Draft, autorun: bool = False) -> None:
         super().__init__()
         self._draft, self._autorun = draft, autorun
-        self._session: Session | None = None
+        self.session: Session | None = None
         self._ticked = time.monotonic()
         self._drawn: object = None
 
@@ -90,35 +90,35 @@ class Laboratory(Screen[None]):
         self._begin()
 
     def action_pause(self) -> None:
-        if self._session is None:
+        if self.session is None:
             self._begin()
         else:
-            self._session.toggle()
+            self.session.toggle()
 
     def action_step(self) -> None:
-        if self._session is None:
+        if self.session is None:
             self._begin(paused=True)
         else:
-            self._session.step()
+            self.session.step()
 
     def action_stop(self) -> None:
-        if self._session is not None:
-            self._session.stop()
+        if self.session is not None:
+            self.session.stop()
 
     def action_reset(self) -> None:
         self._forget()
 
     def action_faster(self) -> None:
-        if self._session is not None:
-            self._session.playback.faster()
+        if self.session is not None:
+            self.session.playback.faster()
 
     def action_slower(self) -> None:
-        if self._session is not None:
-            self._session.playback.slower()
+        if self.session is not None:
+            self.session.playback.slower()
 
     def action_unlimited(self) -> None:
-        if self._session is not None:
-            self._session.playback.unlimited = not self._session.playback.unlimited
+        if self.session is not None:
+            self.session.playback.unlimited = not self.session.playback.unlimited
 
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled")
@@ -169,8 +169,8 @@ class Laboratory(Screen[None]):
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        self._session = Session(self._draft.experiment, self._hear, spare)
-        self._session.start(paused)
+        self.session = Session(self._draft.experiment, self._hear, spare)
+        self.session.start(paused)
 
     def _hear(self, session: Session, event: engine.Event) -> None:
         """Called in the engine's thread."""
@@ -178,7 +178,7 @@ class Laboratory(Screen[None]):
 
     @on(EngineSpoke)
     def _engine_spoke(self, message: EngineSpoke) -> None:
-        if message.session is not self._session:
+        if message.session is not self.session:
             return
         message.session.hear(message.event)
         if error := refusal(message.event):
@@ -194,9 +194,9 @@ class Laboratory(Screen[None]):
 
     def _forget(self) -> None:
         """End the run that is shown and show an empty laboratory."""
-        if self._session is not None:
-            self._session.end()
-        self._session = None
+        if self.session is not None:
+            self.session.end()
+        self.session = None
         self._drawn = None
         self.query_one("#loss", ChartView).clear()
         self.query_one("#weights", ChartView).clear()
@@ -205,14 +205,14 @@ class Laboratory(Screen[None]):
 
     def end(self, seconds: float) -> bool:
         """End the engine's work; whether its thread ended within `seconds`."""
-        return self._session is None or self._session.end(seconds)
+        return self.session is None or self.session.end(seconds)
 
     # What is shown
 
     def _tick(self) -> None:
         now = time.monotonic()
         seconds, self._ticked = now - self._ticked, now
-        session = self._session
+        session = self.session
         if session is not None:
             session.tick(seconds)
             self._draw(session)
@@ -248,7 +248,7 @@ class Laboratory(Screen[None]):
 
     def _show_texts(self) -> None:
         """Theory and claims: texts that change only with the run and the learner."""
-        session = self._session
+        session = self.session
         experiment = session.experiment if session is not None else self._draft.experiment
         outcomes = session.outcomes if session is not None else None
         self.query_one("#claims-text", Static).update(claims_text(experiment, outcomes))
@@ -265,9 +265,9 @@ class Laboratory(Screen[None]):
         self.set_class(view == "learners", "-learners")
         if view != "learners":
             self.query_one(ContentSwitcher).current = view
-        self._drawn = None if self._session is None or self._session.trace is None else self._drawn
-        if self._session is not None and self._session.trace is not None and view == "weights":
-            self._draw_weights(self._session)
+        self._drawn = None if self.session is None or self.session.trace is None else self._drawn
+        if self.session is not None and self.session.trace is not None and view == "weights":
+            self._draw_weights(self.session)
 
     # The learner selected
 
@@ -289,7 +289,7 @@ class Laboratory(Screen[None]):
         setup = self.query_one(Setup)
         self._draft = setup.draft
         scoreboard = self.query_one(Scoreboard)
-        if self._session is None:
+        if self.session is None:
             scoreboard.show([learner.name for learner in self._draft.experiment.learners])
         if setup.learner < scoreboard.row_count:
             scoreboard.move_cursor(row=setup.learner)

@@ -99,7 +99,7 @@ class Setup(VerticalScroll, can_focus=False):
             yield Static("learner", classes="title")
             yield Select(self._choices(), value=self.learner, allow_blank=False, compact=True, id="learner")
         with Horizontal(classes="line"):
-            yield Button("＋ copy", id="copy", compact=True, tooltip="Add a copy of this learner")
+            yield Button("+ copy", id="copy", compact=True, tooltip="Add a copy of this learner")
             yield Button("− remove", id="remove", compact=True, tooltip="Remove this learner")
         yield LearnerForm(self.draft, self.learner)
         yield Static("Protocol", classes="section")

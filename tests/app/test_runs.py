@@ -20,7 +20,7 @@ from .conftest import SMALL, WIDE, until
 
 
 def session_of(app: HadamardApp) -> Session:
-    session = app.laboratory._session
+    session = app.laboratory.session
     assert session is not None
     return session
 
@@ -104,7 +104,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draf
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("z")
         await pilot.pause(0.1)
-        assert app.laboratory._session is None
+        assert app.laboratory.session is None
         assert app.laboratory._draft.experiment == draft.experiment
         assert "ready" in status_of(app)
 

@@ -55,7 +55,7 @@ async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears
         assert "power of two" in str(row.query_one(".problem", Static).render())
         await pilot.press("r")
         await pilot.pause(0.1)
-        assert app.laboratory._session is None
+        assert app.laboratory.session is None
         row.query_one(Input).value = "64"
         await until(pilot, lambda: not row.has_class("-wrong"))
         assert app.laboratory._draft.experiment.problem.matrix.shape() == (64, 64)

@@ -1,0 +1,32 @@
+"""Draw docs/hadamard-128.svg: the app itself runs the preset to the end and writes its screen.
+
+Usage: .venv/bin/python docs/capture.py [PRESET [KEY …]]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+
+
+async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40)) -> Path:
+    """Run a preset in a terminal of `size`, press `keys`, and write what is on the screen."""
+    app = HadamardApp(Draft.of(preset), autorun=True)
+    async with app.run_test(size=size) as pilot:
+        while (session := app.laboratory.session) is None or session.trace is None:
+            await pilot.pause(0.1)
+        await pilot.press("f")
+        while session.state != "finished":
+            await pilot.pause(0.1)
+        await pilot.press(*keys)
+        await pilot.pause(0.3)
+        return Path(app.save_screenshot(f"{preset}.svg", path=str(Path(__file__).parent)))
+
+
+if __name__ == "__main__":
+    preset, *keys = sys.argv[1:] or ["hadamard-128"]
+    print(asyncio.run(capture(preset, keys)))
