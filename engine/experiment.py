@@ -64,6 +64,10 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     architecture: AnyArchitecture | None = None
     update: AnyUpdate | None = None
     solver: AnySolver | None = None
+    layer_rates: Annotated[
+        dict[str, Annotated[float, Meta(ge=0)]],
+        Meta(title="layer rates", description="multiplies the rate of single layers, as in W1 = 0"),
+    ] = {}
 
     def __post_init__(self) -> None:
         if self.solver is not None:
@@ -74,6 +78,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         elif self.architecture is None or self.update is None:
             missing = "architecture" if self.architecture is None else "update"
             raise BadField(missing, "missing; a learner has an architecture and an update, or a solver")
+        elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
+            known = ", ".join(self.architecture.layers)
+            raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
         elif reason := self.update.refuses(self.architecture):
             raise BadField("update", reason)
 
@@ -105,6 +112,13 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
         if given[0] in ("loss", "below", "above") and self.k is None:
             raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
+        unused = [
+            name for name in ("within", "standard_errors") if given[0] in ("below", "above", "diverges")
+        ]
+        unused += ["k"] if given[0] in ("never_below", "follows", "diverges") else []
+        for name in unused:
+            if getattr(self, name) is not None:
+                raise BadField(name, f"means nothing in a claim with {given[0]!r}; leave it out")
         if given[0] in ("loss", "follows") and self.within is None and self.standard_errors is None:
             raise BadField(given[0], "needs a tolerance: within = …, or standard_errors = …")
         for name in ("loss", "within", "standard_errors", "below", "above"):

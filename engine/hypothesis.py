@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Params
 from engine.lazy import torch
 from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.streams import Streams
-from engine.updates import Update
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
@@ -30,11 +29,12 @@ class Hypothesis(Protocol):
 
 
 class Descent:
-    """A hypothesis that an update rule moves along the gradient of the loss of the examples given."""
+    """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
 
-    def __init__(
-        self, architecture: Architecture, update: Update, loss: Loss, data: Data, streams: Streams
-    ) -> None:
+    def __init__(self, learner: Learner, loss: Loss, data: Data, streams: Streams) -> None:
+        assert learner.architecture is not None, "Learner admits no other combination"
+        assert learner.update is not None, "Learner admits no other combination"
+        architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, loss
         rows = data.instances.rows
         start = architecture.start(streams("init"), data.instances.d)
@@ -45,6 +45,8 @@ class Descent:
             for name, value in start.items()
         }
         self._params, self._state = update.start(params)
+        lr = getattr(update, "lr", 1.0)
+        self._rates = {name: lr * learner.layer_rates.get(name, 1.0) for name in params}
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
@@ -52,9 +54,9 @@ class Descent:
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         gradients = self._architecture.gradient(
-            self._params, instances, lambda predictions: self._loss.slope(predictions, labels)
+            self._params, instances, lambda predictions: self._loss.slope(predictions, labels) / instances.n
         )
-        self._params, self._state = self._update.step(self._params, gradients, self._state)
+        self._params, self._state = self._update.step(self._params, gradients, self._rates, self._state)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self._params, instances)
@@ -72,6 +74,4 @@ def begin(learner: Learner, loss: Loss, data: Data, streams: Streams) -> Hypothe
     """The hypothesis of a learner before the first example."""
     if learner.solver is not None:
         return learner.solver.begin(data)
-    assert learner.architecture is not None, "Learner admits no other combination"
-    assert learner.update is not None, "Learner admits no other combination"
-    return Descent(learner.architecture, learner.update, loss, data, streams)
+    return Descent(learner, loss, data, streams)

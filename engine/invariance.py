@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +11,25 @@ from engine import catalogue
 from engine.experiment import Experiment, Learner
 from engine.hypothesis import Descent, begin
 from engine.lazy import torch
+from engine.parts import Verdict
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.streams import Stream, Streams
 
 
-class Verdict(NamedTuple):
-    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and why, in one sentence."""
-
-    invariant: Literal[True, False, "on this data"]
-    reason: str
-
-
-def verdict(learner: Learner) -> Verdict:
+def verdict(learner: Learner, experiment: Experiment) -> Verdict:
     """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
     if learner.solver is not None:
-        return Verdict(*learner.solver.invariance())
-    assert learner.architecture is not None
-    assert learner.update is not None
-    start, steps = learner.architecture.invariance(), learner.update.invariance()
-    if not start.holds:
-        return Verdict(False, start.reason)
-    if not steps.holds:
-        return Verdict(False, steps.reason)
-    return Verdict(True, f"{start.reason}, and {steps.reason}")
+        return learner.solver.invariance()
+    assert learner.architecture is not None, "Learner admits no other combination"
+    assert learner.update is not None, "Learner admits no other combination"
+    start = learner.architecture.invariance()
+    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
+    if start.invariant is False:
+        return start
+    if steps.invariant is False:
+        return steps
+    return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
 
 
 def certificate(experiment: Experiment, learner: Learner) -> float:
@@ -48,20 +42,22 @@ def certificate(experiment: Experiment, learner: Learner) -> float:
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, "float64", "cpu")
     loss = catalogue.make("losses", experiment.protocol.loss)
-    change, size = 0.0, 0.0
+    change = size = torch.zeros((), dtype=torch.float64)
     for determinant in (1, -1):
         rotation = torch.from_numpy(haar(streams("rotation"), data.instances.d, determinant))
         turned = replace(data, instances=Instances(data.instances.rows @ rotation.T))
         straight, rotated = begin(learner, loss, data, streams), begin(learner, loss, turned, streams)
         if isinstance(rotated, Descent):
             rotated.rotate(rotation)
-        for k in range(data.instances.n):
-            straight.learn(data.instances.at(k), data.labels[:, k : k + 1])
-            rotated.learn(turned.instances.at(k), data.labels[:, k : k + 1])
+        passes = [
+            experiment.protocol.course(straight, data, loss),
+            experiment.protocol.course(rotated, turned, loss),
+        ]
+        while all(len(course.advance(1).x) for course in passes):
             before, after = straight.predict(data.instances), rotated.predict(turned.instances)
-            change = max(change, float((after - before).abs().max()))
-            size = max(size, float(before.abs().max()))
-    return change / size if size else change
+            change = torch.maximum(change, (after - before).abs().max())
+            size = torch.maximum(size, before.abs().max())
+    return float(change / size) if size else float(change)
 
 
 def haar(stream: Stream, d: int, determinant: int) -> NDArray[np.float64]:

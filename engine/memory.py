@@ -8,7 +8,7 @@ from engine.parts import BadInput
 from engine.protocols.one_pass import CELLS
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
-COPIES = 5
+COPIES = 7
 """Parameters, their gradient, the state of the rule, and their successors: live at once during a step."""
 
 

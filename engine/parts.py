@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -35,6 +35,13 @@ class Finding(NamedTuple):
     """An answer that follows from the structure of an experiment, and its reason in one sentence."""
 
     holds: bool
+    reason: str
+
+
+class Verdict(NamedTuple):
+    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and why, in one sentence."""
+
+    invariant: Literal[True, False, "on this data"]
     reason: str
 
 

@@ -92,7 +92,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Course]]:
     records = experiment.protocol.records(data.instances.n)
     trace = Trace(
         [
-            Curve(learner.name, records, experiment.run.replicas, verdict(learner))
+            Curve(learner.name, records, experiment.run.replicas, verdict(learner, experiment))
             for learner in experiment.learners
         ],
         bounds_of(experiment, data, records),
@@ -129,7 +129,7 @@ def bounds_of(experiment: Experiment, data: Data, records: int) -> list[BoundCur
                 source=bound.source,
                 on_problem=on_problem,
                 on_learners={
-                    learner.name: bound.binds(learner) if on_problem.holds else on_problem
+                    learner.name: bound.binds(learner, experiment) if on_problem.holds else on_problem
                     for learner in experiment.learners
                 },
                 x=x if on_problem.holds else nothing,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.invariance import Verdict
-from engine.parts import Finding
+from engine.parts import Finding, Verdict
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.lazy import torch
-from engine.parts import Finding, Part
+from engine.parts import Part, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -21,6 +21,11 @@ Start = dict[str, NDArray[np.float64]]
 
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d."""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the trained tensors, input layer first."""
+        raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
         """Starting values for d features, one draw per replica."""
@@ -61,6 +66,6 @@ class Architecture(Part, frozen=True):
         """
         return params
 
-    def invariance(self) -> Finding:
+    def invariance(self) -> Verdict:
         """Whether function and start treat all rotations of the instances alike, and why."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Count, Finding
+from engine.parts import Count, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -40,6 +40,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         """(fan-out, fan-in) of every layer; the last has one output."""
         sizes = [d, *self.widths, 1]
         return list(zip(sizes[1:], sizes[:-1], strict=True))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(f"W{number}" for number in range(1, len(self.widths) + 2))
 
     def start(self, stream: Stream, d: int) -> Start:
         layers: Start = {}
@@ -88,9 +92,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return params
         return {**params, "W1": params["W1"] @ rotation.T}
 
-    def invariance(self) -> Finding:
+    def invariance(self) -> Verdict:
         if self.init in ("identity", "diagonal"):
-            return Finding(False, f"the {self.init} start of the first layer singles out the coordinate axes")
+            return Verdict(False, f"the {self.init} start of the first layer singles out the coordinate axes")
         if self.init == "zero":
-            return Finding(True, "the input layer is fully connected and starts at 0")
-        return Finding(True, "the input layer is fully connected and its Gaussian start favours no direction")
+            return Verdict(True, "the input layer is fully connected and starts at 0")
+        return Verdict(True, "the input layer is fully connected and its Gaussian start favours no direction")

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Finding
+from engine.parts import Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -18,6 +18,10 @@ class Linear(Architecture, frozen=True, tag="linear"):
 
     Source: theory.md §3.
     """
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("w",)
 
     def start(self, stream: Stream, d: int) -> Start:
         return {"w": np.zeros((stream.replicas, d))}
@@ -36,5 +40,5 @@ class Linear(Architecture, frozen=True, tag="linear"):
     ) -> Params:
         return {"w": instances.combine(slope(self.predict(params, instances)))}
 
-    def invariance(self) -> Finding:
-        return Finding(True, "the weights start at 0, which favours no direction")
+    def invariance(self) -> Verdict:
+        return Verdict(True, "the weights start at 0, which favours no direction")

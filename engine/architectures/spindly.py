@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Finding, Positive
+from engine.parts import Positive, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -26,6 +26,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     depth: Annotated[int, Meta(ge=2, title="depth L", description="layers; w = u^L")] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("u", "v") if self.signed else ("u",)
 
     def start(self, stream: Stream, d: int) -> Start:
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
@@ -51,5 +55,5 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
             gradients["v"] = -by_weight * params["v"] ** (self.depth - 1)
         return gradients
 
-    def invariance(self) -> Finding:
-        return Finding(False, "every input has an edge of its own, so single features are told apart")
+    def invariance(self) -> Verdict:
+        return Verdict(False, "every input has an edge of its own, so single features are told apart")

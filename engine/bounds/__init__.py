@@ -27,7 +27,7 @@ class Bound(Part, frozen=True):
         """Whether the problem and the protocol satisfy the theorem's conditions, and why or why not."""
         raise NotImplementedError
 
-    def binds(self, learner: Learner) -> Finding:
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         raise NotImplementedError
 
@@ -39,8 +39,8 @@ class Bound(Part, frozen=True):
 class RotationInvariant(Bound, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
-    def binds(self, learner: Learner) -> Finding:
-        invariant, reason = verdict(learner)
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+        invariant, reason = verdict(learner, experiment)
         if invariant is False:
             return Finding(False, f"{learner.name} is not rotation invariant: {reason}")
         return Finding(True, f"{learner.name} is rotation invariant: {reason}")

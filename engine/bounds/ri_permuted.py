@@ -34,7 +34,9 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
             return Finding(False, "its target is one fixed feature, not the constant one")
         if experiment.protocol.loss != "square":
             return Finding(False, f"it is about square loss, and the loss is {experiment.protocol.loss}")
-        return Finding(True, "orthogonal rows in random order: the labels are a balanced column, shuffled")
+        return Finding(
+            True, "orthogonal rows in random order: the labels come from a balanced column, shuffled"
+        )
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         unseen: Floats = np.maximum(0, 1 - k / (labels.shape[-1] - 1))

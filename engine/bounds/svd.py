@@ -32,12 +32,12 @@ class SVD(Bound, frozen=True, tag="svd"):
             return Finding(False, f"it is about square loss, and the loss is {experiment.protocol.loss}")
         return Finding(True, f"the loss is averaged over {targets} targets")
 
-    def binds(self, learner: Learner) -> Finding:
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
         if learner.solver is None and learner.architecture is not None:
             kind = learner.architecture.kind
             if kind != "linear":
                 return Finding(False, f"it is about a single linear neuron, and {learner.name} is {kind}")
-        invariant, reason = verdict(learner)
+        invariant, reason = verdict(learner, experiment)
         if invariant is not True:
             return Finding(False, f"the weights of {learner.name} leave the span of the instances: {reason}")
         return Finding(True, f"the weights of {learner.name} stay in the span of the k instances it has seen")

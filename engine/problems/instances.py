@@ -16,9 +16,9 @@ class Instances:
         self.rows = rows
         self.replicas, self.n, self.d = rows.shape
 
-    def at(self, k: int) -> Instances:
-        """The single instance number k of every replica."""
-        return Instances(self.rows[:, k : k + 1])
+    def at(self, numbers: slice) -> Instances:
+        """Some consecutive instances of every replica."""
+        return Instances(self.rows[:, numbers])
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""

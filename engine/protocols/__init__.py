@@ -51,6 +51,11 @@ class Protocol(Part, frozen=True):
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
+    @property
+    def single(self) -> bool:
+        """Whether every gradient is that of a single example."""
+        raise NotImplementedError
+
     def records(self, n: int) -> int:
         """How many records a course over n instances yields."""
         raise NotImplementedError

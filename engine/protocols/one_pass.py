@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from msgspec import Meta
 
 from engine.hypothesis import Hypothesis
 from engine.lazy import torch
 from engine.losses import Loss
+from engine.parts import Count
 from engine.problems.data import Data
 from engine.protocols import Block, Protocol
 
@@ -15,16 +19,24 @@ CELLS = 1 << 22
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
-    """One update per example; after k = 0 … n examples the average loss over all n rows, seen ones included.
+    """One update per example, the average loss over all n rows, seen ones included, after k = 0 … n of them.
+
+    With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete.
 
     Source: WKA21 Fig. 2; theory.md §§1, 5.
     """
+
+    batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
+
+    @property
+    def single(self) -> bool:
+        return self.batch == 1
 
     def records(self, n: int) -> int:
         return n + 1
 
     def course(self, hypothesis: Hypothesis, data: Data, loss: Loss) -> Pass:
-        return Pass(hypothesis, data, loss)
+        return Pass(hypothesis, data, loss, self.batch)
 
 
 class Pass:
@@ -34,8 +46,8 @@ class Pass:
     blocks; their losses are computed for many records at once.
     """
 
-    def __init__(self, hypothesis: Hypothesis, data: Data, loss: Loss) -> None:
-        self._hypothesis, self._data, self._loss = hypothesis, data, loss
+    def __init__(self, hypothesis: Hypothesis, data: Data, loss: Loss, batch: int) -> None:
+        self._hypothesis, self._data, self._loss, self._batch = hypothesis, data, loss, batch
         self._next = 0
 
     def advance(self, records: int) -> Block:
@@ -45,8 +57,9 @@ class Pass:
         losses: list[torch.Tensor] = []
         vectors: list[torch.Tensor] = []
         for k in range(first, end):
-            if k > 0:
-                self._hypothesis.learn(self._data.instances.at(k - 1), self._data.labels[:, k - 1 : k])
+            if k > 0 and k % self._batch == 0:
+                new = slice(k - self._batch, k)
+                self._hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
             predictions.append(self._hypothesis.predict(self._data.instances))
             if len(predictions) == at_once or k == end - 1:
                 losses.append(self._averages(torch.stack(predictions, 1)))

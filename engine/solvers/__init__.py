@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.hypothesis import Hypothesis
-from engine.parts import Finding, Part
+from engine.parts import Part, Verdict
 from engine.problems.data import Data
 
 
@@ -18,6 +18,6 @@ class Solver(Part, frozen=True):
         """The number of float64 numbers kept per replica for d features, besides d per target."""
         raise NotImplementedError
 
-    def invariance(self) -> Finding:
+    def invariance(self) -> Verdict:
         """Whether predictions are unchanged by rotations of the instances, and why."""
         raise NotImplementedError

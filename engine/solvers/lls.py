@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lazy import torch
-from engine.parts import Finding
+from engine.parts import Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Solver
@@ -26,8 +26,8 @@ class LLS(Solver, frozen=True, tag="lls"):
     def size(self, d: int) -> int:
         return 2 * d * d
 
-    def invariance(self) -> Finding:
-        return Finding(True, "the minimum-norm solution is a combination of the instances by inner products")
+    def invariance(self) -> Verdict:
+        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
 
 
 class Fit:
@@ -44,8 +44,12 @@ class Fit:
         self._dtype = rows.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in one example per replica: one instance [R, 1, d] and its labels [B, 1]."""
-        x = instances.rows.mT.double()  # [R, d, 1]
+        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        for x, y in zip(torch.split(instances.rows, 1, 1), torch.split(labels, 1, 1), strict=True):
+            self._add(x.mT.double(), y.double())
+
+    def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
+        """Take in one example: an instance x [R, d, 1] and its labels y [B, 1]."""
         outside = x - self._projector @ x
         outside = outside - self._projector @ outside  # twice is enough to be orthogonal
         length = outside.square().sum(1, keepdim=True)
@@ -55,7 +59,7 @@ class Fit:
 
         along = outside / torch.where(new, length, 1.0)
         gain = torch.where(new, along, image / stretch)  # [R, d, 1]
-        error = labels.double().view(*self._w.shape[:2], 1) - self._w @ x  # [R, m, 1]
+        error = y.view(*self._w.shape[:2], 1) - self._w @ x  # [R, m, 1]
         self._w.baddbmm_(error, gain.mT)
 
         # The change of M is a bᵀ + b aᵀ in either case.

@@ -7,10 +7,14 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Architecture, Params
-from engine.parts import Finding, Part, Positive
+from engine.parts import Part, Positive, Verdict
+from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
 """What a rule remembers between steps: named copies of the parameters."""
+
+Rates = dict[str, float]
+"""The rate η of every parameter: the rule's `lr` times the learner's rate of that layer."""
 
 Rate = Annotated[float, Meta(gt=0, title="rate η", description="multiplies the true gradient")]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
@@ -27,12 +31,15 @@ class Update(Part, frozen=True):
         """The parameters at k = 0 (rules with a start of their own replace them) and the first state."""
         return params, {}
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
-        """Parameters and state after one step along `gradients`."""
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        """Parameters and state after one step along `gradients` with the given rates."""
         raise NotImplementedError
 
-    def invariance(self) -> Finding:
-        """Whether steps commute with rotations of the instances, and why."""
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        """Whether steps commute with rotations of instances from this family, and why.
+
+        `single` says that every gradient is that of a single example.
+        """
         raise NotImplementedError
 
 

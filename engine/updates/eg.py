@@ -8,8 +8,9 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
-from engine.parts import Finding
-from engine.updates import Rate, State, Update, only_linear
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, only_linear
 
 
 class EG(Update, frozen=True, tag="eg"):
@@ -27,11 +28,11 @@ class EG(Update, frozen=True, tag="eg"):
     def start(self, params: Params) -> tuple[Params, State]:
         return {name: torch.full_like(w, self.total / w.shape[-1]) for name, w in params.items()}, {}
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
-        def normalised(w: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
-            return self.total * torch.softmax(torch.log(w) - self.lr * g, dim=-1)
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        new = {}
+        for name, w in params.items():
+            new[name] = self.total * torch.softmax(torch.log(w) - rates[name] * gradients[name], dim=-1)
+        return new, state
 
-        return {name: normalised(w, gradients[name]) for name, w in params.items()}, state
-
-    def invariance(self) -> Finding:
-        return Finding(False, "every weight is multiplied by its own factor, which tells the features apart")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
-from engine.parts import Finding
-from engine.updates import Rate, State, Update, Weight, only_linear
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, Weight, only_linear
 
 
 class EGU(Update, frozen=True, tag="egu"):
@@ -24,8 +25,8 @@ class EGU(Update, frozen=True, tag="egu"):
     def start(self, params: Params) -> tuple[Params, State]:
         return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
-        return {name: w * torch.exp(-self.lr * gradients[name]) for name, w in params.items()}, state
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        return {name: w * torch.exp(-rates[name] * gradients[name]) for name, w in params.items()}, state
 
-    def invariance(self) -> Finding:
-        return Finding(False, "every weight is multiplied by its own factor, which tells the features apart")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

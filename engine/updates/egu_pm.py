@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.architectures import Params
 from engine.lazy import torch
-from engine.parts import Finding
-from engine.updates import Rate, State, Update, Weight
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, Weight
 
 
 class EGUPM(Update, frozen=True, tag="egu-pm"):
@@ -22,18 +23,20 @@ class EGUPM(Update, frozen=True, tag="egu-pm"):
     def start(self, params: Params) -> tuple[Params, State]:
         state: State = {"plus": {}, "minus": {}}
         for name, w in params.items():
-            root = torch.sqrt(w * w + 4 * (self.w0 or 0.5 / w.shape[-1]) ** 2)
-            state["plus"][name] = (root + w) / 2
-            state["minus"][name] = (root - w) / 2
+            product = (self.w0 or 0.5 / w.shape[-1]) ** 2
+            larger = (torch.sqrt(w * w + 4 * product) + w.abs()) / 2
+            smaller = product / larger  # the difference of root and |w| would cancel
+            state["plus"][name] = torch.where(w >= 0, larger, smaller)
+            state["minus"][name] = torch.where(w >= 0, smaller, larger)
         return params, state
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new: State = {"plus": {}, "minus": {}}
         for name, g in gradients.items():
-            factor = torch.exp(-self.lr * g)
+            factor = torch.exp(-rates[name] * g)
             new["plus"][name] = state["plus"][name] * factor
             new["minus"][name] = state["minus"][name] / factor
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
 
-    def invariance(self) -> Finding:
-        return Finding(False, "every weight is multiplied by its own factor, which tells the features apart")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engine.architectures import Params
-from engine.parts import Finding
-from engine.updates import Rate, State, Update
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update
 
 
 class GD(Update, frozen=True, tag="gd"):
@@ -15,8 +16,8 @@ class GD(Update, frozen=True, tag="gd"):
 
     lr: Rate = 0.00390625
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
-        return {name: w.sub(gradients[name], alpha=self.lr) for name, w in params.items()}, state
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
 
-    def invariance(self) -> Finding:
-        return Finding(True, "gradient descent keeps first-layer weights in the span of the instances")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "gradient descent keeps first-layer weights in the span of the instances")

@@ -8,8 +8,9 @@ from msgspec import Meta
 
 from engine.architectures import Params
 from engine.lazy import torch
-from engine.parts import Finding, Positive
-from engine.updates import Rate, State, Update
+from engine.parts import Positive, Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
@@ -28,9 +29,9 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"dual": {name: torch.asinh(w / self._beta(w)) for name, w in params.items()}}
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
-        dual = {name: old.sub(gradients[name], alpha=self.lr) for name, old in state["dual"].items()}
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        dual = {name: old - rates[name] * gradients[name] for name, old in state["dual"].items()}
         return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
 
-    def invariance(self) -> Finding:
-        return Finding(False, "sinh acts on every weight by itself, which tells the features apart")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "sinh acts on every weight by itself, which tells the features apart")

@@ -8,8 +8,9 @@ from msgspec import Meta
 
 from engine.architectures import Params
 from engine.lazy import torch
-from engine.parts import Finding
-from engine.updates import Rate, State, Update
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update
 
 
 class Momentum(Update, frozen=True, tag="momentum"):
@@ -24,9 +25,9 @@ class Momentum(Update, frozen=True, tag="momentum"):
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"v": {name: torch.zeros_like(w) for name, w in params.items()}}
 
-    def step(self, params: Params, gradients: Params, state: State) -> tuple[Params, State]:
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
-        return {name: w.sub(v[name], alpha=self.lr) for name, w in params.items()}, {"v": v}
+        return {name: w - rates[name] * v[name] for name, w in params.items()}, {"v": v}
 
-    def invariance(self) -> Finding:
-        return Finding(True, "momentum sums gradients, which stay in the span of the instances")
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "momentum sums gradients, which stay in the span of the instances")

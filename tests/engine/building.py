@@ -95,7 +95,7 @@ def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[A
     hypothesis, data = beginning(described, number)
     found = [hypothesis.predict(data.instances)]
     for k in range(data.instances.n):
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         found.append(hypothesis.predict(data.instances))
     return torch.stack(found).numpy()
 
@@ -105,7 +105,7 @@ def weights(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]
     hypothesis, data = beginning(described, number)
     found = [hypothesis.weights()]
     for k in range(data.instances.n):
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         found.append(hypothesis.weights())
     return torch.stack(found).numpy()
 

@@ -12,18 +12,15 @@ INVARIANT = 1e-6
 MOVING = slower(LEARNERS, 4)
 """Rates at which every learner moves and none diverges at d = 8."""
 
-SIGNS = ("hadamard", "rademacher")
 
-
-@pytest.mark.parametrize("problem", [*SIGNS, "gaussian"])
+@pytest.mark.parametrize("problem", ["hadamard", "rademacher", "gaussian"])
 @pytest.mark.parametrize("name", MOVING)
 def test_the_verdict_is_what_the_certificate_measures(name, problem):
     described = experiment(problem, learners={name: MOVING[name]}, d=8, seed=21)
     (learner,) = described.learners
-    invariant, reason = verdict(learner)
+    invariant, reason = verdict(learner, described)
     measured = certificate(described, learner)
-    promised = problem in SIGNS if invariant == "on this data" else invariant
-    assert (measured < INVARIANT) == promised, f"{measured:.2g}: {reason}"
+    assert (measured < INVARIANT) == (invariant is not False), f"{measured:.2g}: {reason}"
     assert len(reason.split()) >= 5
     assert "\n" not in reason
 

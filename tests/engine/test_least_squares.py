@@ -20,7 +20,7 @@ def against_pinv(X, Y):
     fit = catalogue.make("solvers", "lls").begin(data)
     found = [fit.weights().numpy()]
     for k in range(len(X)):
-        fit.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         found.append(fit.weights().numpy())
     truth = np.stack([least_squares(X, y) for y in Y.T], 1)
     return abs(np.stack(found) - truth).max()

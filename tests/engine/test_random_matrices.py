@@ -95,7 +95,7 @@ def bound_somewhere(described) -> dict:
     return {
         learner.name: LEARNERS[learner.name]
         for learner in described.learners
-        if any(bound.binds(learner).holds for bound in holding)
+        if any(bound.binds(learner, described).holds for bound in holding)
     }
 
 

@@ -76,7 +76,7 @@ def test_a_pass_equals_that_of_the_naive_twin(update, architecture, loss):
     expected, ending = naive.one_pass(net, rules, X, y, loss)
     np.testing.assert_allclose(losses(described)["it"][:, 0], expected, rtol=NEAR, atol=NEAR)
     for k in range(data.instances.n):
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
     for name, value in hypothesis.params.items():
         np.testing.assert_allclose(value[0].numpy(), ending[name], rtol=NEAR, atol=NEAR)
     assert max(abs(ending[name] - value[0]).max() for name, value in start.items()) > 1e-4, "it moved"
@@ -147,7 +147,7 @@ def test_weights_once_given_never_change(name):
         now = hypothesis.weights()
         if now is not None:
             kept.append((now, now.clone()))
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
     for given, copy in kept:
         assert torch.equal(given, copy)
 
@@ -156,7 +156,7 @@ def test_weights_once_given_never_change(name):
 def test_weights_are_the_vector_of_the_predictions(name):
     hypothesis, data = beginning(experiment("gaussian", learners={name: GENTLE[name]}, d=8, replicas=2))
     for k in range(3):
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
     w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
     if w is None:
         scaled = [hypothesis.predict(Instances(size * data.instances.rows)) for size in (2, -1)]
@@ -170,7 +170,7 @@ def test_positive_weights_start_where_they_are_told_and_stay_positive(words):
     hypothesis, data = beginning(experiment(learners={"it": {"update": words}}, d=16))
     assert torch.equal(hypothesis.weights(), torch.full((1, 16), 0.25, dtype=torch.float64))
     for k in range(data.instances.n):
-        hypothesis.learn(data.instances.at(k), data.labels[:, k : k + 1])
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
         assert (hypothesis.weights() > 0).all()
         if words["kind"] == "eg":
             torch.testing.assert_close(hypothesis.weights().sum(), torch.tensor(4.0, dtype=torch.float64))

@@ -1,0 +1,26 @@
+"""One code path on every device: a CUDA device computes what the CPU computes."""
+
+import numpy as np
+import pytest
+import torch
+from building import experiment, losses
+from discovery import GENTLE
+
+from engine import presets
+from engine.run import run
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
+@pytest.mark.parametrize("name", GENTLE)
+def test_cuda_equals_cpu(name, problem, dtype):
+    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2, "dtype": dtype, "seed": 1}
+    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]
+    on_cuda = losses(experiment(problem, "all", device="cuda", **words))[name]
+    np.testing.assert_allclose(on_cuda, on_cpu, rtol=0, atol=1e-4 * on_cpu.max())
+
+
+def test_auto_takes_the_first_cuda_device_and_says_so():
+    assert run(presets.load("hadamard-128")).environment["device"].startswith("cuda:0 (")

@@ -1,0 +1,212 @@
+"""Data: exact matrices, moments of random ones, and streams that never disturb one another."""
+
+import numpy as np
+import pytest
+from building import LLS, data_of, experiment, gd
+from discovery import LEARNERS
+from naive import sylvester
+
+from engine import catalogue
+from engine.hypothesis import begin
+from engine.problems.data import draw
+from engine.streams import Stream, Streams
+
+PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
+ERRORS = 4
+
+
+def rows_of(matrix, target="feature", **words):
+    """Instances [R, n, d] and labels [R, m, n] of a problem."""
+    data = data_of(experiment(matrix, target, **words))
+    return data.instances.rows.numpy(), data.labels.view(data.replicas, data.targets, -1).numpy()
+
+
+@pytest.mark.parametrize("d", [2, 4, 64])
+def test_sylvester_has_orthogonal_rows_and_the_entries_of_popcount(d):
+    (H,), _ = rows_of({**PLAIN, "d": d}, {"kind": "feature", "index": 1})
+    assert np.array_equal(H.T @ H, d * np.eye(d))
+    assert np.array_equal(H, sylvester(d))
+    for i in range(d):
+        for j in range(d):
+            assert H[i, j] == (-1) ** bin(i & j).count("1")
+
+
+def test_permuted_rows_are_the_same_rows_in_another_order():
+    rows, _ = rows_of({**PLAIN, "d": 16, "permute": True}, replicas=3)
+    for H in rows:
+        assert sorted(map(tuple, H)) == sorted(map(tuple, sylvester(16)))
+        assert not np.array_equal(H, sylvester(16))
+    assert not np.array_equal(rows[0], rows[1])
+
+
+def test_row_signs_flip_instance_and_label_together():
+    plain, labels = rows_of({**PLAIN, "d": 16}, "all", replicas=3)
+    signed, flipped = rows_of({**PLAIN, "d": 16, "row_signs": True}, "all", replicas=3)
+    signs = signed[:, :, 0]
+    assert set(np.unique(signs)) == {-1, 1}
+    assert np.array_equal(signed, signs[:, :, None] * plain)
+    assert np.array_equal(flipped, signs[:, None] * labels)
+    assert not np.array_equal(signs[0], signs[1])
+
+
+def test_row_signs_and_order_do_not_disturb_each_other():
+    both, _ = rows_of({**PLAIN, "d": 16, "permute": True, "row_signs": True}, seed=4)
+    permuted, _ = rows_of({**PLAIN, "d": 16, "permute": True}, seed=4)
+    signed, _ = rows_of({**PLAIN, "d": 16, "row_signs": True}, seed=4)
+    assert np.array_equal(both, permuted * signed[:, :, :1])
+
+
+def test_the_constant_target_is_feature_0_of_hadamard_and_one_elsewhere():
+    rows, labels = rows_of({**PLAIN, "d": 8, "row_signs": True}, "constant")
+    assert np.array_equal(labels[0, 0], rows[0, :, 0])
+    _, labels = rows_of({"kind": "gaussian", "d": 8}, "constant")
+    assert np.array_equal(labels, np.ones((1, 1, 8)))
+
+
+@pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
+def test_feature_targets_are_the_columns_of_the_matrix(family):
+    rows, labels = rows_of({"kind": family, "d": 8}, "all", replicas=2)
+    assert np.array_equal(labels, rows.swapaxes(1, 2))
+    for index in range(8):
+        _, one = rows_of({"kind": family, "d": 8}, {"kind": "feature", "index": index}, replicas=2)
+        assert np.array_equal(one[:, 0], rows[:, :, index])
+
+
+def off(sample, mean):
+    """How many standard errors a sample's mean is away from `mean`."""
+    return abs(sample.mean() - mean) / (sample.std(ddof=1) / np.sqrt(sample.size))
+
+
+def test_gaussian_entries_are_standard_normal_and_uncorrelated():
+    rows, _ = rows_of({"kind": "gaussian", "d": 32, "n": 20}, replicas=100, seed=9)
+    assert rows.shape == (100, 20, 32)
+    for power, moment in ((1, 0), (2, 1), (3, 0), (4, 3)):
+        assert off(rows**power, moment) < ERRORS
+    assert off(rows[:, :, 0] * rows[:, :, 1], 0) < ERRORS
+    assert off(rows[:, 0] * rows[:, 1], 0) < ERRORS
+    assert off(rows[:-1] * rows[1:], 0) < ERRORS, "replicas are independent"
+
+
+def test_rademacher_entries_are_fair_signs_and_uncorrelated():
+    rows, _ = rows_of({"kind": "rademacher", "d": 32, "n": 20}, replicas=100, seed=9)
+    assert rows.shape == (100, 20, 32)
+    assert set(np.unique(rows)) == {-1, 1}
+    assert off(rows, 0) < ERRORS
+    assert off(rows[:, :, 0] * rows[:, :, 1], 0) < ERRORS
+    assert off(rows[:-1] * rows[1:], 0) < ERRORS
+
+
+def test_hadamard_signs_and_orders_are_uniform():
+    rows, _ = rows_of({"kind": "hadamard", "d": 8, "permute": False}, replicas=2000)
+    assert off(rows[:, :, 0], 0) < ERRORS
+    rows, _ = rows_of({**PLAIN, "d": 8, "permute": True}, replicas=2000)
+    number = (rows[:, :, [1, 2, 4]] < 0) @ np.array([1, 2, 4])
+    for place in range(8):
+        for row in range(8):
+            assert off((number[:, place] == row).astype(float), 1 / 8) < 4.5
+
+
+def test_label_noise_has_mean_zero_and_the_standard_deviation_asked_for():
+    _, clean = rows_of({"kind": "hadamard", "d": 16}, "all", replicas=100)
+    rows, noisy = rows_of({"kind": "hadamard", "d": 16}, "all", replicas=100, noise=0.3)
+    noise = noisy - clean
+    assert off(noise, 0) < ERRORS
+    assert off(noise**2, 0.09) < ERRORS
+    assert off(noise[:, 0] * noise[:, 1], 0) < ERRORS
+    assert np.array_equal(rows, rows_of({"kind": "hadamard", "d": 16}, "all", replicas=100)[0])
+
+
+@pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
+def test_changing_the_learner_or_the_noise_or_the_target_leaves_the_instances_unchanged(family):
+    base = rows_of({"kind": family, "d": 8}, seed=3)
+    for words in ({"learners": LEARNERS}, {"learners": {"LLS": LLS}}):
+        rows, labels = rows_of({"kind": family, "d": 8}, seed=3, **words)
+        assert np.array_equal(rows, base[0])
+        assert np.array_equal(labels, base[1])
+    for words in ({"target": "all"}, {"noise": 1.0}, {"target": "constant"}):
+        assert np.array_equal(rows_of({"kind": family, "d": 8}, seed=3, **words)[0], base[0])
+
+
+def test_changing_the_problem_leaves_the_start_of_a_net_unchanged():
+    net = {"net": gd(0.01, kind="dense", widths=[4])}
+    starts = []
+    for matrix in ("hadamard", "gaussian", "rademacher"):
+        (learner,) = experiment(matrix, learners=net, d=8).learners
+        starts.append(learner.architecture.start(Streams([5])("init"), 8)["W1"])
+    assert np.array_equal(starts[0], starts[1])
+    assert np.array_equal(starts[0], starts[2])
+
+
+@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
+def test_replica_r_is_the_run_with_seed_plus_r(kind):
+    words = {"matrix": {"kind": kind, "d": 8}, "target": "all", "noise": 0.1}
+    rows, labels = rows_of(seed=70, replicas=3, **words)
+    for number in range(3):
+        alone = rows_of(seed=70 + number, **words)
+        assert np.array_equal(alone[0][0], rows[number])
+        assert np.array_equal(alone[1][0], labels[number])
+
+
+@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
+def test_float32_data_is_float64_data_rounded(kind):
+    words = {"matrix": {"kind": kind, "d": 8}, "target": "all", "noise": 0.0}
+    single, double = (rows_of(dtype=dtype, **words) for dtype in ("float32", "float64"))
+    assert single[0].dtype == single[1].dtype == np.float32
+    assert np.array_equal(single[0], double[0].astype(np.float32))
+    assert np.array_equal(single[1], double[1].astype(np.float32))
+
+
+def test_streams_of_different_names_or_seeds_are_independent():
+    names = ("matrix", "matrices", "signs", "order", "init", "noise", "rotation")
+    drawn = np.stack([Stream([seed], name).normal(1000)[0] for name in names for seed in (0, 1)])
+    # a correlation of two independent columns of 1000 has standard deviation 1/√1000
+    between = np.corrcoef(drawn)[~np.eye(len(drawn), dtype=bool)]
+    assert abs(between).max() < 4.5 / np.sqrt(1000)
+
+
+class Recorded(Streams):
+    """Streams that remember which names they were asked for."""
+
+    def __init__(self, seeds):
+        super().__init__(seeds)
+        self.names = []
+
+    def __call__(self, name):
+        self.names.append(name)
+        return super().__call__(name)
+
+
+@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
+@pytest.mark.parametrize("target", [k for k in catalogue.members("targets") if k != "file"])
+def test_no_two_purposes_share_a_stream(kind, target):
+    described = experiment(kind, target, d=8, noise=0.1, learners={"net": gd(0.01, kind="dense")})
+    streams = Recorded([3])
+    data = draw(described.problem, streams, "float64", "cpu")
+    loss = catalogue.make("losses", described.protocol.loss)
+    begin(described.learners[0], loss, data, streams)
+    assert {"noise", "init"} < set(streams.names)
+    assert len(set(streams.names)) == len(streams.names)
+
+
+def test_a_stream_always_starts_from_its_own_beginning():
+    streams = Streams([3, 4])
+    first = streams("signs").normal(5)
+    streams("order").permutation(9)
+    assert np.array_equal(streams("signs").normal(5), first)
+    assert first.shape == (2, 5)
+
+
+def test_a_stream_draws_permutations_and_fair_signs():
+    stream = Stream(range(500), "order")
+    orders = stream.permutation(6)
+    assert orders.shape == (500, 6)
+    assert (np.sort(orders, 1) == np.arange(6)).all()
+    signs = stream.signs(7)
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+    assert off(signs, 0) < ERRORS
+
+
+@pytest.mark.parametrize("seed", [0, 2**62 - 1])
+def test_any_seed_allowed_draws(seed):
+    rows, _ = rows_of({"kind": "gaussian", "d": 4}, seed=seed)
+    assert np.isfinite(rows).all()

@@ -1,0 +1,54 @@
+"""What importing the engine may load, and that it runs with no terminal library installed."""
+
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import engine
+
+HEAVY = ("torch", "textual", "scipy", "plotext", "rich", "typer", "hadamard_tui", "pyarrow", "psutil")
+TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
+MODULES = sorted(found.name for found in pkgutil.walk_packages(engine.__path__, "engine."))
+
+
+def python(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("module", ["engine", "engine.experiment", "engine.presets"])
+def test_importing_loads_nothing_heavy(module):
+    program = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
+    assert python(program) == []
+
+
+def test_importing_all_of_the_engine_loads_nothing_heavy():
+    imports = "; ".join(f"import {module}" for module in MODULES)
+    assert len(MODULES) > 40
+    assert python(f"import sys; {imports}; print(*(n for n in {HEAVY} if n in sys.modules))") == []
+
+
+def test_the_catalogue_and_a_preset_are_read_without_torch():
+    program = (
+        "import sys\n"
+        "from engine import catalogue, presets\n"
+        "[catalogue.make('bounds', kind) for kind in catalogue.members('bounds')]\n"
+        "presets.load('hadamard-128')\n"
+        f"print(*(name for name in {HEAVY} if name in sys.modules))"
+    )
+    assert python(program) == []
+
+
+def test_the_engine_runs_without_any_terminal_library():
+    program = (
+        "import sys\n"
+        f"for name in {TERMINAL}: sys.modules[name] = None\n"
+        "from engine import claims, presets, report, run, worker\n"
+        "described = presets.load('hadamard-128', ['problem.matrix.d=16', 'claims=[]', 'run.device=cpu'])\n"
+        "report.encode(described, run.run(described))\n"
+        "print('torch' in sys.modules, 'scipy' in sys.modules)"
+    )
+    assert python(program) == ["True", "False"]

@@ -1,0 +1,90 @@
+"""Every preset loads, runs, and its claims hold; presets are found and refused by name."""
+
+import pytest
+
+from engine import presets
+from engine.claims import judge, unexpected_divergence
+from engine.parts import BadInput
+from engine.run import run
+
+NAMES = presets.names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_runs_and_its_claims_hold(name):
+    described = presets.load(name, ["run.device=cpu"])
+    assert described.claims, "a preset claims something"
+    trace = run(described)
+    for outcome in judge(described, trace):
+        assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
+    assert unexpected_divergence(described, trace) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
+    described = presets.load(name)
+    for text in (described.title, described.story, described.source):
+        assert len(text.split()) >= 2
+    assert "\n" not in described.title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_do_not_hold_before_anything_was_learned(name):
+    described = presets.load(name, ["run.device=cpu"])
+    rounds = iter([1, 0])
+    trace = run(described, gate=lambda: next(rounds))
+    later = [claim for claim in described.claims if claim.k != 0]
+    assert later
+    for outcome in judge(described, trace):
+        if outcome.claim in later:
+            assert not outcome.holds, outcome.claim.text
+
+
+def test_the_five_presets_of_the_first_release_are_there():
+    wanted = {"hadamard-128", "hadamard-128-weights", "rademacher-128", "gaussian-128", "dense-128"}
+    assert wanted <= set(NAMES)
+
+
+def test_a_preset_is_loaded_with_overrides():
+    described = presets.load("hadamard-128", ["problem.matrix.d=256", "learners.GD.update.lr=0.015625"])
+    assert described.problem.matrix.d == 256
+    assert described.learners[0].update.lr == 1 / 64
+
+
+def test_a_preset_is_loaded_by_its_path_too(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(presets.path_of("hadamard-128").read_text())
+    assert presets.load(str(file)) == presets.load("hadamard-128")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("hadamard-129", "did you mean"),
+        ("hadamrd-128", "hadamard-128"),
+        ("zzz", "hadamard-128"),
+        ("", "hadamard-128"),
+        ("absent.toml", "no such file"),
+        ("folder/absent", "no such file"),
+    ],
+)
+def test_an_unknown_preset_is_refused_with_the_nearest_names(name, said):
+    with pytest.raises(BadInput) as caught:
+        presets.load(name)
+    assert said in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(presets.path_of("hadamard-128").read_text().replace("lr = 0.00390625", "lr = -1"))
+    with pytest.raises(BadInput) as caught:
+        presets.load(str(file))
+    assert caught.value.where == f"{file}: learners[0].update.lr"
+    file.write_text("[problem\n")
+    with pytest.raises(BadInput) as caught:
+        presets.load(str(file))
+    assert caught.value.where.startswith(f"{file}: line 1")
+    with pytest.raises(BadInput) as caught:
+        presets.load("hadamard-128", ["problem.matrix.d=100"])
+    assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 100 is not a power of two")

@@ -1,0 +1,304 @@
+"""Bad input: one line with the exact place, what is wrong there and what would be right."""
+
+import copy
+
+import msgspec
+import pytest
+from building import LLS, gd, raw
+
+from engine import reading
+from engine.parts import BadInput
+
+GOOD = raw(
+    learners={
+        "GD": gd(0.01),
+        "hyp": {"update": {"kind": "hypentropy", "beta": 0.5}},
+        "net": gd(0.01, kind="dense", widths=[4]),
+        "least squares": LLS,
+    },
+    claims=[{"text": "It halves", "learner": "GD", "k": 8, "loss": 0.5, "within": 0.1}],
+    d=16,
+)
+
+BAD = [
+    # override, place, what the message must contain
+    ("problem.matrix.dd=3", "problem.matrix.dd", ["unknown key", "did you mean d?", "kind, d, permute"]),
+    ("problem.matrx.d=3", "problem.matrx", ["unknown key", "did you mean matrix?", "target", "noise"]),
+    ("colour=3", "colour", ["unknown key", "title", "learners"]),
+    ("learners[0].lr=3", "learners[0].lr", ["unknown key", "update", "solver"]),
+    ("learners[0].update.rate=3", "learners[0].update.rate", ["unknown key", "kind", "lr"]),
+    ("learners.hyp.update.momentum=0.1", "learners[1].update.momentum", ["unknown key", "lr, beta"]),
+    (
+        "problem.matrix.kind=hadamart",
+        "problem.matrix.kind",
+        ["'hadamart' is unknown", "did you mean hadamard?", "gaussian"],
+    ),
+    (
+        "learners[0].update.kind=sgd",
+        "learners[0].update.kind",
+        ["'sgd'", "did you mean gd?", "egu"],
+    ),
+    ("learners[3].solver.kind=pinv", "learners[3].solver.kind", ["'pinv' is unknown", "lls"]),
+    ("protocol.kind=two-pass", "protocol.kind", ["'two-pass' is unknown", "one-pass"]),
+    ("protocol.loss=hinge", "protocol.loss", ["'hinge' is unknown", "logistic", "square"]),
+    (
+        "learners.net.architecture.init=random",
+        "learners[2].architecture.init",
+        ["'random' is unknown", "gaussian", "zero", "diagonal"],
+    ),
+    ("learners.net.architecture.widths=[]", "learners[2].architecture.widths", ["[]", "1"]),
+    (
+        "learners.net.architecture.widths=[4,0]",
+        "learners[2].architecture.widths[1]",
+        ["0", ">= 1"],
+    ),
+    ("learners.net.architecture.scale=0", "learners[2].architecture.scale", ["0 does not fit", "> 0"]),
+    ("learners[0].update.lr=-1", "learners[0].update.lr", ["-1 does not fit", "number > 0"]),
+    ("learners[0].update.lr=0.0", "learners[0].update.lr", ["0.0 does not fit", "number > 0"]),
+    ("learners[0].update.lr=fast", "learners[0].update.lr", ["'fast' does not fit", "a number"]),
+    ("learners[0].update.lr=inf", "learners[0].update.lr", ["inf is not a finite number"]),
+    ("learners[0].update.lr=nan", "learners[0].update.lr", []),
+    ("problem.noise=-0.1", "problem.noise", ["-0.1 does not fit", ">= 0"]),
+    ("problem.noise=nan", "problem.noise", ["nan"]),
+    ("problem.noise=inf", "problem.noise", ["inf", "<= 1000000"]),
+    ("problem.matrix.d=1", "problem.matrix.d", ["1 does not fit", "whole number >= 2"]),
+    ("problem.matrix.d=100", "problem.matrix.d", ["100 is not a power of two; take 64 or 128"]),
+    ("problem.matrix.d=16.0", "problem.matrix.d", ["16.0 does not fit", "a whole number"]),
+    ("problem.matrix.d=16.5", "problem.matrix.d", ["16.5 does not fit", "a whole number"]),
+    ("problem.matrix.permute=1", "problem.matrix.permute", ["1 does not fit", "true or false"]),
+    ("problem.target.index=16", "problem.target.index", ["no feature 16", "0 … 15"]),
+    ("problem.target.index=-1", "problem.target.index", ["-1 does not fit", ">= 0"]),
+    ("run.seed=-1", "run.seed", ["-1 does not fit", ">= 0"]),
+    ("run.replicas=0", "run.replicas", ["0", ">= 1"]),
+    ("run.dtype=float16", "run.dtype", ["'float16' is unknown", "float32", "float64"]),
+    ("run.device=gpu", "run.device", ["'gpu' does not fit", "auto, cpu, cuda or cuda:1"]),
+    ("run=3", "run", ["3 does not fit", "a table"]),
+    ("learners=3", "learners", ["3 does not fit", "a list"]),
+    ("learners=[]", "learners", ["[]", "1"]),
+    ("learners[1].name=GD", "learners[1].name", ["'GD' is taken"]),
+    ("learners[1].name=''", "learners[1].name", ["'' does not fit", "length >= 1"]),
+    ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver needs neither"]),
+    ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
+    ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
+    ("claims[0].learner=SGD", "claims[0].learner", ["no 'SGD'", "'GD'", "'least squares'"]),
+    ("claims[0].k=17", "claims[0].k", ["17 is past the end, k = 16"]),
+    ("claims[0].below=0.5", "claims[0].text", ["exactly one of", "never_below"]),
+    ("claims[0].within=-1", "claims[0].within", ["-1 does not fit", ">= 0"]),
+]
+
+
+def changed(*overrides):
+    described = copy.deepcopy(GOOD)
+    for override in overrides:
+        reading.apply(described, override)
+    return described
+
+
+def refusal(described):
+    with pytest.raises(BadInput) as caught:
+        reading.parse(described)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value) == f"{caught.value.where}: {caught.value.what}"
+    return caught.value
+
+
+def test_the_good_experiment_is_good():
+    assert reading.parse(copy.deepcopy(GOOD)).problem.matrix.d == 16
+
+
+@pytest.mark.parametrize(("override", "place", "said"), BAD, ids=[case[0] for case in BAD])
+def test_bad_values_are_refused_with_place_and_remedy(override, place, said):
+    error = refusal(changed(override))
+    assert error.where == place
+    for part in said:
+        assert part in error.what, error.what
+
+
+def without(path):
+    described = copy.deepcopy(GOOD)
+    node = described
+    for step in path[:-1]:
+        node = node[step]
+    del node[path[-1]]
+    return described
+
+
+MISSING = [
+    (("problem",), "problem", []),
+    (("problem", "matrix"), "problem.matrix", []),
+    (("problem", "target", "kind"), "problem.target.kind", ["feature", "constant", "all"]),
+    (("protocol",), "protocol", []),
+    (("learners",), "learners", []),
+    (("learners", 0, "name"), "learners[0].name", []),
+    (
+        ("learners", 0, "architecture"),
+        "learners[0].architecture",
+        ["and an update, or a solver"],
+    ),
+    (("learners", 0, "update"), "learners[0].update", ["and an update, or a solver"]),
+    (("learners", 0, "update", "kind"), "learners[0].update.kind", ["gd", "egu"]),
+    (("claims", 0, "k"), "claims[0].k", ["the loss after k examples"]),
+    (("claims", 0, "within"), "claims[0].loss", ["within", "standard_errors"]),
+    (("claims", 0, "loss"), "claims[0].text", ["exactly one of"]),
+    (("claims", 0, "text"), "claims[0].text", []),
+]
+
+
+@pytest.mark.parametrize(("path", "place", "said"), MISSING, ids=[case[1] for case in MISSING])
+def test_what_is_missing_is_named(path, place, said):
+    error = refusal(without(path))
+    assert error.where == place
+    for part in (*said, *(["missing"] if place not in ("claims[0].loss", "claims[0].text") else [])):
+        assert part in error.what, error.what
+
+
+def test_a_file_matrix_needs_a_path():
+    error = refusal(changed("problem.matrix.kind=file"))
+    assert error.where == "problem.matrix.path"
+    assert "missing" in error.what
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["problem.matrix.kind=gaussian"], "gaussian has others; take square"),
+        (["problem.noise=0.1"], "noise makes them real; take square"),
+    ],
+)
+def test_logistic_loss_needs_signs(overrides, said):
+    error = refusal(changed("protocol.loss=logistic", *overrides))
+    assert error.where == "protocol.loss"
+    assert said in error.what
+
+
+def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
+    for form in ("never_below", "follows"):
+        described = copy.deepcopy(GOOD)
+        described["claims"] = [{"text": "It", "learner": "GD", form: "ri-hadamard", "within": 0.1}]
+        error = refusal(described)
+        assert error.where == f"claims[0].{form}"
+        assert "ri-signed" in error.what
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("title = \n", "line 1, column 9", "malformed TOML"),
+        ("title = 'a'\n\nstory = [1,\n", "", "malformed TOML"),
+        ("[run]\nseed = 1\nseed = 2\n", "line 3", "malformed TOML"),
+        ("[run]\n[run]\n", "line 2", "malformed TOML"),
+        ('a = """\nno end\n', "line 3", "malformed TOML"),
+    ],
+)
+def test_malformed_toml_is_refused_with_its_line(text, place, said, tmp_path):
+    (tmp_path / "it.toml").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        reading.read_raw(tmp_path / "it.toml")
+    assert place in caught.value.where
+    assert caught.value.where
+    assert said in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_text_or_not_there_is_refused(tmp_path):
+    (tmp_path / "it.toml").write_bytes(b"title = '\xff\xfe'")
+    with pytest.raises(BadInput, match="not a text file in UTF-8"):
+        reading.read_raw(tmp_path / "it.toml")
+    with pytest.raises(BadInput, match="cannot be read"):
+        reading.read_raw(tmp_path / "absent.toml")
+
+
+def test_an_empty_file_lacks_a_problem():
+    assert refusal({}).where == "problem"
+
+
+def test_only_tables_are_experiments():
+    assert refusal({**GOOD, "problem": [1, 2]}).where == "problem"
+    assert refusal({**GOOD, "learners": [3]}).where == "learners[0]"
+
+
+@pytest.mark.parametrize(
+    ("override", "place", "value"),
+    [
+        ("problem.matrix.d=32", ("problem", "matrix", "d"), 32),
+        (" problem.matrix.d = 32 ", ("problem", "matrix", "d"), 32),
+        ("learners[1].update.beta=0.25", ("learners", 1, "update", "beta"), 0.25),
+        ("learners.hyp.update.beta=0.25", ("learners", 1, "update", "beta"), 0.25),
+        ("learners.least squares.name=LLS", ("learners", 3, "name"), "LLS"),
+        ("learners[1].name='a b'", ("learners", 1, "name"), "a b"),
+        ("title=Half = half", ("title",), "Half = half"),
+        ("run.seed=7", ("run", "seed"), 7),
+        ("problem.matrix.permute=false", ("problem", "matrix", "permute"), False),
+        ("learners.net.architecture.widths=[3, 2]", ("learners", 2, "architecture", "widths"), [3, 2]),
+        ("source=", ("source",), ""),
+    ],
+)
+def test_overrides_by_number_and_by_name(override, place, value):
+    described = changed(override)
+    reading.parse(described)
+    for step in place:
+        described = described[step]
+    assert described == value
+
+
+def test_overrides_make_tables_that_were_not_there():
+    described = changed("run.seed=3")
+    del described["run"]
+    reading.apply(described, "run.seed=4")
+    assert reading.parse(described).run.seed == 4
+
+
+@pytest.mark.parametrize(
+    ("override", "place", "said"),
+    [
+        ("problem.matrix.d", "--set problem.matrix.d", "PLACE=VALUE"),
+        ("=3", "--set =3", "PLACE=VALUE"),
+        (".=3", "--set", "PLACE=VALUE"),
+        ("[]=3", "--set", "PLACE=VALUE"),
+        ("learners[9].name=x", "--set learners", "[0] GD, [1] hyp"),
+        ("learners[9]=x", "--set learners[9]", "[0] GD, [1] hyp"),
+        ("learners.SGD.name=x", "--set learners.SGD", "[0] GD, [1] hyp"),
+        ("learners[-1].name=x", "--set learners", "[0] GD, [1] hyp"),
+        ("problem.matrix.d.x=3", "--set problem.matrix.d", "no parts"),
+        ("problem.matrix.d.x.y=3", "--set problem.matrix.d", "no parts"),
+        ("claims[3].k=1", "--set claims", "there is no [3]"),
+    ],
+)
+def test_overrides_of_places_that_are_not_there_are_refused(override, place, said):
+    with pytest.raises(BadInput) as caught:
+        changed(override)
+    assert caught.value.where.startswith(place)
+    assert said in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "path", "kept"),
+    [
+        ("problem.matrix.kind=gaussian", ("problem", "matrix"), {"kind": "gaussian", "d": 16}),
+        ("problem.target.kind=all", ("problem", "target"), {"kind": "all"}),
+        ("learners[1].update.kind=egu", ("learners", 1, "update"), {"kind": "egu"}),
+        ("learners.hyp.update.kind=egu", ("learners", 1, "update"), {"kind": "egu"}),
+        ("learners.net.architecture.kind=linear", ("learners", 2, "architecture"), {"kind": "linear"}),
+        ("learners[0].update.kind=egu-pm", ("learners", 0, "update"), {"kind": "egu-pm", "lr": 0.01}),
+    ],
+)
+def test_an_override_of_kind_drops_what_the_new_kind_has_not(override, path, kept):
+    described = changed("problem.matrix.permute=true", "problem.target.index=2", override)
+    node = described
+    for step in path:
+        node = node[step]
+    assert node == kept
+    reading.parse(described)
+
+
+def test_an_override_of_kind_to_one_that_is_unknown_is_refused_when_read():
+    error = refusal(changed("learners.hyp.update.kind=newton"))
+    assert error.where == "learners[1].update.kind"
+
+
+def test_reading_leaves_the_given_words_alone():
+    described = copy.deepcopy(GOOD)
+    reading.parse(described)
+    assert described == GOOD
+    assert msgspec.to_builtins(reading.parse(described))["problem"]["matrix"]["d"] == 16

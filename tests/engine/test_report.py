@@ -1,0 +1,104 @@
+"""The JSON of a run: schema 1 of design.md, and nothing that is not JSON."""
+
+import json
+
+import pytest
+from building import LLS, experiment, gd
+
+from engine import reading
+from engine.report import encode, report
+from engine.run import run
+
+CLAIMS = [
+    {"text": "It halves", "learner": "GD", "k": 4, "loss": 0.5, "within": 1e-9},
+    {"text": "It diverges", "learner": "wild", "diverges": True},
+    {"text": "It does not", "learner": "GD", "diverges": True},
+]
+LEARNERS = {"GD": gd(1 / 16), "LLS": LLS, "EGU": {"update": "egu"}, "wild": gd(1e4)}
+
+
+def strict(text):
+    """JSON and nothing else: no NaN, no Infinity."""
+
+    def never(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=never)
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def measured(request):
+    described = experiment("hadamard", learners=LEARNERS, claims=CLAIMS, d=8, replicas=request.param)
+    return described, run(described)
+
+
+def test_the_keys_are_those_of_schema_1(measured):
+    found = strict(encode(*measured))
+    assert found["schema"] == 1
+    assert found.keys() == {"schema", "experiment", "environment", "curves", "bounds", "claims"}
+    assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
+    for curve in found["curves"]:
+        assert curve.keys() >= {"learner", "k", "loss", "stderr", "diverged_at", "verdict"}
+        assert curve["verdict"].keys() == {"invariant", "reason"}
+        assert curve["verdict"]["invariant"] in (True, False, "on this data")
+    for bound in found["bounds"]:
+        assert bound.keys() >= {"id", "kind", "k", "loss", "applies_to", "source"}
+        assert bound["kind"] in ("lower", "upper", "conjecture")
+    for claim in found["claims"]:
+        assert claim.keys() >= {"text", "holds", "measured"}
+
+
+def test_the_numbers_are_those_that_were_computed(measured):
+    described, trace = measured
+    found = strict(encode(described, trace))
+    assert [curve["learner"] for curve in found["curves"]] == list(LEARNERS)
+    for written, curve in zip(found["curves"], trace.curves, strict=True):
+        assert written["k"] == curve.x.tolist()
+        assert written["loss"] == curve.loss.tolist()
+        assert written["stderr"] == (None if curve.stderr is None else curve.stderr.tolist())
+        assert written["diverged_at"] == curve.diverged_at
+    for written, bound in zip(found["bounds"], trace.bounds, strict=True):
+        assert written["id"] == bound.kind
+        assert written["loss"] == bound.loss.tolist()
+        assert written["applies_to"] == bound.applies_to
+        assert written["source"] == bound.source
+
+
+def test_bounds_name_the_learners_they_apply_to_and_the_reasons(measured):
+    found = {bound["id"]: bound for bound in strict(encode(*measured))["bounds"]}
+    assert found["ri-signed"]["applies_to"] == ["GD", "LLS", "wild"]
+    assert found["ri-gaussian"]["applies_to"] == []
+    assert found["ri-gaussian"]["k"] == []
+    assert found["ri-signed"]["reasons"].keys() == {"problem", *LEARNERS}
+
+
+def test_claims_are_judged(measured):
+    found = strict(encode(*measured))["claims"]
+    assert [claim["holds"] for claim in found] == [True, True, False]
+    assert found[0]["measured"] == pytest.approx(0.5)
+    assert found[1]["measured"] == strict(encode(*measured))["curves"][3]["diverged_at"]
+    assert found[2]["measured"] is None
+
+
+def test_the_experiment_is_fully_resolved_and_can_be_read_again(measured):
+    described, trace = measured
+    found = strict(encode(described, trace))["experiment"]
+    assert reading.parse(found) == described
+    assert found["learners"][2]["update"] == {"kind": "egu", "lr": 0.05, "w0": None}
+    assert found["run"].keys() == {"seed", "replicas", "dtype", "device"}
+
+
+def test_numbers_that_are_not_finite_become_null(measured):
+    described, trace = measured
+    trace = run(described)
+    trace.curves[0].loss[3] = float("nan")
+    trace.curves[0].loss[4] = float("inf")
+    found = strict(encode(described, trace))
+    assert found["curves"][0]["loss"][3:5] == [None, None]
+    assert report(described, trace)["curves"][0]["loss"][3:5] == [None, None]
+
+
+def test_it_is_one_line(measured):
+    text = encode(*measured)
+    assert text.endswith(b"}\n")
+    assert text.count(b"\n") == 1

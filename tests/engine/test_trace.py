@@ -1,0 +1,140 @@
+"""Curves that grow: what is published, what is kept, and what a reader sees."""
+
+import threading
+
+import numpy as np
+import pytest
+from building import LLS, experiment, gd, losses
+
+from engine import trace as traces
+from engine.parts import Verdict
+from engine.run import run
+from engine.trace import Curve
+
+SURE = Verdict(True, "it is made by hand")
+
+
+def hand_made(capacity=101, replicas=1, block=7, d=None):
+    """A curve whose loss is 2x and whose weights are x, written in blocks."""
+    curve = Curve("it", capacity, replicas, SURE)
+    for start in range(0, capacity, block):
+        x = np.arange(start, min(start + block, capacity), dtype=float)
+        loss = np.tile(2 * x[:, None], (1, replicas))
+        curve.append(x, loss, None if d is None else np.tile(x[:, None], (1, d)))
+    return curve
+
+
+def test_a_curve_publishes_what_was_appended_and_no_more():
+    curve = Curve("it", 10, 1, SURE)
+    assert curve.length == 0
+    assert len(curve.x) == len(curve.loss) == len(curve.weights_x) == 0
+    assert curve.weights is None
+    assert curve.stderr is None
+    curve.append(np.array([0.0, 1.0]), np.array([[3.0], [2.0]]), None)
+    curve.append(np.array([2.0]), np.array([[1.0]]), None)
+    assert curve.length == 3
+    assert not curve.complete
+    assert curve.x.tolist() == [0, 1, 2]
+    assert curve.loss.tolist() == [3, 2, 1]
+    curve.append(np.empty(0), np.empty((0, 1)), None)
+    assert curve.length == 3
+
+
+def test_mean_and_standard_error_are_those_of_numpy_over_replicas():
+    described = experiment("gaussian", learners={"GD": gd(0.02), "LLS": LLS}, d=8, replicas=7, noise=0.2)
+    by_replica, measured = losses(described), run(described)
+    for curve in measured.curves:
+        of = by_replica[curve.name]
+        assert np.array_equal(curve.loss, of.mean(1))
+        expected = [np.std(row, ddof=1) / np.sqrt(7) for row in of]
+        np.testing.assert_allclose(curve.stderr, expected, rtol=1e-12)
+
+
+def test_a_single_replica_has_no_standard_error():
+    assert run(experiment(d=4)).curves[0].stderr is None
+    assert run(experiment(d=4, replicas=2)).curves[0].stderr is not None
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 5000])
+@pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
+def test_weights_are_kept_at_even_distances_and_never_more_than_the_limit(capacity, block):
+    curve = hand_made(capacity, block=block, d=3)
+    kept = len(curve.weights_x)
+    stride = -(-capacity // traces.MOST_WEIGHT_RECORDS)
+    assert kept == len(curve.weights) <= traces.MOST_WEIGHT_RECORDS
+    assert curve.weights_x.tolist() == list(range(0, capacity, stride))
+    assert np.array_equal(curve.weights, np.tile(curve.weights_x[:, None], (1, 3)))
+    assert kept == capacity or kept >= traces.MOST_WEIGHT_RECORDS / 2
+    assert curve.length == capacity
+
+
+def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
+    monkeypatch.setattr(traces, "MOST_WEIGHT_BYTES", 10 * 8 * 50)
+    curve = hand_made(1000, d=50)
+    assert curve.weights.nbytes <= 10 * 8 * 50
+    assert curve.weights_x.tolist() == list(range(0, 1000, 100))
+
+
+def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
+    described = experiment({"kind": "gaussian", "d": 4, "n": 100}, learners={"GD": gd(0.01), "LLS": LLS})
+    whole = run(described)
+    monkeypatch.setattr(traces, "MOST_WEIGHT_RECORDS", 20)
+    thin = run(described, gate=lambda: 7)
+    for curve, other in zip(thin.curves, whole.curves, strict=True):
+        np.testing.assert_allclose(curve.loss, other.loss, rtol=1e-12, atol=1e-14)
+        assert curve.weights_x.tolist() == list(range(0, 101, 6))
+        assert np.array_equal(curve.weights, other.weights[::6])
+
+
+def test_weights_of_nets_that_are_not_linear_are_not_kept():
+    net = gd(0.01, kind="dense", widths=[4], activation="relu")
+    assert run(experiment(learners={"net": net}, d=4)).curves[0].weights is None
+
+
+def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
+    curve = Curve("it", 20_000, 2, SURE)
+    wrong, done = [], threading.Event()
+
+    def read():
+        while not done.is_set():
+            loss, stderr, weights = curve.loss, curve.stderr, curve.weights
+            x = curve.x
+            if not np.array_equal(loss, 2 * x[: len(loss)]) or stderr.any():
+                wrong.append("loss")
+            if weights is not None and not np.array_equal(weights[:, 0], curve.weights_x[: len(weights)]):
+                wrong.append("weights")
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for start in range(0, 20_000, 5):
+        x = np.arange(start, start + 5, dtype=float)
+        curve.append(x, np.tile(2 * x[:, None], (1, 2)), x[:, None])
+    done.set()
+    reader.join()
+    assert not wrong
+
+
+def test_the_trace_knows_how_far_its_learners_have_come():
+    rounds = iter([1, 2, 0])
+    trace = run(experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=8), gate=lambda: next(rounds))
+    assert trace.frontier == 2
+    assert trace.last == 8
+    rounds = iter([0])
+    assert run(experiment(d=8), gate=lambda: next(rounds)).frontier == -1
+    whole = run(experiment(learners={"bad": gd(1e9), "LLS": LLS}, d=8))
+    assert whole.frontier == 8
+
+
+def test_a_curve_is_found_by_its_name():
+    trace = run(experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=4))
+    assert trace.curve("LLS").name == "LLS"
+    with pytest.raises(KeyError):
+        trace.curve("SGD")
+
+
+def test_a_trace_says_what_it_was_computed_with():
+    trace = run(experiment(d=4, dtype="float32", loss="logistic"))
+    assert trace.environment.keys() == {"version", "torch", "device", "dtype"}
+    assert trace.environment["device"] == "cpu"
+    assert trace.environment["dtype"] == "float32"
+    assert (trace.x_label, trace.y_label) == ("examples k", "average logistic loss")

@@ -1,0 +1,263 @@
+"""The background thread: start, pause, step, resume and stop; what it tells and when.
+
+Waiting is by events, never by sleeping; a limit of time only ends a test that would hang.
+"""
+
+import queue
+import threading
+
+import pytest
+import torch
+from building import LLS, experiment, gd, raw
+
+from engine import memory, reading, worker
+from engine.run import Diverged, Finished, Loaded, run
+from engine.updates.gd import GD
+from engine.worker import Changed, Failed, Refused, Worker
+
+PATIENCE = 60
+
+
+class Watched:
+    """A worker and what it told, in order; `during` is called with every event in the engine's thread."""
+
+    def __init__(self, described, during=lambda watched, event: None):
+        self.told, self._new = [], queue.Queue()
+
+        def tell(event):
+            self.told.append(event)
+            if isinstance(event, Loaded):
+                self.trace = event.trace
+            during(self, event)
+            self._new.put(event)
+
+        self.worker = Worker(described, tell, threads=1)
+
+    def until(self, wanted):
+        """Wait for a state or for an event of a class; the event."""
+        while True:
+            event = self._new.get(timeout=PATIENCE)
+            if event == Changed(wanted) if isinstance(wanted, str) else isinstance(event, wanted):
+                return event
+
+    def end(self, state):
+        self.until(state)
+        assert self.worker.join(PATIENCE)
+
+    @property
+    def states(self):
+        return [event.state for event in self.told if isinstance(event, Changed)]
+
+    @property
+    def lengths(self):
+        return [curve.length for curve in self.trace.curves]
+
+
+SMALL = {"GD": gd(0.05), "LLS": LLS}
+
+
+def small(**words):
+    return experiment(learners=SMALL, d=16, **words)
+
+
+def test_a_run_from_start_to_finish():
+    watched = Watched(small())
+    watched.worker.start()
+    watched.end("finished")
+    assert watched.states == ["loading", "running", "finished"]
+    assert [type(event) for event in watched.told] == [Changed, Changed, Loaded, Finished, Changed]
+    for curve, other in zip(watched.trace.curves, run(small()).curves, strict=True):
+        assert curve.complete
+        assert curve.loss == pytest.approx(other.loss, abs=1e-14)
+
+
+def test_a_run_started_paused_stands_at_k_0():
+    watched = Watched(small())
+    watched.worker.start(paused=True)
+    watched.until("paused")
+    assert watched.lengths == [1, 1]
+    watched.worker.stop()
+    watched.end("stopped")
+
+
+def test_a_step_adds_exactly_one_record_to_every_learner():
+    watched = Watched(small())
+    watched.worker.start(paused=True)
+    watched.until("paused")
+    for records in range(2, 6):
+        watched.worker.step()
+        watched.until("paused")
+        assert watched.lengths == [records, records]
+    watched.worker.stop()
+    watched.end("stopped")
+
+
+def test_steps_asked_at_once_are_all_made():
+    watched = Watched(small())
+    with watched.worker._change:  # the worker cannot look before all are asked
+        watched.worker.start(paused=True)
+        for _ in range(3):
+            watched.worker.step()
+    watched.until("paused")
+    assert watched.lengths == [4, 4]
+    watched.worker.stop()
+    watched.end("stopped")
+
+
+def test_the_last_step_finishes_the_run():
+    watched = Watched(experiment(learners=SMALL, d=2, target={"kind": "feature", "index": 1}))
+    watched.worker.start(paused=True)
+    for _ in range(2):
+        watched.until("paused")
+        watched.worker.step()
+    watched.end("finished")
+    assert watched.lengths == [3, 3]
+
+
+def test_a_paused_run_goes_on_where_it_was():
+    watched = Watched(small())
+    watched.worker.start(paused=True)
+    watched.until("paused")
+    watched.worker.resume()
+    watched.end("finished")
+    assert watched.lengths == [17, 17]
+    assert watched.states == ["loading", "running", "paused", "running", "finished"]
+
+
+LONG = experiment("gaussian", learners={"wild": gd(3.0), "GD": gd(1e-4), "LLS": LLS}, d=512, dtype="float32")
+"""Its first learner diverges within a few records, which is a moment in the middle of the run."""
+
+
+def test_pause_in_the_middle_holds_all_learners_and_resume_completes_them():
+    def during(watched, event):
+        if isinstance(event, Diverged):
+            watched.worker.pause()
+
+    watched = Watched(LONG, during)
+    watched.worker.start()
+    watched.until("paused")
+    held = watched.lengths
+    assert all(0 < length < 200 for length in held)
+    watched.worker.step()
+    watched.until("paused")
+    assert watched.lengths == [held[0], *(length + 1 for length in held[1:])]
+    watched.worker.resume()
+    watched.end("finished")
+    assert watched.lengths == [held[0], 513, 513]
+    assert sum(isinstance(event, Diverged) for event in watched.told) == 1
+
+
+def test_stop_in_the_middle_keeps_the_curves_so_far():
+    def during(watched, event):
+        if isinstance(event, Diverged):
+            watched.worker.stop()
+
+    watched = Watched(LONG, during)
+    watched.worker.start()
+    watched.end("stopped")
+    assert all(0 < length < 200 for length in watched.lengths)
+    assert not any(isinstance(event, Finished) for event in watched.told)
+
+
+def test_a_large_run_ends_within_a_second_of_being_told():
+    nets = {
+        f"net {number}": gd(1e-6, kind="dense", widths=[256, 256], activation="gelu") for number in range(4)
+    }
+    watched = Watched(experiment("gaussian", learners=nets, d=512, dtype="float32", replicas=2))
+    moving = threading.Event()
+
+    class Seen(threading.Thread):
+        def run(self):
+            while not moving.wait(0.001):
+                if watched.lengths[-1] > 2:
+                    moving.set()
+
+    watched.worker.start()
+    watched.until(Loaded)
+    Seen(daemon=True).start()
+    assert moving.wait(PATIENCE)
+    assert not watched.worker.join(0)
+    watched.worker.stop()
+    assert watched.worker.join(1.0), "within one second, mid-run too"
+    assert watched.states[-1] == "stopped"
+    assert all(curve.length < 513 for curve in watched.trace.curves)
+
+
+def test_stop_before_the_data_are_drawn_is_obeyed():
+    watched = Watched(small())
+    watched.worker.stop()
+    watched.worker.start()
+    watched.end("stopped")
+    assert watched.lengths == [0, 0]
+
+
+def test_a_worker_that_never_started_can_be_joined():
+    assert Worker(small(), lambda event: None).join(0)
+
+
+def test_an_exception_in_the_engine_becomes_a_failure_with_its_traceback(monkeypatch):
+    def broken(self, params, gradients, rates, state):
+        raise ZeroDivisionError("the rule is broken")
+
+    monkeypatch.setattr(GD, "step", broken)
+    watched = Watched(small())
+    watched.worker.start()
+    failed = watched.until(Failed)
+    watched.end("failed")
+    assert "Traceback" in failed.traceback
+    assert "ZeroDivisionError: the rule is broken" in failed.traceback
+    assert "in broken" in failed.traceback
+    assert watched.states == ["loading", "running", "failed"]
+
+
+def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("nothing to run")
+
+    monkeypatch.setattr(worker, "run", broken)
+    watched = Watched(small())
+    watched.worker.start()
+    assert "RuntimeError: nothing to run" in watched.until(Failed).traceback
+    watched.end("failed")
+
+
+def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device: 10)
+    watched = Watched(small())
+    watched.worker.start()
+    refused = watched.until(Refused)
+    watched.end("failed")
+    assert refused.error.where == "problem.matrix.d"
+    assert "needs" in refused.error.what
+    assert not any(isinstance(event, (Failed, Loaded)) for event in watched.told)
+
+
+def test_a_device_that_is_not_there_refuses_the_run(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    watched = Watched(small(device="cuda:3"))
+    watched.worker.start()
+    assert watched.until(Refused).error.where == "run.device"
+    watched.end("failed")
+
+
+def test_files_that_vanished_since_reading_refuse_the_run(tmp_path):
+    import numpy as np
+
+    np.save(tmp_path / "X.npy", np.eye(4))
+    described = reading.parse(raw({"kind": "file", "path": str(tmp_path / "X.npy")}))
+    (tmp_path / "X.npy").unlink()
+    watched = Watched(described)
+    watched.worker.start()
+    assert watched.until(Refused).error.where == "problem.matrix.path"
+    watched.end("failed")
+
+
+def test_two_workers_side_by_side_do_not_disturb_each_other():
+    pair = [Watched(small(seed=seed)) for seed in (1, 2)]
+    for watched in pair:
+        watched.worker.start()
+    for seed, watched in zip((1, 2), pair, strict=True):
+        watched.end("finished")
+        alone = run(small(seed=seed))
+        for curve, other in zip(watched.trace.curves, alone.curves, strict=True):
+            assert curve.loss == pytest.approx(other.loss, abs=1e-14)
