@@ -32,9 +32,18 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     matrix: AnyMatrix
     target: AnyTarget
+    labels: Annotated[
+        Literal["soft", "sign", "bernoulli"],
+        Meta(title="labels", description="as they are; their signs; or ±1 with probability 1/(1 + e^(∓y))"),
+    ] = "soft"
     noise: Annotated[
         float, Meta(ge=0, le=1e6, title="label noise σ", description="N(0, σ²) added to every label")
     ] = 0.0
+
+    @property
+    def labels_are_signs(self) -> bool:
+        """Whether every label is +1 or −1."""
+        return self.noise == 0 and (self.labels != "soft" or self.target.signs_only(self.matrix))
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,11 +121,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
         if given[0] in ("loss", "below", "above") and self.k is None:
             raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
-        unused = [
-            name for name in ("within", "standard_errors") if given[0] in ("below", "above", "diverges")
-        ]
-        unused += ["k"] if given[0] in ("never_below", "follows", "diverges") else []
-        for name in unused:
+        tolerances = ("within", "standard_errors")
+        useless = {"below": tolerances, "above": tolerances, "never_below": ("k",), "follows": ("k",)}
+        for name in useless.get(given[0], (*tolerances, "k") if given[0] == "diverges" else ()):
             if getattr(self, name) is not None:
                 raise BadField(name, f"means nothing in a claim with {given[0]!r}; leave it out")
         if given[0] in ("loss", "follows") and self.within is None and self.standard_errors is None:
@@ -148,7 +155,7 @@ def check(experiment: Experiment) -> None:
     matrix, target = experiment.problem.matrix, experiment.problem.target
     target.check(matrix)
     loss = catalogue.make("losses", experiment.protocol.loss)
-    if loss.needs_signs and (experiment.problem.noise > 0 or not target.signs_only(matrix)):
+    if loss.needs_signs and not experiment.problem.labels_are_signs:
         why = "noise makes them real" if experiment.problem.noise > 0 else f"{matrix.kind} has others"
         raise BadInput("protocol.loss", f"{loss.kind} loss needs labels +1 and −1, and {why}; take square")
     names = [learner.name for learner in experiment.learners]

@@ -28,10 +28,12 @@ class Field:
 
 
 def fields_of(struct: type[msgspec.Struct]) -> list[Field]:
-    """The fields of a Struct that hold plain values, in the order of their definition."""
+    """The fields of a Struct that hold plain values, its own before inherited ones."""
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"
-    found = (_field(field) for field in described.fields)
+    inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
+    own_first = sorted(described.fields, key=lambda field: field.name in inherited)
+    found = (_field(field) for field in own_first)
     return [field for field in found if field is not None]
 
 

@@ -14,6 +14,7 @@ from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.data import draw
 from engine.problems.instances import Instances
+from engine.problems.rotation import haar
 from engine.streams import Stream, Streams
 
 
@@ -44,7 +45,7 @@ def certificate(experiment: Experiment, learner: Learner) -> float:
     loss = catalogue.make("losses", experiment.protocol.loss)
     change = size = torch.zeros((), dtype=torch.float64)
     for determinant in (1, -1):
-        rotation = torch.from_numpy(haar(streams("rotation"), data.instances.d, determinant))
+        rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
         turned = replace(data, instances=Instances(data.instances.rows @ rotation.T))
         straight, rotated = begin(learner, loss, data, streams), begin(learner, loss, turned, streams)
         if isinstance(rotated, Descent):
@@ -60,14 +61,9 @@ def certificate(experiment: Experiment, learner: Learner) -> float:
     return float(change / size) if size else float(change)
 
 
-def haar(stream: Stream, d: int, determinant: int) -> NDArray[np.float64]:
-    """A Haar-random orthogonal matrix [d, d] with the given determinant, +1 or −1.
-
-    The Q of a QR decomposition of a Gaussian matrix, columns signed so that R has a positive diagonal, one
-    column flipped where the determinant is the other one. Source: Mezzadri 2007.
-    """
-    q, r = np.linalg.qr(stream.normal(d, d)[0])
-    q = q * np.sign(np.diag(r))
-    if np.sign(np.linalg.det(q)) != determinant:
-        q[:, 0] *= -1
-    return q
+def rotation_with(determinant: int, stream: Stream, d: int) -> NDArray[np.float64]:
+    """A Haar-random orthogonal matrix [d, d] of the given determinant, +1 or −1."""
+    rotation = haar(stream.normal(d, d)[0])
+    if np.sign(np.linalg.det(rotation)) != determinant:
+        rotation[:, 0] *= -1
+    return rotation

@@ -27,6 +27,10 @@ class Stream:
         """Independent N(0, 1) numbers [replicas, *shape]."""
         return np.stack([generator.standard_normal(shape) for generator in self._generators])
 
+    def uniform(self, *shape: int) -> Floats:
+        """Independent uniform numbers in [0, 1), [replicas, *shape]."""
+        return np.stack([generator.random(shape) for generator in self._generators])
+
     def signs(self, *shape: int) -> Floats:
         """Independent fair ±1 [replicas, *shape]."""
         return np.stack([2.0 * generator.integers(0, 2, shape) - 1.0 for generator in self._generators])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.problems.targets import Target
+from engine.experiment import Problem
 from engine.problems.targets.feature import Feature
 from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -73,14 +73,15 @@ def loss_axes(trace: Trace, series: Sequence[Series]) -> Axes:
     )
 
 
-def weight_series(curve: Curve, shown: float, problem_target: Target) -> list[Series]:
+def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
     """Every weight of one learner up to x = `shown`; the target's weight on top, in colour."""
     if curve.weights is None:
         return []
     count = int(np.searchsorted(curve.weights_x, shown, side="right"))
     x, weights = curve.weights_x[:count], curve.weights[:count]
     d = weights.shape[1]
-    target = problem_target.index if isinstance(problem_target, Feature) else None
+    named = isinstance(problem.target, Feature) and not problem.matrix.rotate
+    target = problem.target.index if named else None
     others = [i for i in range(d) if i != target]
     if len(others) > MOST_LINES:
         others = [others[i] for i in np.linspace(0, len(others) - 1, MOST_LINES).astype(int)]

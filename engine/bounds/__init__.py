@@ -54,6 +54,10 @@ def loss_constant(experiment: Experiment) -> float:
 
 def unit_target(experiment: Experiment, reason: str) -> Finding:
     """Whether every target has ‖w*‖ = 1 and the loss is square; `reason` is given where they are."""
+    if experiment.problem.matrix.repeat is not None:
+        return Finding(False, "it is about rows that are seen once, and here they are repeated")
+    if experiment.problem.labels != "soft":
+        return Finding(False, f"its labels are linear, and here they are {experiment.problem.labels}")
     if not experiment.problem.target.single_feature:
         return Finding(False, f"its target is a feature, and here it is {experiment.problem.target.kind}")
     if experiment.protocol.loss != "square":

@@ -28,15 +28,15 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if not isinstance(matrix, Hadamard):
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+        if matrix.repeat is not None:
+            return Finding(False, "it is about rows that are seen once, and here they are repeated")
         if not matrix.permute:
             return Finding(False, "it needs the rows in random order, and permute is off")
         if not isinstance(target, Feature) or target.index == matrix.constant_column:
             return Finding(False, "its target is one fixed feature, not the constant one")
         if experiment.protocol.loss != "square":
             return Finding(False, f"it is about square loss, and the loss is {experiment.protocol.loss}")
-        return Finding(
-            True, "orthogonal rows in random order: the labels come from a balanced column, shuffled"
-        )
+        return Finding(True, "orthogonal rows in random order: the labels are drawn from a balanced column")
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         unseen: Floats = np.maximum(0, 1 - k / (labels.shape[-1] - 1))

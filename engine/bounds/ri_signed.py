@@ -26,6 +26,8 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if not isinstance(matrix, Hadamard):
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+        if matrix.repeat is not None:
+            return Finding(False, "it is about rows that are seen once, and here they are repeated")
         if not matrix.row_signs:
             return Finding(False, "it needs random row signs, and row_signs is off")
         if not (target.single_feature or target.kind == "constant"):

@@ -26,17 +26,23 @@ class Data:
 
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
-    """Draw a problem once per replica: instances, then labels, then label noise of standard deviation σ.
+    """Draw a problem once per replica: features, labels from them, label noise, and the instances seen.
 
     Raises: BadInput for a file that cannot be used.
     """
-    instances = problem.matrix.draw(streams).astype(dtype, copy=False)
-    labels = problem.target.labels(problem.matrix, instances, streams)  # [R, m, n]
+    features = problem.matrix.draw(streams)
+    labels = problem.target.labels(problem.matrix, features, streams)  # [R, m, n]
     replicas, targets, n = labels.shape
+    if problem.labels == "sign":
+        labels = np.where(labels < 0, -1.0, 1.0)
+    elif problem.labels == "bernoulli":
+        heads = streams("labels").uniform(targets, n) < 1 / (1 + np.exp(-labels))
+        labels = np.where(heads, 1.0, -1.0)
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
+    instances = problem.matrix.instances(features, streams)
     return Data(
-        Instances(torch.from_numpy(instances).to(device)),
+        Instances(torch.from_numpy(np.ascontiguousarray(instances, dtype=dtype)).to(device)),
         torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
         replicas,
         targets,

@@ -5,7 +5,7 @@ import pytest
 from building import data_of, experiment, gd
 from discovery import LEARNERS, slower
 
-from engine.invariance import certificate, haar, verdict
+from engine.invariance import certificate, rotation_with, verdict
 from engine.streams import Streams
 
 INVARIANT = 1e-6
@@ -43,7 +43,7 @@ def test_the_certificate_looks_at_noisy_labels_and_the_loss_of_the_experiment():
 @pytest.mark.parametrize("determinant", [1, -1])
 def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
     for seed in range(5):
-        q = haar(Streams([seed])("rotation"), 6, determinant)
+        q = rotation_with(determinant, Streams([seed])("rotation"), 6)
         np.testing.assert_allclose(q @ q.T, np.eye(6), atol=1e-12)
         assert np.linalg.det(q) == pytest.approx(determinant)
 
@@ -51,7 +51,7 @@ def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
 @pytest.mark.parametrize("determinant", [1, -1])
 def test_haar_has_the_moments_of_the_uniform_law(determinant):
     d, draws = 4, 2000
-    q = np.stack([haar(Streams([seed])("rotation"), d, determinant) for seed in range(draws)])
+    q = np.stack([rotation_with(determinant, Streams([seed])("rotation"), d) for seed in range(draws)])
     # entries of a uniform unit vector: mean 0, second moment 1/d, fourth 3/(d(d+2))
     for power, mean in ((1, 0.0), (2, 1 / d), (4, 3 / (d * (d + 2)))):
         sample = q**power
@@ -61,5 +61,5 @@ def test_haar_has_the_moments_of_the_uniform_law(determinant):
 
 def test_turned_instances_keep_their_inner_products():
     rows = data_of(experiment("gaussian", d=8)).instances.rows[0].numpy()
-    turned = rows @ haar(Streams([0])("rotation"), 8, -1).T
+    turned = rows @ rotation_with(-1, Streams([0])("rotation"), 8).T
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-12)

@@ -302,3 +302,23 @@ def test_reading_leaves_the_given_words_alone():
     reading.parse(described)
     assert described == GOOD
     assert msgspec.to_builtins(reading.parse(described))["problem"]["matrix"]["d"] == 16
+
+
+@pytest.mark.parametrize(
+    ("form", "useless"),
+    [
+        ({"k": 8, "below": 0.5}, "within"),
+        ({"k": 8, "above": 0.5}, "standard_errors"),
+        ({"never_below": "ri-signed"}, "k"),
+        ({"follows": "ri-signed", "within": 0.1}, "k"),
+        ({"diverges": True}, "k"),
+    ],
+)
+def test_a_field_that_means_nothing_in_a_claim_is_refused(form, useless):
+    described = copy.deepcopy(GOOD)
+    described["claims"] = [{"text": "It is so", "learner": "GD", **form}]
+    reading.parse(described)
+    described["claims"][0][useless] = 1
+    error = refusal(described)
+    assert error.where == f"claims[0].{useless}"
+    assert "leave it out" in error.what

@@ -23,16 +23,16 @@ class File(Matrix, frozen=True, tag="file"):
     path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
 
-    def shape(self) -> tuple[int, int]:
+    def size(self) -> tuple[int, int]:
         n, d = read_table(self.path, "problem.matrix.path").shape
         return n, d
 
-    def draw(self, streams: Streams) -> Rows:
+    def rows(self, streams: Streams) -> Rows:
         return read_table(self.path, "problem.matrix.path")[self.order(streams)]
 
     def order(self, streams: Streams) -> NDArray[np.int64]:
         """The row of the file that every replica sees at each step, [R, n]."""
-        n, _ = self.shape()
+        n, _ = self.size()
         if self.permute:
             return streams("order").permutation(n)
         return np.tile(np.arange(n), (len(streams.seeds), 1))

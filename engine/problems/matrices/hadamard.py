@@ -33,10 +33,10 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
             below = 1 << (self.d.bit_length() - 1)
             raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
 
-    def shape(self) -> tuple[int, int]:
+    def size(self) -> tuple[int, int]:
         return self.d, self.d
 
-    def draw(self, streams: Streams) -> Rows:
+    def rows(self, streams: Streams) -> Rows:
         index = np.arange(self.d, dtype=np.uint32)
         order = streams("order").permutation(self.d) if self.permute else [index] * len(streams.seeds)
         rows = np.empty((len(streams.seeds), self.d, self.d), np.float32)

@@ -22,8 +22,8 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
-    def shape(self) -> tuple[int, int]:
+    def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 
-    def draw(self, streams: Streams) -> Rows:
-        return streams("matrix").signs(*self.shape())
+    def rows(self, streams: Streams) -> Rows:
+        return streams("matrix").signs(*self.size())

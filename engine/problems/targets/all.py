@@ -18,7 +18,7 @@ class All(Target, frozen=True, tag="all"):
     single_feature: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
-        return matrix.shape()[1]
+        return matrix.features()
 
     def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
         return instances.swapaxes(1, 2)

@@ -23,7 +23,7 @@ class Feature(Target, frozen=True, tag="feature"):
     index: Annotated[int, Meta(ge=0, title="feature i", description="counted from 0")] = 3
 
     def check(self, matrix: Matrix) -> None:
-        _, d = matrix.shape()
+        d = matrix.features()
         if self.index >= d:
             raise BadInput(
                 "problem.target.index",

@@ -36,6 +36,8 @@ class File(Target, frozen=True, tag="file"):
                 f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
                 'take [problem.matrix] kind = "file"',
             )
+        if matrix.repeat is not None:
+            raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
         n, _ = matrix.shape()
         rows = len(self._table())
         if rows != n:
