@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test setup lint clean
+.PHONY: run test verify setup lint clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
 
 test: .venv/installed-test lint
 	$(BIN)/python -m pytest
+
+verify: .venv/installed
+	$(BIN)/hadamard-tui verify
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

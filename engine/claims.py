@@ -28,11 +28,19 @@ def judge(experiment: Experiment, trace: Trace) -> list[Outcome]:
     return [_judge(claim, trace, rounding) for claim in experiment.claims]
 
 
+def respects(experiment: Experiment, trace: Trace, learner: str, bound: str) -> Outcome:
+    """Whether the curve of a learner stays above a bound, within four standard errors of its mean."""
+    claim = Claim(f"{learner} respects {bound}", learner, never_below=bound, standard_errors=4.0)
+    return _judge(claim, trace, ROUNDING[experiment.run.dtype])
+
+
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
     """The learners that diverged although no claim says that they do."""
     expected = {claim.learner for claim in experiment.claims if claim.diverges}
     return [
-        curve.name for curve in trace.curves if curve.diverged_at is not None and curve.name not in expected
+        curve.learner
+        for curve in trace.curves
+        if curve.diverged_at is not None and curve.best and curve.learner not in expected
     ]
 
 
@@ -43,7 +51,7 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
         return Outcome(
             claim, where is not None, where, "it did not" if where is None else f"at k = {where:g}"
         )
-    if claim.never_below or claim.follows:
+    if claim.never_below or claim.never_above or claim.follows:
         return _along(claim, trace, curve, rounding)
     assert claim.k is not None, "Claim admits no other combination"
     at = np.flatnonzero(curve.x == claim.k)
@@ -63,7 +71,7 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:
     """A claim over the whole curve: at every record the gap to the bound stays within the tolerance."""
-    kind = claim.never_below or claim.follows
+    kind = claim.never_below or claim.never_above or claim.follows
     bound = next(bound for bound in trace.bounds if bound.kind == kind)
     if not bound.on_problem.holds:
         return Outcome(claim, False, None, f"{kind} does not apply: {bound.on_problem.reason}")
@@ -73,7 +81,7 @@ def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome
     error = np.zeros_like(gap) if curve.stderr is None else curve.stderr
     within = rounding * curve.loss[0] if claim.within is None else claim.within
     tolerance = within + (claim.standard_errors or 0.0) * error
-    worst = -gap if claim.never_below else np.abs(gap)
+    worst = -gap if claim.never_below else gap if claim.never_above else np.abs(gap)
     at = int(np.argmax(worst - tolerance))
     holds = bool(worst[at] <= tolerance[at])
     whole = curve.complete or bound.x[-1] <= curve.x[-1]

@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from engine import catalogue
-from engine.parts import BadField, BadInput
+from engine.parts import BadField, BadInput, Values
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -41,9 +42,11 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0.0
 
     @property
-    def labels_are_signs(self) -> bool:
-        """Whether every label is +1 or −1."""
-        return self.noise == 0 and (self.labels != "soft" or self.target.signs_only(self.matrix))
+    def label_values(self) -> Values:
+        """What every label is."""
+        if self.noise > 0:
+            return "any"
+        return self.target.values(self.matrix) if self.labels == "soft" else "signs"
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,8 +101,8 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence about a curve that a run proves or refutes.
 
     With `k` it compares the loss after k examples with `loss` (± `within`, or ± `standard_errors`), `below`
-    or `above`. Over the whole curve, `never_below` names a bound that the curve respects, and `follows` one
-    that it stays on, both ± `within` and ± `standard_errors`. `diverges` says that the learner will.
+    or `above`. Over the whole curve, `never_below` and `never_above` name a bound that the curve respects, and
+    `follows` one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner will.
     """
 
     text: Annotated[str, Meta(min_length=1)]
@@ -111,18 +114,20 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     below: float | None = None
     above: float | None = None
     never_below: str | None = None
+    never_above: str | None = None
     follows: str | None = None
     diverges: Literal[True] | None = None
 
     def __post_init__(self) -> None:
-        forms = ("loss", "below", "above", "never_below", "follows", "diverges")
+        forms = ("loss", "below", "above", "never_below", "never_above", "follows", "diverges")
         given = [form for form in forms if getattr(self, form) is not None]
         if len(given) != 1:
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
         if given[0] in ("loss", "below", "above") and self.k is None:
             raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
         tolerances = ("within", "standard_errors")
-        useless = {"below": tolerances, "above": tolerances, "never_below": ("k",), "follows": ("k",)}
+        useless: dict[str, tuple[str, ...]] = {"below": tolerances, "above": tolerances}
+        useless |= dict.fromkeys(("never_below", "never_above", "follows"), ("k",))
         for name in useless.get(given[0], (*tolerances, "k") if given[0] == "diverges" else ()):
             if getattr(self, name) is not None:
                 raise BadField(name, f"means nothing in a claim with {given[0]!r}; leave it out")
@@ -152,24 +157,39 @@ def check(experiment: Experiment) -> None:
 
     Raises: BadInput with the place, what is wrong there, and what would be right.
     """
-    matrix, target = experiment.problem.matrix, experiment.problem.target
+    problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
     target.check(matrix)
+    if problem.labels != "soft" and target.values(matrix) == "bits":
+        raise BadInput(
+            "problem.labels",
+            f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",
+        )
     loss = catalogue.make("losses", experiment.protocol.loss)
-    if loss.needs_signs and not experiment.problem.labels_are_signs:
-        why = "noise makes them real" if experiment.problem.noise > 0 else f"{matrix.kind} has others"
-        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels +1 and −1, and {why}; take square")
+    if loss.labels not in ("any", problem.label_values):
+        needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
+        where = f"{matrix.kind} with target {target.kind}"
+        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
+        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
     names = [learner.name for learner in experiment.learners]
     for number, name in enumerate(names):
         if name in names[:number]:
             raise BadInput(f"learners[{number}].name", f"{name!r} is taken by an earlier learner")
-    last = experiment.protocol.records(matrix.shape()[0]) - 1
+    for number, learner in enumerate(experiment.learners):
+        if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
+            raise BadInput(f"learners[{number}].update", reason)
+        if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
+            raise BadInput(f"learners[{number}].solver", reason)
+    grid = experiment.protocol.grid(matrix.shape()[0])
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
             known = ", ".join(repr(name) for name in names)
             raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
-        if claim.k is not None and claim.k > last:
-            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
-        for field in ("never_below", "follows"):
+        if claim.k is not None and claim.k > grid[-1]:
+            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {grid[-1]:g}")
+        if claim.k is not None and claim.k not in grid:
+            near = grid[np.abs(grid - claim.k).argmin()]
+            raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near:g}")
+        for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
             if bound is not None and bound not in catalogue.members("bounds"):
                 known = ", ".join(catalogue.members("bounds"))

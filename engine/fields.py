@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes"]
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "rates"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,8 @@ def _field(field: inspect.Field) -> Field | None:
     optional = False
     if isinstance(kind, inspect.UnionType):
         plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
-        if len(plain) != 1:
-            return None
-        optional, kind = len(plain) < len(kind.types), plain[0]
+        optional = len(plain) < len(kind.types)
+        kind = plain[0] if len(plain) == 1 else kind
     named = _kind(kind)
     if named is None:
         return None
@@ -76,6 +75,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return "number"
         case inspect.StrType():
             return "text"
+        case inspect.UnionType() if any(isinstance(member, inspect.FloatType) for member in kind.types):
+            return "rates"
         case inspect.VarTupleType(item_type=inspect.IntType()):
             return "wholes"
         case _:
@@ -84,5 +85,7 @@ def _kind(kind: Any) -> FieldKind | None:
 
 def _limits(kind: Any) -> str:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+    if isinstance(kind, inspect.UnionType):
+        kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit is not None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from engine.architectures import Params
+from engine.costs import Cost
 from engine.lazy import torch
-from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.streams import Streams
+from engine.updates import BEST, GRID, Rates
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
@@ -31,38 +32,72 @@ class Hypothesis(Protocol):
 class Descent:
     """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
 
-    def __init__(self, learner: Learner, loss: Loss, data: Data, streams: Streams) -> None:
+    def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
         assert learner.architecture is not None, "Learner admits no other combination"
         assert learner.update is not None, "Learner admits no other combination"
         architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, loss
         rows = data.instances.rows
         start = architecture.start(streams("init"), data.instances.d)
-        params = {
+        tensors = {
             name: torch.as_tensor(value, dtype=rows.dtype, device=rows.device)
-            .repeat_interleave(data.targets, 0)
+            .repeat_interleave(data.variants * data.targets, 0)
             .contiguous()
             for name, value in start.items()
         }
+        params = {name: tensors.pop(name) for name in architecture.layers}
+        self._fixed = tensors
         self._params, self._state = update.start(params)
-        lr = getattr(update, "lr", 1.0)
-        self._rates = {name: lr * learner.layer_rates.get(name, 1.0) for name in params}
+        lr = rates_of(learner)
+        self._rates: Rates = {}
+        for name, w in params.items():
+            rates = [rate * learner.layer_rates.get(name, 1.0) for rate in lr]
+            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
-        self._params, self._state = self._update.start(self._architecture.rotated(self._params, rotation))
+        turned = self._architecture.rotated(self._all(), rotation)
+        self._params, self._state = self._update.start({name: turned[name] for name in self._params})
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        gradients = self._architecture.gradient(
-            self._params, instances, lambda predictions: self._loss.slope(predictions, labels) / instances.n
-        )
-        self._params, self._state = self._update.step(self._params, gradients, self._rates, self._state)
+        """One step along the mean gradient of the examples."""
+        self.descend(instances, labels)
+
+    def descend(
+        self,
+        instances: Instances,
+        labels: torch.Tensor,
+        shares: torch.Tensor | None = None,
+        active: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """One step that weighs the examples by `shares` [B, n], 1/n each if not given.
+
+        Moves only the members of the batch that are `active` [B]. Returns the predictions [B, n] before it.
+        """
+        had: list[torch.Tensor] = []
+
+        def slope(predictions: torch.Tensor) -> torch.Tensor:
+            had.append(predictions)
+            slopes = self._loss.slope(predictions, labels)
+            return slopes / instances.n if shares is None else slopes * shares
+
+        gradients = self._architecture.gradient(self._all(), instances, slope)
+        params, state = self._update.step(self._params, gradients, self._rates, self._state)
+        if active is not None and not active.all():
+            params = _where(active, params, self._params)
+            state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
+        self._params, self._state = params, state
+        return had[0]
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        return self._architecture.predict(self._params, instances)
+        return self._architecture.predict(self._all(), instances)
 
     def weights(self) -> torch.Tensor | None:
-        return self._architecture.weights(self._params)
+        return self._architecture.weights(self._all())
+
+    def _all(self) -> Params:
+        """The trained tensors and those that belong to the function."""
+        return {**self._params, **self._fixed}
 
     @property
     def params(self) -> Params:
@@ -70,7 +105,26 @@ class Descent:
         return self._params
 
 
-def begin(learner: Learner, loss: Loss, data: Data, streams: Streams) -> Hypothesis:
+def rates_of(learner: Learner) -> tuple[float, ...]:
+    """The rates that a learner tries, one variant each; (1,) where there are none to choose."""
+    rates = getattr(learner.update, "lr", 1.0)
+    if rates == BEST:
+        return GRID
+    return rates if isinstance(rates, tuple) else (rates,)
+
+
+def _by_member(rates: list[float], w: torch.Tensor, targets: int) -> torch.Tensor:
+    """One rate per member of the batch, shaped so that it multiplies w [B, …]."""
+    each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(targets)
+    return each.repeat(len(w) // len(each)).view(-1, *[1] * (w.dim() - 1))
+
+
+def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
+    """The new tensors for the members of the batch that are active, the old ones for the others."""
+    return {name: torch.where(active.view(-1, *[1] * (w.dim() - 1)), w, old[name]) for name, w in new.items()}
+
+
+def begin(learner: Learner, loss: Cost, data: Data, streams: Streams) -> Hypothesis:
     """The hypothesis of a learner before the first example."""
     if learner.solver is not None:
         return learner.solver.begin(data)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from engine.experiment import Experiment, Learner
 from engine.lazy import torch
 from engine.parts import BadInput
-from engine.protocols.one_pass import CELLS
+from engine.recorder import CELLS
+from engine.streams import Streams
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 COPIES = 7
@@ -17,20 +18,31 @@ def needed(experiment: Experiment) -> int:
     n, d = experiment.problem.matrix.shape()
     replicas, item = experiment.run.replicas, 4 if experiment.run.dtype == "float32" else 8
     targets = experiment.problem.target.columns(experiment.problem.matrix)
-    drawn = replicas * n * d * (8 + item)
+    drawn = replicas * n * (d * (8 + item) + 8 * experiment.problem.matrix.feature_count())
     labels = replicas * targets * n * (8 + item)
     batch = replicas * targets
     losses = 3 * item * max(CELLS, batch * n)
-    learners = sum(_learner(learner, d, batch, replicas, item) for learner in experiment.learners)
+    learners = sum(_learner(learner, n, d, batch, replicas, item) for learner in experiment.learners)
     return drawn + labels + losses + learners
 
 
-def _learner(learner: Learner, d: int, batch: int, replicas: int, item: int) -> int:
+def _learner(learner: Learner, n: int, d: int, batch: int, replicas: int, item: int) -> int:
     kept = min(MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS * d * item)
     if learner.solver is not None:
-        return 8 * (2 * replicas * learner.solver.size(d) + batch * d) + kept
+        return 8 * (2 * replicas * learner.solver.size(n, d) + batch * d) + kept
     assert learner.architecture is not None, "Learner admits no other combination"
-    return COPIES * item * batch * learner.architecture.size(d) + kept
+    return COPIES * item * batch * learner.architecture.size(d) + _matrices(learner, d, batch) + kept
+
+
+def _matrices(learner: Learner, d: int, batch: int) -> int:
+    """Bytes of the matrices that a second-order rule keeps over the inputs of every parameter."""
+    assert learner.architecture is not None, "Learner admits no other combination"
+    assert learner.update is not None, "Learner admits no other combination"
+    if not learner.update.matrices:
+        return 0
+    start = learner.architecture.start(Streams([0])("init"), d)
+    inputs: list[int] = [start[name].shape[-1] for name in learner.architecture.layers]
+    return 8 * batch * learner.update.matrices * sum(size * size for size in inputs)
 
 
 def available(device: str) -> int:

@@ -12,6 +12,9 @@ from msgspec import Meta
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 
+Values = Literal["any", "signs", "bits"]
+"""What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
+
 
 class BadInput(ValueError):
     """Input that cannot be used. Its text is one line: where, what is wrong, what would be right."""

@@ -161,7 +161,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
         )
     for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
                         "object": "a table", "array": "a list"}.items():  # fmt: skip
-        expected = re.sub(rf"\b{plain}\b", name, expected)
+        expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
     return BadInput(where, f"{value!r} does not fit; it must be {expected}")
 
 
@@ -192,6 +192,9 @@ def _choices(where: str, raw: Any) -> list[str]:
         members = _members(_type_at(parent, raw, resolve=False))
         return sorted(str(member.tag) for member in members if member.tag is not None)
     kind = _type_at(where, raw, resolve=False)
+    if isinstance(kind, inspect.UnionType):
+        literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
+        return ["a number", "a list of numbers", *(str(value) for one in literals for value in one.values)]
     return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 

@@ -41,9 +41,13 @@ def encode(experiment: Experiment, trace: Trace) -> bytes:
 
 def _curve(curve: Curve) -> dict[str, Any]:
     return {
-        "learner": curve.name,
+        "learner": curve.learner,
+        "rate": _number(curve.rate),
+        "best": curve.best,
+        "grid": [{"rate": rate, "mean_loss": _number(mean)} for rate, mean in curve.grid.items()],
         "k": _numbers(curve.x),
         "loss": _numbers(curve.loss),
+        "error": None if curve.error is None else _numbers(curve.error),
         "stderr": None if curve.stderr is None else _numbers(curve.stderr),
         "diverged_at": _number(curve.diverged_at),
         "verdict": curve.verdict._asdict(),

@@ -11,13 +11,14 @@ from engine import __version__, catalogue, memory
 from engine import device as devices
 from engine.bounds import Bound
 from engine.experiment import Experiment, check
-from engine.hypothesis import begin
+from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
 from engine.problems.data import Data, draw
-from engine.protocols import Block, Course
+from engine.protocols import Course
 from engine.streams import Streams
-from engine.trace import BoundCurve, Curve, Trace
+from engine.trace import BoundCurve, Curve, Floats, Trace
+from engine.updates import BEST
 
 BLOCK = 64
 """Records between two looks at the gate when nobody watches."""
@@ -60,27 +61,69 @@ def run(
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
     """
-    trace, courses = prepare(experiment)
+    trace, trials = prepare(experiment)
     notify(Loaded(trace))
-    active = list(zip(trace.curves, courses, strict=True))
+    active = list(trials)
     with torch.no_grad():
         while active and (records := gate()):
-            for curve, course in list(active):
-                block = course.advance(records)
-                sound = _sound(curve, block)
-                curve.append(*block.first(sound))
-                if sound < len(block.x):
-                    curve.diverged_at = float(block.x[sound])
+            for trial in list(active):
+                for curve in trial.advance(records):
+                    assert curve.diverged_at is not None, "only curves that diverged are told of"
                     notify(Diverged(curve.name, curve.diverged_at))
-                if sound < len(block.x) or curve.complete:
-                    curve.ended = True
-                    active.remove((curve, course))
+                if trial.ended:
+                    trial.settle()
+                    active.remove(trial)
     if not active:
         notify(Finished(trace))
     return trace
 
 
-def prepare(experiment: Experiment) -> tuple[Trace, list[Course]]:
+@dataclass(frozen=True)
+class Trial:
+    """A learner on its course, with one curve per rate that it tries.
+
+    `shown` is the curve in the trace: the only one, or for the best rate in hindsight the winner's copy.
+    """
+
+    course: Course
+    curves: list[Curve]
+    shown: Curve | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether every curve is complete or has diverged."""
+        return all(curve.ended for curve in self.curves)
+
+    def advance(self, records: int) -> list[Curve]:
+        """Go on for some records; the curves that diverged in them."""
+        block = self.course.advance(records)
+        diverged = []
+        for variant, curve in enumerate(self.curves):
+            if curve.ended or not len(block.x):
+                continue
+            loss = block.loss[:, :, variant]
+            sound = _sound(curve, loss)
+            curve.append(
+                block.x[:sound],
+                loss[:sound],
+                None if block.weights is None else block.weights[:sound, variant],
+                None if block.error is None else block.error[:sound, :, variant],
+            )
+            if sound < len(block.x):
+                curve.diverged_at = float(block.x[sound])
+                diverged.append(curve)
+            curve.ended = sound < len(block.x) or curve.complete
+        return diverged
+
+    def settle(self) -> None:
+        """Compare the rates in hindsight by the mean of their curves."""
+        best = min(self.curves, key=Curve.mean_loss)
+        best.best = True
+        if self.shown is not None:
+            self.shown.copy(best, self.curves)
+
+
+def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     """Draw the data, compute the bounds, and put every learner at its start."""
     check(experiment)
     device = devices.resolve(experiment.run.device)
@@ -89,14 +132,31 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Course]]:
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
     loss = catalogue.make("losses", experiment.protocol.loss)
-    records = experiment.protocol.records(data.instances.n)
+    x = experiment.protocol.grid(data.instances.n)
+    trials = []
+    for learner in experiment.learners:
+        rates = rates_of(learner)
+        course = experiment.protocol.course(learner, data.with_variants(len(rates)), loss, streams)
+        curves = [
+            Curve(
+                learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
+                len(x),
+                experiment.run.replicas,
+                verdict(learner, experiment),
+                learner.name,
+                None if len(rates) == 1 else rate,
+            )
+            for rate in rates
+        ]
+        shown = None
+        if getattr(learner.update, "lr", None) == BEST:
+            shown = Curve(learner.name, len(x), experiment.run.replicas, verdict(learner, experiment))
+        trials.append(Trial(course, curves, shown))
     trace = Trace(
-        [
-            Curve(learner.name, records, experiment.run.replicas, verdict(learner, experiment))
-            for learner in experiment.learners
-        ],
-        bounds_of(experiment, data, records),
-        x_label="examples k",
+        [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],
+        bounds_of(experiment, data, x),
+        x,
+        x_label=experiment.protocol.x_label,
         y_label=f"average {loss.kind} loss",
         environment={
             "version": __version__,
@@ -105,17 +165,13 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Course]]:
             "dtype": experiment.run.dtype,
         },
     )
-    courses = [
-        experiment.protocol.course(begin(learner, loss, data, streams), data, loss)
-        for learner in experiment.learners
-    ]
-    return trace, courses
+    return trace, trials
 
 
-def bounds_of(experiment: Experiment, data: Data, records: int) -> list[BoundCurve]:
+def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]:
     """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
     labels = data.labels.view(data.replicas, data.targets, -1).cpu().numpy()
-    x = np.arange(records, dtype=np.float64)
+    seen = experiment.protocol.seen(x, data.instances.n)
     bounds = []
     for kind in catalogue.members("bounds"):
         bound: Bound = catalogue.make("bounds", kind)
@@ -133,17 +189,15 @@ def bounds_of(experiment: Experiment, data: Data, records: int) -> list[BoundCur
                     for learner in experiment.learners
                 },
                 x=x if on_problem.holds else nothing,
-                loss=bound.curve(experiment, labels, x) if on_problem.holds else nothing,
+                loss=bound.curve(experiment, labels, seen) if on_problem.holds else nothing,
             )
         )
     return bounds
 
 
-def _sound(curve: Curve, block: Block) -> int:
-    """How many records of a block come before the first that is not finite or has diverged."""
-    if not len(block.x):
-        return 0
-    initial = curve.loss[:1] if curve.length else block.loss[0].mean(keepdims=True)
-    limit = DIVERGED * (initial[0] if initial[0] > 0 else 1.0)
-    bad = ~(np.isfinite(block.loss) & (block.loss <= limit)).all(1)
-    return int(bad.argmax()) if bad.any() else len(block.x)
+def _sound(curve: Curve, loss: Floats) -> int:
+    """How many records with losses [S, R] come before the first that is not finite or has diverged."""
+    initial = float(curve.loss[0]) if curve.length else float(loss[0].mean())
+    limit = DIVERGED * (initial if initial > 0 else 1.0)
+    bad = ~(np.isfinite(loss) & (loss <= limit)).all(1)
+    return int(bad.argmax()) if bad.any() else len(loss)

@@ -31,6 +31,10 @@ class Stream:
         """Independent uniform numbers in [0, 1), [replicas, *shape]."""
         return np.stack([generator.random(shape) for generator in self._generators])
 
+    def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
+        """Independent uniform integers 0 … below−1, [replicas, *shape]."""
+        return np.stack([generator.integers(0, below, shape) for generator in self._generators])
+
     def signs(self, *shape: int) -> Floats:
         """Independent fair ±1 [replicas, *shape]."""
         return np.stack([2.0 * generator.integers(0, 2, shape) - 1.0 for generator in self._generators])

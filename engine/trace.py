@@ -23,8 +23,21 @@ class Curve:
     entries first and raises `length` last, so that a reader never sees a half-written one.
     """
 
-    def __init__(self, name: str, capacity: int, replicas: int, verdict: Verdict) -> None:
+    def __init__(
+        self,
+        name: str,
+        capacity: int,
+        replicas: int,
+        verdict: Verdict,
+        learner: str | None = None,
+        rate: float | None = None,
+    ) -> None:
+        """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several."""
         self.name = name
+        self.learner = learner or name
+        self.rate = rate
+        self.best = rate is None
+        self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.diverged_at: float | None = None
         self.ended = False
@@ -33,6 +46,7 @@ class Curve:
         self._x = np.empty(capacity)
         self._loss = np.empty(capacity)
         self._stderr = np.empty(capacity) if replicas > 1 else None
+        self._error: Floats | None = None
         self.capacity = capacity
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
@@ -57,6 +71,11 @@ class Curve:
         return None if self._stderr is None else self._stderr[: self.length]
 
     @property
+    def error(self) -> Floats | None:
+        """The share of rows whose sign is mistaken; None unless every label is ±1."""
+        return None if self._error is None else self._error[: self.length]
+
+    @property
     def weights_x(self) -> Floats:
         """Where on the x-axis the weights were kept."""
         return self._weights_x[: self.weights_length]
@@ -66,9 +85,19 @@ class Curve:
         """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
-    def append(self, x: Floats, loss: Floats, weights: NDArray[np.floating[Any]] | None) -> None:
-        """Publish records at x [S] with losses [S, R] and, where there are any, weights [S, d]."""
+    def append(
+        self,
+        x: Floats,
+        loss: Floats,
+        weights: NDArray[np.floating[Any]] | None = None,
+        error: Floats | None = None,
+    ) -> None:
+        """Publish records at x [S]: losses [S, R] and, where there are any, weights [S, d], errors [S, R]."""
         start, end = self.length, self.length + len(x)
+        if error is not None:
+            if self._error is None:
+                self._error = np.full(self.capacity, np.nan)
+            self._error[start:end] = error.mean(1)
         self._x[start:end] = x
         self._loss[start:end] = loss.mean(1)
         if self._stderr is not None:
@@ -76,6 +105,26 @@ class Curve:
         if weights is not None:
             self._keep(start, x, weights)
         self.length = end
+
+    def copy(self, winner: Curve, tried: list[Curve]) -> None:
+        """Become the curve of the best of the rates that were tried, and remember how the others did."""
+        self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
+        self.rate, self.diverged_at = winner.rate, winner.diverged_at
+        self._x, self._loss, self._stderr, self._error = (
+            winner._x,
+            winner._loss,
+            winner._stderr,
+            winner._error,
+        )
+        self._weights, self._weights_x = winner._weights, winner._weights_x
+        self.length, self.weights_length = winner.length, winner.weights_length
+        self.ended = True
+
+    def mean_loss(self) -> float:
+        """The mean of the curve, infinite if it diverged: what rates are compared by in hindsight."""
+        if self.diverged_at is not None or not self.length:
+            return float("inf")
+        return float(self.loss.mean())
 
     def _keep(self, start: int, x: Floats, weights: NDArray[np.floating[Any]]) -> None:
         """Keep the weights of every so many records, so that no run keeps more than a bounded number."""
@@ -124,6 +173,7 @@ class Trace:
 
     curves: list[Curve]
     bounds: list[BoundCurve]
+    x: Floats
     x_label: str
     y_label: str
     environment: dict[str, str]
@@ -138,11 +188,14 @@ class Trace:
     @property
     def last(self) -> float:
         """Where the x-axis ends."""
-        return max(curve.capacity for curve in self.curves) - 1.0
+        return float(self.x[-1])
 
     def curve(self, name: str) -> Curve:
-        """The curve of the learner called `name`. Raises: KeyError."""
+        """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""
         for curve in self.curves:
             if curve.name == name:
                 return curve
-        raise KeyError(name)
+        candidates = [curve for curve in self.curves if curve.learner == name]
+        if not candidates:
+            raise KeyError(name)
+        return min(candidates, key=Curve.mean_loss)

@@ -9,7 +9,7 @@ from textual.binding import Binding
 
 @dataclass(frozen=True)
 class Action:
-    """Something a person can do. `name` is the method `action_<name>` of the laboratory screen."""
+    """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`."""
 
     name: str
     keys: str
@@ -33,8 +33,16 @@ class Action:
 
 
 ACTIONS = (
+    Action("help", "question_mark", "Help", "Show this page", key_display="?"),
+    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", key_display="esc"),
     Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way"),
-    Action("pause", "space", "Pause", "Hold the run where it is shown, or let it go on", key_display="space"),
+    Action(
+        "pause",
+        "space",
+        "Pause",
+        "Hold the run, or let it go on; starts one if there is none",
+        key_display="space",
+    ),
     Action("step", "n", "Step", "Show one example more; holds the run first"),
     Action("stop", "x", "Stop", "End the run and keep the curves as far as they are shown"),
     Action("reset", "z", "Reset", "Forget the run; the set-up stays"),
@@ -42,6 +50,13 @@ ACTIONS = (
     Action("slower", "minus", "Slower", "Halve the playback rate", footer=False),
     Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", footer=False),
     Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up"),
+    Action(
+        "app.focus_next",
+        "tab",
+        "Next field",
+        "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
+        footer=False,
+    ),
     Action("view", "v", "View", "Next lower panel: learners, weights, theory, claims"),
     Action(
         "next_learner",
@@ -60,7 +75,5 @@ ACTIONS = (
         key_display="[",
     ),
     Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", footer=False),
-    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", key_display="esc"),
-    Action("help", "question_mark", "Help", "Show this page", key_display="?"),
     Action("quit", "q,ctrl+q,ctrl+c", "Quit", "End the program; a run under way is stopped", key_display="q"),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.experiment import Experiment
@@ -26,6 +27,8 @@ class HadamardApp(App[None]):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
+    # With priority: a field would copy, and a page on top would not hear of it.
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
 
     def __init__(self, draft: Draft, autorun: bool = False) -> None:
         super().__init__()

@@ -127,6 +127,57 @@ def run_headless(
     return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
 
 
+@app.command("verify")
+def verify_presets(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PRESET|FILE.toml]…", help="All presets if none is given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE.md", help="Write a report that people can read.")
+    ] = None,
+) -> int:
+    """Run presets and judge their claims. Exit code 1 if one fails."""
+    from engine import presets
+    from hadamard_tui.headless import console, saving, verifying
+
+    if report is not None:
+        saving.check(report, "--report")
+    done = []
+    for verified in verifying.verify(names or presets.names(), console.errors()):
+        done.append(verified)
+        if not as_json:
+            console.output().print(verifying.shown(verified))
+    if report is not None:
+        saving.write(report, verifying.as_markdown(done).encode(), "--report")
+    if as_json:
+        typer.echo(json.dumps(verifying.as_json(done), ensure_ascii=False))
+    return 0 if all(verified.holds for verified in done) else 1
+
+
+@app.command("verdict")
+def print_verdict(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="Whose learners to judge.")],
+    settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+) -> int:
+    """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
+
+    Exit code 1 if structure and measurement disagree, or a bound is broken.
+    """
+    experiment = _load(preset, settings, None)
+    from hadamard_tui.headless import console, verdicts
+    from hadamard_tui.headless.compute import compute
+
+    judged = verdicts.judgements(experiment, compute(experiment, console.errors()))
+    if as_json:
+        typer.echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
+    else:
+        console.output().print(verdicts.shown(judged))
+    sound = all(one.agrees and all(outcome.holds for _, outcome in one.bounds) for one in judged)
+    return 0 if sound else 1
+
+
 @app.command("presets")
 def list_presets() -> None:
     """List the presets."""

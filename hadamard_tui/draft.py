@@ -17,6 +17,7 @@ class Draft:
 
     def __init__(self, experiment: Experiment, preset: str | None) -> None:
         self.preset = preset
+        self._origin = presets.load(preset) if preset in presets.names() else experiment
         self._accept(experiment)
 
     @classmethod
@@ -30,6 +31,11 @@ class Draft:
         self.raw: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(experiment))
 
     @property
+    def changed(self) -> bool:
+        """Whether this is no longer what the preset says."""
+        return self.error is not None or self.experiment != self._origin
+
+    @property
     def learners(self) -> list[dict[str, Any]]:
         """The learners as raw values."""
         learners: list[dict[str, Any]] = self.raw["learners"]
@@ -40,7 +46,7 @@ class Draft:
         return reading.value_at(place, self.raw)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. The claims of a preset hold for the preset as it was, so they go."""
+        """Set the value at a place. Claims are about the preset as it is: they go, and come back with it."""
         if self.value(place) == value:
             return
         reading.put(self.raw, place, value)
@@ -77,6 +83,8 @@ class Draft:
     def _check(self) -> None:
         self.raw["claims"] = []
         try:
-            self._accept(reading.parse(self.raw))
+            experiment = reading.parse(self.raw)
+            same = experiment == msgspec.structs.replace(self._origin, claims=())
+            self._accept(self._origin if same else experiment)
         except BadInput as error:
             self.error = error

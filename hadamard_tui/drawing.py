@@ -80,8 +80,9 @@ def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
     count = int(np.searchsorted(curve.weights_x, shown, side="right"))
     x, weights = curve.weights_x[:count], curve.weights[:count]
     d = weights.shape[1]
-    named = isinstance(problem.target, Feature) and not problem.matrix.rotate
-    target = problem.target.index if named else None
+    target = None
+    if isinstance(problem.target, Feature) and not problem.matrix.rotate:
+        target = problem.target.index
     others = [i for i in range(d) if i != target]
     if len(others) > MOST_LINES:
         others = [others[i] for i in np.linspace(0, len(others) - 1, MOST_LINES).astype(int)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 WHOLE_RUN_SECONDS = 6.0
 """A run is shown in so many seconds unless told otherwise."""
@@ -10,15 +11,37 @@ WHOLE_RUN_SECONDS = 6.0
 SLOWEST, FASTEST = 1.0, 1e6
 
 
+@dataclass
+class Pace:
+    """How fast runs are shown, relative to their length. It outlives a run: the next is shown alike."""
+
+    factor: float = 1.0
+    unlimited: bool = False
+
+    def change(self, by: float) -> None:
+        """Multiply the rate; whoever asks for a rate no longer wants everything at once."""
+        self.unlimited = False
+        self.factor = min(2.0**10, max(2.0**-10, self.factor * by))
+
+    def describe(self) -> str:
+        """The pace in words, for when there is no run whose rate could be told."""
+        return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
+
+
 class Playback:
     """A position that moves over the records at `rate` per second, never ahead of what is computed."""
 
-    def __init__(self, last: float) -> None:
+    def __init__(self, last: float, pace: Pace) -> None:
         self.last = last
+        self.pace = pace
         self.position = 0.0
         self.playing = True
-        self.rate: float = max(SLOWEST, last / WHOLE_RUN_SECONDS)
-        self.unlimited = False
+
+    @property
+    def rate(self) -> float:
+        """Records per second."""
+        usual = max(SLOWEST, self.last / WHOLE_RUN_SECONDS)
+        return min(FASTEST, max(SLOWEST, usual * self.pace.factor))
 
     @property
     def shown(self) -> float:
@@ -29,7 +52,7 @@ class Playback:
         """Move on by `seconds`, up to the frontier that all curves have reached."""
         if not self.playing:
             return
-        ahead = frontier if self.unlimited else self.position + self.rate * seconds
+        ahead = frontier if self.pace.unlimited else self.position + self.rate * seconds
         self.position = max(self.position, min(ahead, frontier))
 
     def step(self, frontier: float) -> bool:
@@ -39,16 +62,6 @@ class Playback:
         self.position = self.shown + 1
         return True
 
-    def faster(self) -> None:
-        """Double the rate."""
-        self.unlimited = False
-        self.rate = min(FASTEST, self.rate * 2)
-
-    def slower(self) -> None:
-        """Halve the rate."""
-        self.unlimited = False
-        self.rate = max(SLOWEST, self.rate / 2)
-
     def describe(self) -> str:
         """The rate in words."""
-        return "as fast as it can" if self.unlimited else f"{self.rate:.3g} steps/s"
+        return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} steps/s"

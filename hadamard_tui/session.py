@@ -11,24 +11,29 @@ from engine.experiment import Experiment
 from engine.parts import BadInput
 from engine.run import Finished, Loaded
 from engine.trace import Trace
-from hadamard_tui.playback import Playback
+from hadamard_tui.playback import Pace, Playback
 
 
 class Session:
     """Joins what the engine has computed with what the screen shows of it."""
 
     def __init__(
-        self, experiment: Experiment, tell: Callable[[Session, engine.Event], None], threads: int
+        self,
+        experiment: Experiment,
+        tell: Callable[[Session, engine.Event], None],
+        threads: int,
+        pace: Pace,
     ) -> None:
         self.experiment = experiment
         rows, _ = experiment.problem.matrix.shape()
-        self.playback = Playback(experiment.protocol.records(rows) - 1.0)
+        self.playback = Playback(float(experiment.protocol.grid(rows)[-1]), pace)
         self.trace: Trace | None = None
         self.outcomes: list[Outcome] | None = None
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
-        self._began, self._ended = 0.0, 0.0
+        self._worked = 0.0
+        self._since: float | None = None
         self._worker = engine.Worker(experiment, lambda event: tell(self, event), threads)
 
     def start(self, paused: bool = False) -> None:
@@ -41,12 +46,19 @@ class Session:
         match event:
             case Loaded(trace):
                 self.trace = trace
-                self._began = time.perf_counter()
+                self._since = time.perf_counter()
             case Finished(trace):
-                self._ended = time.perf_counter()
                 self.outcomes = judge(self.experiment, trace)
             case engine.Changed(state):
                 self._engine = state
+                self._clock()
+
+    def _clock(self) -> None:
+        """Count only the time in which the engine is at work on the trace."""
+        now = time.perf_counter()
+        if self._since is not None:
+            self._worked += now - self._since
+        self._since = now if self._engine == "running" and self.trace is not None else None
 
     @property
     def state(self) -> str:
@@ -57,7 +69,9 @@ class Session:
             return "failed"
         if self._stopped:
             return "stopped"
-        if self._engine == "finished" and self.trace is not None and self.shown >= self.trace.frontier:
+        if self.trace is None:
+            return "preparing"
+        if self._engine == "finished" and self.shown >= self.trace.frontier:
             return "finished"
         return "running" if self.playback.playing else "paused"
 
@@ -68,11 +82,11 @@ class Session:
 
     @property
     def speed(self) -> float:
-        """Records that the engine computes per second, all learners together."""
+        """Steps of k that the engine takes per second with all learners: to compare with the playback's."""
         if self.trace is None:
             return 0.0
-        seconds = (self._ended or time.perf_counter()) - self._began
-        return sum(curve.length for curve in self.trace.curves) / max(seconds, 1e-9)
+        now = 0.0 if self._since is None else time.perf_counter() - self._since
+        return max(self.trace.frontier, 0.0) / max(self._worked + now, 1e-9)
 
     def tick(self, seconds: float) -> None:
         """Move the playback on by `seconds`."""
@@ -91,6 +105,8 @@ class Session:
             self._worker.resume()
         else:
             self._worker.pause()
+            if self.trace is None:
+                self._worker.step()  # to the start k = 0, which a run held that early has not come to
 
     def step(self) -> None:
         """Hold the run and show one record more, computing it first if need be."""

@@ -13,14 +13,20 @@ from engine.problems.instances import Instances
 from engine.streams import Stream
 
 Params = dict[str, "torch.Tensor"]
-"""The trained tensors by name; the first dimension of each is the batch B = replicas × targets."""
+"""Tensors by name; the first dimension of each is the batch B = replicas × variants × targets."""
 
 Start = dict[str, NDArray[np.float64]]
-"""Starting values by name; the first dimension of each is the replica."""
+"""Starting values by name; the first dimension of each is the replica.
+
+Those that `layers` does not name are fixed: they belong to the function, and no update rule sees them.
+"""
 
 
 class Architecture(Part, frozen=True):
-    """A parametrised function of an instance x ∈ ℝ^d."""
+    """A parametrised function of an instance x ∈ ℝ^d.
+
+    Methods that take `params` get the trained tensors and the fixed ones.
+    """
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -32,7 +38,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def size(self, d: int) -> int:
-        """The number of trained numbers for d features."""
+        """The number of numbers, trained or fixed, for d features."""
         raise NotImplementedError
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -48,11 +54,12 @@ class Architecture(Part, frozen=True):
     ) -> Params:
         """Gradients of the loss summed over the instances; `slope` gives ∂L/∂ŷ [B, n] at predictions [B, n].
 
-        Members of the batch are independent, so one backward pass of the sum serves them all.
+        Only the trained tensors have one. Members of the batch are independent, so one backward pass of the
+        sum serves them all.
         """
-        leaves = {name: value.detach().requires_grad_() for name, value in params.items()}
+        leaves = {name: params[name].detach().requires_grad_() for name in self.layers}
         with torch.enable_grad():
-            predictions = self.predict(leaves, instances)
+            predictions = self.predict({**params, **leaves}, instances)
         gradients = torch.autograd.grad(
             predictions, list(leaves.values()), grad_outputs=slope(predictions.detach())
         )
@@ -66,6 +73,6 @@ class Architecture(Part, frozen=True):
         """
         return params
 
-    def invariance(self) -> Verdict:
-        """Whether function and start treat all rotations of the instances alike, and why."""
+    def invariance(self, d: int) -> Verdict:
+        """Whether function and start treat all rotations of instances with d features alike, and why."""
         raise NotImplementedError

@@ -6,35 +6,42 @@ from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
+from engine.activations import KINKED, Activation, kinked, transfer
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Count, Verdict
+from engine.parts import BadField, Count, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
-
-Activation = Literal["identity", "relu", "tanh", "sigmoid", "gelu"]
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
     """A fully connected net: ŷ = W_L σ(… σ(W_1 x)), no biases, any depth and width.
 
     Starts, with s = `scale`: `gaussian` draws every weight of layer l from N(0, s²/fan-in); `zero` does the
-    same but starts the first layer at 0; `identity` makes every hidden matrix s·I and every output weight s;
-    `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a Gaussian output. Only the
-    first two are rotation invariant in law. Source: WKA21 Thm 2; theory.md §3, §8.
+    same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random semi-orthogonal
+    matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix s·I and every
+    output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a Gaussian
+    output. The last two are not rotation invariant, the others are, in law. Source: WKA21 Thm 2;
+    Bernstein et al. 2023; theory.md §§3, 8, 9.
     """
 
     widths: Annotated[
         tuple[Count, ...],
         Meta(min_length=1, title="widths", description="hidden units of each layer"),
     ] = (128,)
-    activation: Annotated[Activation, Meta(title="activation", description="transfer σ")] = "identity"
+    activation: Activation = "identity"
     init: Annotated[
-        Literal["gaussian", "zero", "identity", "diagonal"],
+        Literal["gaussian", "zero", "orthogonal", "identity", "diagonal"],
         Meta(title="start", description="how the weights start"),
     ] = "gaussian"
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.init == "zero" and self.activation in KINKED:
+            raise BadField("init", kinked(self.activation))
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
         """(fan-out, fan-in) of every layer; the last has one output."""
@@ -56,6 +63,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 layer = self.scale * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             elif self.init == "zero" and number == 1:
                 layer = np.zeros((stream.replicas, fan_out, fan_in))
+            elif self.init == "orthogonal":
+                layer = self.scale * np.sqrt(fan_out / fan_in) * _semi_orthogonal(stream, fan_out, fan_in)
             else:
                 layer = self.scale / np.sqrt(fan_in) * stream.normal(fan_out, fan_in)
             layers[f"W{number}"] = layer
@@ -65,36 +74,45 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return sum(fan_out * fan_in for fan_out, fan_in in self._fans(d))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        first, *hidden = params.values()
-        signal = instances.inner(first)  # [B, h, n]
-        for layer in hidden:
-            signal = layer @ self._transfer(signal)
+        if self.activation == "identity":
+            return instances.inner(self._product(params))[:, 0]
+        signal = instances.inner(params["W1"])  # [B, h, n]
+        for name in self.layers[1:]:
+            signal = params[name] @ transfer(self.activation, signal)
         return signal[:, 0]
 
-    def _transfer(self, signal: torch.Tensor) -> torch.Tensor:
-        if self.activation == "identity":
-            return signal
-        if self.activation == "gelu":
-            return torch.nn.functional.gelu(signal)
-        return {"relu": torch.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid}[self.activation](signal)
-
     def weights(self, params: Params) -> torch.Tensor | None:
-        if self.activation != "identity":
-            return None
-        first, *hidden = params.values()
-        product = first
-        for layer in hidden:
-            product = layer @ product
-        return product[:, 0]
+        return self._product(params)[:, 0] if self.activation == "identity" else None
+
+    def _product(self, params: Params) -> torch.Tensor:
+        """W_L … W_1 [B, 1, d], from the output down: every factor is one row."""
+        *below, row = (params[name] for name in self.layers)
+        for layer in reversed(below):
+            row = row @ layer
+        return row
 
     def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
         if self.init in ("identity", "diagonal"):
             return params
         return {**params, "W1": params["W1"] @ rotation.T}
 
-    def invariance(self) -> Verdict:
+    def invariance(self, d: int) -> Verdict:
         if self.init in ("identity", "diagonal"):
             return Verdict(False, f"the {self.init} start of the first layer singles out the coordinate axes")
         if self.init == "zero":
             return Verdict(True, "the input layer is fully connected and starts at 0")
-        return Verdict(True, "the input layer is fully connected and its Gaussian start favours no direction")
+        law = "Gaussian" if self.init == "gaussian" else "uniformly random semi-orthogonal"
+        return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
+
+
+def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
+    """Matrices [R, rows, columns] with orthonormal rows, or columns if these are fewer.
+
+    The Q of a Gaussian matrix G = QR with positive diagonal of R: its law does not change when G is rotated,
+    so Q is uniform, and multiplying it from the right by any orthogonal matrix leaves its law as it is.
+    Source: Mezzadri 2007.
+    """
+    tall, wide = max(rows, columns), min(rows, columns)
+    q, r = np.linalg.qr(stream.normal(tall, wide))
+    signed: NDArray[np.float64] = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None]
+    return signed if rows == tall else signed.swapaxes(1, 2)

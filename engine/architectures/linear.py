@@ -40,5 +40,5 @@ class Linear(Architecture, frozen=True, tag="linear"):
     ) -> Params:
         return {"w": instances.combine(slope(self.predict(params, instances)))}
 
-    def invariance(self) -> Verdict:
+    def invariance(self, d: int) -> Verdict:
         return Verdict(True, "the weights start at 0, which favours no direction")

@@ -55,5 +55,5 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
             gradients["v"] = -by_weight * params["v"] ** (self.depth - 1)
         return gradients
 
-    def invariance(self) -> Verdict:
+    def invariance(self, d: int) -> Verdict:
         return Verdict(False, "every input has an edge of its own, so single features are told apart")

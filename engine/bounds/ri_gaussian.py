@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from engine.bounds import Floats, Labels, RotationInvariant, product_curve, unit_target
+from engine.bounds import Floats, Labels, RotationInvariant, linear_labels, product_curve
 from engine.experiment import Experiment
 from engine.parts import Finding
+from engine.problems.matrices.gaussian import Gaussian
 
 
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
-    """(1 − k/d)²: no rotation-invariant learner does better on Gaussian instances.
+    """(1 − k/n)(1 − k/d): no rotation-invariant learner does better on Gaussian instances.
 
     In expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least squares attains it.
-    An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen. Source: WKA21 Thms 6–7.
+    An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)² for n = d. With label
+    noise it still holds, and `noise` says more. Source: WKA21 Thms 6–7.
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
@@ -21,10 +23,10 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     source: ClassVar[str] = "WKA21 Thms 6–7"
 
     def on(self, experiment: Experiment) -> Finding:
-        if experiment.problem.matrix.kind != "gaussian":
-            other = experiment.problem.matrix.kind
-            return Finding(False, f"it is about Gaussian instances, and the matrix is {other}")
-        return unit_target(experiment, "Gaussian instances have no preferred direction")
+        matrix = experiment.problem.matrix
+        if not isinstance(matrix, Gaussian):
+            return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
+        return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         return product_curve(experiment, k)

@@ -6,18 +6,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from engine.bounds import Floats, Labels, RotationInvariant
+from engine.bounds import Floats, Labels, RotationInvariant, only_square
 from engine.experiment import Experiment
 from engine.parts import Finding
-from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.targets.feature import Feature
 
 
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
-    In expectation over the order, for one fixed feature that is not the constant one, and square loss: a
-    balanced column sampled without replacement. Source: WKA21 Thm 5.
+    In expectation over the order, and over noise and labels drawn by chance if there are any, for one fixed
+    feature that is not the constant one, and square loss: a balanced column sampled without replacement, of
+    which orthogonal instances tell nothing. Source: WKA21 Thm 5.
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
@@ -26,17 +26,17 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
 
     def on(self, experiment: Experiment) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
-        if not isinstance(matrix, Hadamard):
+        if not matrix.is_hadamard:
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
         if matrix.repeat is not None:
             return Finding(False, "it is about rows that are seen once, and here they are repeated")
-        if not matrix.permute:
+        if not matrix.random_order:
             return Finding(False, "it needs the rows in random order, and permute is off")
         if not isinstance(target, Feature) or target.index == matrix.constant_column:
             return Finding(False, "its target is one fixed feature, not the constant one")
-        if experiment.protocol.loss != "square":
-            return Finding(False, f"it is about square loss, and the loss is {experiment.protocol.loss}")
-        return Finding(True, "orthogonal rows in random order: the labels are drawn from a balanced column")
+        return only_square(experiment) or Finding(
+            True, "orthogonal rows in random order: the labels are drawn from a balanced column"
+        )
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         unseen: Floats = np.maximum(0, 1 - k / (labels.shape[-1] - 1))

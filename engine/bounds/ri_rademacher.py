@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from engine.bounds import Floats, Labels, RotationInvariant, product_curve, unit_target
+from engine.bounds import Floats, Labels, RotationInvariant, linear_labels, product_curve
 from engine.experiment import Experiment
 from engine.parts import Finding
 
 
 class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
-    """(1 − k/d)² on random ±1 instances: a conjecture, seen in experiments and not proved.
+    """(1 − k/n)(1 − k/d) on random ±1 instances: a conjecture, seen in experiments and not proved.
 
-    The curve of `ri-gaussian`, for square loss. Source: WKA21 §6.
+    The curve of `ri-gaussian`, (1 − k/d)² for n = d, in expectation over the instances, for square loss.
+    Source: WKA21 §6.
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "conjecture"
@@ -23,7 +24,9 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
         if experiment.problem.matrix.kind != "rademacher":
             other = experiment.problem.matrix.kind
             return Finding(False, f"it is about random ±1 instances, and the matrix is {other}")
-        return unit_target(experiment, "random signs behave like Gaussian instances in experiments")
+        return linear_labels(experiment) or Finding(
+            True, "random signs behave like Gaussian instances in experiments"
+        )
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         return product_curve(experiment, k)

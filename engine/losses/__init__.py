@@ -5,22 +5,25 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.lazy import torch
-from engine.parts import Part
+from engine.parts import Part, Values
 
 
 class Loss(Part, frozen=True):
     """A function L(ŷ, y) of prediction and label, elementwise."""
 
-    constant: ClassVar[float]
+    labels: ClassVar[Values] = "any"
+    """What labels must be."""
+
+    constant: ClassVar[float | None] = None
     """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of not knowing a sign. Source: WKA21 §3."""
 
-    needs_signs: ClassVar[bool] = False
-    """Whether labels must be +1 or −1."""
+    bit_constant: ClassVar[float | None] = None
+    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the least cost of not knowing a bit. Source: WKA21 Thm 4."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
         raise NotImplementedError
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise."""
+        """∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss."""
         raise NotImplementedError

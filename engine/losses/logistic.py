@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from engine.lazy import torch
 from engine.losses import Loss
+from engine.parts import Values
 
 
 class Logistic(Loss, frozen=True, tag="logistic"):
@@ -15,8 +16,8 @@ class Logistic(Loss, frozen=True, tag="logistic"):
     Source: theory.md §6.
     """
 
-    constant: ClassVar[float] = math.log(2.0)
-    needs_signs: ClassVar[bool] = True
+    constant: ClassVar[float | None] = math.log(2.0)
+    labels: ClassVar[Values] = "signs"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.softplus(-labels * predictions)

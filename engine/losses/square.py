@@ -9,12 +9,13 @@ from engine.losses import Loss
 
 
 class Square(Loss, frozen=True, tag="square"):
-    """Square loss (ŷ − y)², without a hidden ½: its slope is 2(ŷ − y). c = 1.
+    """Square loss (ŷ − y)², without a hidden ½: its slope is 2(ŷ − y). c = 1, and ¼ for labels 0 and 1.
 
     Source: theory.md §1, §6.
     """
 
-    constant: ClassVar[float] = 1.0
+    constant: ClassVar[float | None] = 1.0
+    bit_constant: ClassVar[float | None] = 0.25
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return torch.square(predictions - labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from typing import Protocol as Interface
 
 import numpy as np
@@ -10,44 +10,38 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.catalogue import members
+from engine.costs import Cost
 from engine.hypothesis import Hypothesis
-from engine.losses import Loss
 from engine.parts import Part
 from engine.problems.data import Data
+from engine.recorder import Block
+from engine.streams import Streams
 
 if TYPE_CHECKING:
+    from engine.experiment import Learner
+
     LossKind = str
 else:
     LossKind = Literal[tuple(members("losses"))]
 
-
-class Block(NamedTuple):
-    """A few consecutive records of a learner."""
-
-    x: NDArray[np.float64]
-    """Where on the x-axis the records lie, [S]."""
-
-    loss: NDArray[np.float64]
-    """Average loss per record and replica, [S, R]."""
-
-    weights: NDArray[np.floating[Any]] | None
-    """The weight vector of the first replica and target per record, [S, d], if predictions are linear."""
-
-    def first(self, records: int) -> Block:
-        """The first `records` records of the block."""
-        weights = None if self.weights is None else self.weights[:records]
-        return Block(self.x[:records], self.loss[:records], weights)
+Floats = NDArray[np.float64]
 
 
 class Course(Interface):
     """One learner on its way through a protocol."""
 
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """What the learner predicts now."""
+
     def advance(self, records: int) -> Block:
-        """Go on for at most `records` records; an empty block at the end."""
+        """Work for about as long as `records` records take; the records that were completed, maybe none."""
 
 
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
+
+    x_label: ClassVar[str] = "examples k"
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
@@ -56,10 +50,14 @@ class Protocol(Part, frozen=True):
         """Whether every gradient is that of a single example."""
         raise NotImplementedError
 
-    def records(self, n: int) -> int:
-        """How many records a course over n instances yields."""
+    def grid(self, n: int) -> Floats:
+        """Where on the x-axis a course over n instances yields its records."""
         raise NotImplementedError
 
-    def course(self, hypothesis: Hypothesis, data: Data, loss: Loss) -> Course:
+    def seen(self, x: Floats, n: int) -> Floats:
+        """How many examples a learner has seen at the places x; by default x itself."""
+        return x
+
+    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         """The course of one learner from its start."""
         raise NotImplementedError

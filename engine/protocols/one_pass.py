@@ -2,80 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.hypothesis import Hypothesis
+from engine.costs import Clipped, Cost
+from engine.hypothesis import begin
 from engine.lazy import torch
-from engine.losses import Loss
-from engine.parts import Count
+from engine.parts import Count, Positive
 from engine.problems.data import Data
-from engine.protocols import Block, Protocol
+from engine.problems.instances import Instances
+from engine.protocols import Floats, Protocol
+from engine.recorder import Block, Recorder
+from engine.streams import Streams
 
-CELLS = 1 << 22
-"""At most so many predictions are held at once while losses are computed."""
+if TYPE_CHECKING:
+    from engine.experiment import Learner
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
     """One update per example, the average loss over all n rows, seen ones included, after k = 0 … n of them.
 
-    With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete.
-
-    Source: WKA21 Fig. 2; theory.md §§1, 5.
+    With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete. With
+    `replacement` the examples are drawn from the rows independently, so that some come twice and some never.
+    With `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss after k
+    examples is the mean over the k hypotheses that predicted them, that of one drawn at random.
+    Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
+    replacement: Annotated[bool, Meta(title="replacement", description="draw examples independently")] = False
+    clip: Annotated[Positive | None, Meta(title="clip to Y", description="predictions cut to 0 … Y")] = None
+    average: Annotated[bool, Meta(title="average", description="mean loss of the hypotheses so far")] = False
 
     @property
     def single(self) -> bool:
         return self.batch == 1
 
-    def records(self, n: int) -> int:
-        return n + 1
+    def grid(self, n: int) -> Floats:
+        return np.arange(n + 1.0)
 
-    def course(self, hypothesis: Hypothesis, data: Data, loss: Loss) -> Pass:
-        return Pass(hypothesis, data, loss, self.batch)
+    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
+        return Pass(self, learner, data, loss, streams)
 
 
 class Pass:
-    """A learner on its one pass.
+    """A learner on its one pass."""
 
-    Predictions are made record by record, so that a curve does not depend on how a run is divided into
-    blocks; their losses are computed for many records at once.
-    """
-
-    def __init__(self, hypothesis: Hypothesis, data: Data, loss: Loss, batch: int) -> None:
-        self._hypothesis, self._data, self._loss, self._batch = hypothesis, data, loss, batch
+    def __init__(self, protocol: OnePass, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+        if protocol.clip is not None:
+            loss = Clipped(loss, protocol.clip)
+        self.hypothesis = begin(learner, loss, data, streams)
+        self._batch, self._average = protocol.batch, protocol.average
+        self._instances, self._labels = data.instances, data.labels
+        if protocol.replacement:
+            self._instances, self._labels = _drawn(data, streams)
+        self._recorder = Recorder(data, loss)
         self._next = 0
+        self._sum: Floats | None = None
 
     def advance(self, records: int) -> Block:
-        first, end = self._next, min(self._next + records, self._data.instances.n + 1)
-        at_once = max(1, CELLS // self._data.labels.numel())
-        predictions: list[torch.Tensor] = []
-        losses: list[torch.Tensor] = []
-        vectors: list[torch.Tensor] = []
+        first, end = self._next, min(self._next + records, self._instances.n + 1)
         for k in range(first, end):
             if k > 0 and k % self._batch == 0:
                 new = slice(k - self._batch, k)
-                self._hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
-            predictions.append(self._hypothesis.predict(self._data.instances))
-            if len(predictions) == at_once or k == end - 1:
-                losses.append(self._averages(torch.stack(predictions, 1)))
-                predictions.clear()
-            weights = self._hypothesis.weights()
-            if weights is not None:
-                vectors.append(weights[0])
+                self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
+            self._recorder.take(k, self.hypothesis)
         self._next = end
-        return Block(
-            np.arange(first, end, dtype=np.float64),
-            torch.cat(losses, 1).T.cpu().numpy() if losses else np.empty((0, self._data.replicas)),
-            torch.stack(vectors).cpu().numpy() if vectors else None,
-        )
+        block = self._recorder.block()
+        return self._averaged(block) if self._average and len(block.x) else block
 
-    def _averages(self, predictions: torch.Tensor) -> torch.Tensor:
-        """The loss of predictions [B, S, n], averaged over rows and targets, [R, S] in float64."""
-        values = self._loss.value(predictions, self._data.labels[:, None])
-        per_target = values.mean(2, dtype=torch.float64)
-        return per_target.view(self._data.replicas, self._data.targets, -1).mean(1)
+    def _averaged(self, block: Block) -> Block:
+        """The mean loss of hypotheses 0 … k−1 at every k; at k = 0 the loss of the start."""
+        before = np.zeros_like(block.loss[:1]) if self._sum is None else self._sum
+        sums = np.concatenate([before, before + np.cumsum(block.loss, 0)])
+        self._sum = sums[-1:]
+        means = sums[:-1] / np.maximum(block.x, 1)[:, None, None]
+        return block._replace(loss=np.where(block.x[:, None, None] == 0, block.loss, means))
+
+
+def _drawn(data: Data, streams: Streams) -> tuple[Instances, torch.Tensor]:
+    """As many rows as there are, drawn independently in every replica, and their labels."""
+    rows, labels = data.instances.rows, data.labels
+    draws = torch.from_numpy(streams("draws").integers(data.instances.n, data.instances.n)).to(rows.device)
+    drawn = rows.gather(1, draws[:, :, None].expand_as(rows))
+    return Instances(drawn), labels.gather(1, draws.repeat_interleave(len(labels) // len(draws), 0))

@@ -2,22 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.hypothesis import Hypothesis
+from engine.lazy import torch
 from engine.parts import Part, Verdict
 from engine.problems.data import Data
+from engine.problems.instances import Instances
+
+Floats = NDArray[np.float64]
 
 
 class Solver(Part, frozen=True):
     """A learner that is told the examples one by one and always holds the fit to those it was told."""
 
+    linear_in_labels: ClassVar[bool] = False
+    """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.
+
+    For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
+    """
+
+    def refuses(self, d: int) -> str | None:
+        """Why this solver cannot learn from instances with d features, in one sentence; None if it can."""
+        return None
+
     def begin(self, data: Data) -> Hypothesis:
-        """The hypothesis before the first example, for every replica and target of `data`."""
+        """The hypothesis before the first example, for every replica and target of `data`.
+
+        It may look at all instances of `data`, never at its labels.
+        """
         raise NotImplementedError
 
-    def size(self, d: int) -> int:
-        """The number of float64 numbers kept per replica for d features, besides d per target."""
+    def size(self, n: int, d: int) -> int:
+        """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target."""
         raise NotImplementedError
 
     def invariance(self) -> Verdict:
         """Whether predictions are unchanged by rotations of the instances, and why."""
         raise NotImplementedError
+
+
+def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Examples in float64, one after the other: an instance x [R, d, 1] and its labels y [R, m, 1].
+
+    Args: instances [R, n, d]; their labels [R·m, n].
+    """
+    by_replica = labels.view(instances.replicas, -1, instances.n)
+    for number in range(instances.n):
+        yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
+
+
+class Refit:
+    """Keeps the examples and solves anew for the weights of every replica and target when they are asked for.
+
+    `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not asked before there are any.
+    """
+
+    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats]) -> None:
+        self._solve = solve
+        self._rows = data.instances.rows[:, :0]
+        self._labels = data.labels[:, :0]
+        self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), data.instances.d)
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        self._rows = torch.cat((self._rows, instances.rows), 1)
+        self._labels = torch.cat((self._labels, labels), 1)
+        self._w = None
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.inner(self.weights()[:, None])[:, 0]
+
+    def weights(self) -> torch.Tensor:
+        """The solution [B, d]."""
+        if self._w is None:
+            rows, labels = self._rows.double().cpu().numpy(), self._labels.double().cpu().numpy()
+            targets = len(labels) // len(rows)
+            solved = [self._solve(rows[member // targets], y) for member, y in enumerate(labels)]
+            self._w = torch.from_numpy(np.stack(solved)).to(self._rows)
+        return self._w

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from engine.hypothesis import Hypothesis
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Solver
+from engine.solvers import Solver, one_by_one
 
 DEPENDENT = 1e-9
 """A new instance adds no rank if the share of its length outside the span of the old ones is below this."""
@@ -20,10 +23,12 @@ class LLS(Solver, frozen=True, tag="lls"):
     w ← w + M x (y − xᵀw)/(1 + xᵀM x). Source: Greville 1960; theory.md §4.
     """
 
-    def begin(self, data: Data) -> Fit:
+    linear_in_labels: ClassVar[bool] = True
+
+    def begin(self, data: Data) -> Hypothesis:
         return Fit(data)
 
-    def size(self, d: int) -> int:
+    def size(self, n: int, d: int) -> int:
         return 2 * d * d
 
     def invariance(self) -> Verdict:
@@ -45,11 +50,11 @@ class Fit:
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
-        for x, y in zip(torch.split(instances.rows, 1, 1), torch.split(labels, 1, 1), strict=True):
-            self._add(x.mT.double(), y.double())
+        for x, y in one_by_one(instances, labels):
+            self._add(x, y)
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Take in one example: an instance x [R, d, 1] and its labels y [B, 1]."""
+        """Take in one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
         outside = x - self._projector @ x
         outside = outside - self._projector @ outside  # twice is enough to be orthogonal
         length = outside.square().sum(1, keepdim=True)
@@ -59,7 +64,7 @@ class Fit:
 
         along = outside / torch.where(new, length, 1.0)
         gain = torch.where(new, along, image / stretch)  # [R, d, 1]
-        error = y.view(*self._w.shape[:2], 1) - self._w @ x  # [R, m, 1]
+        error = y - self._w @ x  # [R, m, 1]
         self._w.baddbmm_(error, gain.mT)
 
         # The change of M is a bᵀ + b aᵀ in either case.

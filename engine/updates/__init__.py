@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal, Self
 
+import msgspec
 from msgspec import Meta
 
 from engine.architectures import Architecture, Params
+from engine.lazy import torch
+from engine.losses import Loss
 from engine.parts import Part, Positive, Verdict
 from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
 """What a rule remembers between steps: named copies of the parameters."""
 
-Rates = dict[str, float]
-"""The rate η of every parameter: the rule's `lr` times the learner's rate of that layer."""
+Rates = dict[str, "float | torch.Tensor"]
+"""The rate η of every parameter: the rule's `lr` times the learner's rate of that layer.
 
-Rate = Annotated[float, Meta(gt=0, title="rate η", description="multiplies the true gradient")]
+A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
+"""
+
+BEST: Literal["best"] = "best"
+"""Stands for the rate that is best in hindsight, by the mean of its curve."""
+
+GRID = tuple(2.0**exponent for exponent in range(-14, 3))
+"""The rates among which the best is sought."""
+
+Rate = Annotated[
+    Positive | Annotated[tuple[Positive, ...], Meta(min_length=1)] | Literal["best"],
+    Meta(title="rate η", description="multiplies the true gradient; best: of 2⁻¹⁴ … 4 in hindsight"),
+]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
 
 
 class Update(Part, frozen=True):
     """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
 
+    matrices: ClassVar[int] = 0
+    """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
+
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
+        return None
+
+    def refuses_loss(self, loss: Loss) -> str | None:
+        """Why this rule makes no sense with this loss, in one sentence; None if it does."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -42,12 +64,74 @@ class Update(Part, frozen=True):
         """
         raise NotImplementedError
 
+    def companion(self) -> Update:
+        """The rotation-invariant rule that this one equals where it is invariant "on this data".
+
+        The certificate trains the companion on rotated instances; by default it is the rule itself.
+        """
+        return self
+
+
+class Diagonal(Update, frozen=True):
+    """A rule that divides each gradient entry by a size of its own past entries.
+
+    With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]: then its
+    steps are multiples of gradients and commute with rotations. The squares of one ±1 example are equal
+    within a unit, so there the two do the same. Source: theory.md §8.
+    """
+
+    shared: Annotated[
+        bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
+    ] = False
+
+    def squares(self, gradients: Params) -> Params:
+        """The squares g² that rates are made of, shaped like the gradients."""
+        squared = {name: g.square() for name, g in gradients.items()}
+        if self.shared:
+            first = next(iter(squared))
+            squared[first] = squared[first].mean(-1, keepdim=True).expand_as(squared[first])
+        return squared
+
+    def companion(self) -> Self:
+        return msgspec.structs.replace(self, shared=True)
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        if self.shared:
+            return Verdict(
+                True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
+            )
+        if not matrix.entries_are_signs:
+            return Verdict(False, "every weight has a rate of its own, which tells the features apart")
+        if not single:
+            return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
+        return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
+
+
+def zeros(params: Params) -> Params:
+    """A state of zeros, shaped like the parameters."""
+    return {name: torch.zeros_like(w) for name, w in params.items()}
+
+
+def as_matrix(w: torch.Tensor) -> torch.Tensor:
+    """A parameter [B, …, d] as one matrix [B, h, d] per member of the batch; a vector has h = 1."""
+    return w.reshape(len(w), -1, w.shape[-1])
+
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """The refusal of a rule that keeps one positive weight per feature."""
+    """The refusal of a rule that keeps a weight per feature from a start of its own."""
     if architecture.kind == "linear":
         return None
     return (
-        f"{rule.kind} keeps its weights positive and starts them itself, so it trains only the linear "
-        f"neuron, not {architecture.kind}; take egu-pm or hypentropy there"
+        f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
+        f"not {architecture.kind}; take egu-pm or hypentropy there"
+    )
+
+
+def only_mistakes(rule: Update, loss: Loss) -> str | None:
+    """The refusal of a mistake-driven rule, which must see in the gradient whether there was a mistake."""
+    if loss.kind == "mistake":
+        return None
+    return (
+        f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without one; "
+        f"take mistake loss"
     )

@@ -19,7 +19,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
     Source: theory.md §4.
     """
 
-    lr: Rate = 0.00390625
+    lr: Rate = 0.00048828125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
 
     def start(self, params: Params) -> tuple[Params, State]:

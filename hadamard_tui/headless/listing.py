@@ -28,6 +28,7 @@ ALLOWED = {
     "number": "number",
     "text": "text",
     "wholes": "list of whole numbers",
+    "rates": "number, list of them, or best;",
 }
 
 

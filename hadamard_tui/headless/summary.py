@@ -121,7 +121,7 @@ def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
         yield _number(loss)
     else:
         yield f"{_number(loss)} ± {curve.stderr[at[0]]:.1g}"
-    bound, binds = strongest(trace.bounds, curve.name, x)
+    bound, binds = strongest(trace.bounds, curve.learner, x)
     if bound is None:
         yield from (NOTHING, NOTHING, NOTHING)
         return
@@ -134,13 +134,13 @@ def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
 
 def _notes(trace: Trace, where: Sequence[float], strayed: Sequence[str]) -> Iterator[Text]:
     """What the signs in the table mean, and who diverged."""
-    found = [strongest(trace.bounds, curve.name, x) for curve in trace.curves for x in where]
+    found = [strongest(trace.bounds, curve.learner, x) for curve in trace.curves for x in where]
     if any(bound is not None and not binds for bound, binds in found):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.sense == "conjecture" for bound, _ in found):
         yield Text("…? a conjecture, not proved", "dim")
     for curve in trace.curves:
-        if curve.name in strayed:
+        if curve.learner in strayed:
             text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
             yield Text(text, "bold red")
         elif curve.diverged_at is not None:

@@ -16,7 +16,9 @@ from hadamard_tui.actions import ACTIONS
 WHAT = (
     "Each curve is a learner's average loss over all rows after k examples. Dashed lines are what theory "
     "proves: no learner that a bound applies to can stay below it on average. Learners that can tell "
-    "features apart may, and do."
+    "features apart may, and do.\n\n"
+    "In the table, a bound in parentheses does not bind that learner: it is the line to beat. The ratio is "
+    "loss / bound; far below 1 is what rotation-invariant learners cannot do. The theory panel (v) says why."
 )
 
 

@@ -16,9 +16,11 @@ from textual.widgets import ContentSwitcher, DataTable, Footer, Static
 
 from engine import worker as engine
 from engine.run import Diverged
+from engine.trace import Curve, Trace
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.draft import Draft
 from hadamard_tui.drawing import loss_axes, loss_series, weight_axes, weight_series
+from hadamard_tui.playback import Pace
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.help import Help
 from hadamard_tui.session import Session, refusal
@@ -57,6 +59,7 @@ class Laboratory(Screen[None]):
         super().__init__()
         self._draft, self._autorun = draft, autorun
         self.session: Session | None = None
+        self._pace = Pace()
         self._ticked = time.monotonic()
         self._drawn: object = None
 
@@ -76,7 +79,6 @@ class Laboratory(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self.query_one("#loss", ChartView).hint = "Press r to run this set-up"
         self._show_view("weights" if self.app.size.height >= TALL else "learners")
         self._forget()
         rate = FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES
@@ -94,12 +96,14 @@ class Laboratory(Screen[None]):
             self._begin()
         else:
             self.session.toggle()
+            self._say_if_stopped(self.session)
 
     def action_step(self) -> None:
         if self.session is None:
             self._begin(paused=True)
         else:
             self.session.step()
+            self._say_if_stopped(self.session)
 
     def action_stop(self) -> None:
         if self.session is not None:
@@ -109,26 +113,24 @@ class Laboratory(Screen[None]):
         self._forget()
 
     def action_faster(self) -> None:
-        if self.session is not None:
-            self.session.playback.faster()
+        self._pace.change(2)
 
     def action_slower(self) -> None:
-        if self.session is not None:
-            self.session.playback.slower()
+        self._pace.change(1 / 2)
 
     def action_unlimited(self) -> None:
-        if self.session is not None:
-            self.session.playback.unlimited = not self.session.playback.unlimited
+        self._pace.unlimited = not self._pace.unlimited
 
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled")
         setup = self.query_one(Setup)
         self.set_focus(setup.query("Select, Input").first() if setup.display else None)
+        self.refresh_bindings()
 
     def action_view(self) -> None:
         views = VIEWS if self.has_class("-short") else VIEWS[1:]
-        at = views.index(self._view) if self._view in views else -1
-        self._show_view(views[(at + 1) % len(views)])
+        seen = self._view if self._view in views else str(self.query_one(ContentSwitcher).current)
+        self._show_view(views[(views.index(seen) + 1) % len(views)])
 
     def action_next_learner(self) -> None:
         self._pick((self._selected + 1) % len(self._draft.learners))
@@ -137,7 +139,10 @@ class Laboratory(Screen[None]):
         self._pick((self._selected - 1) % len(self._draft.learners))
 
     def action_screenshot(self) -> None:
-        self.notify(f"Wrote {self.app.save_screenshot()}")
+        try:
+            self.notify(f"Wrote {self.app.save_screenshot()}")
+        except OSError as error:
+            self.notify(f"The screenshot cannot be written: {error}", severity="error")
 
     def action_leave(self) -> None:
         if self.focused is not None:
@@ -169,8 +174,12 @@ class Laboratory(Screen[None]):
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        self.session = Session(self._draft.experiment, self._hear, spare)
+        self.session = Session(self._draft.experiment, self._hear, spare, self._pace)
         self.session.start(paused)
+
+    def _say_if_stopped(self, session: Session) -> None:
+        if session.state == "stopped":
+            self.notify("This run was stopped and cannot go on; r runs the set-up from the start.")
 
     def _hear(self, session: Session, event: engine.Event) -> None:
         """Called in the engine's thread."""
@@ -198,8 +207,7 @@ class Laboratory(Screen[None]):
             self.session.end()
         self.session = None
         self._drawn = None
-        self.query_one("#loss", ChartView).clear()
-        self.query_one("#weights", ChartView).clear()
+        self._show_hints()
         self.query_one(Scoreboard).show([learner.name for learner in self._draft.experiment.learners])
         self._show_texts()
 
@@ -216,13 +224,14 @@ class Laboratory(Screen[None]):
         if session is not None:
             session.tick(seconds)
             self._draw(session)
-        self.query_one(Status).show(session, self._draft)
+        self.query_one(Status).show(session, self._draft, self._pace)
 
     def _draw(self, session: Session) -> None:
-        trace, selected = session.trace, self._selected
+        trace = session.trace
         if trace is None:
             return
-        state = (trace, session.shown, min(c.length for c in trace.curves), selected, self._view)
+        curve, weights = self._curve(trace), self._weights_in_sight
+        state = (trace, session.shown, min(c.length for c in trace.curves), curve, weights)
         if state == self._drawn:
             return
         new = self._drawn is None
@@ -230,19 +239,27 @@ class Laboratory(Screen[None]):
         series = loss_series(trace, session.shown)
         self.query_one("#loss", ChartView).show(series, loss_axes(trace, series))
         self.query_one(Scoreboard).update(trace, session.shown)
-        if self._view == "weights":
-            self._draw_weights(session)
+        if weights:
+            self._draw_weights(session, trace, curve)
         if new:
             self._show_texts()
 
-    def _draw_weights(self, session: Session) -> None:
-        assert session.trace is not None, "drawn only once there is a trace"
-        curve = session.trace.curves[min(self._selected, len(session.trace.curves) - 1)]
+    @property
+    def _weights_in_sight(self) -> bool:
+        return self.query_one("#lower").display and self.query_one(ContentSwitcher).current == "weights"
+
+    def _curve(self, trace: Trace) -> Curve:
+        """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
+        names = [curve.learner for curve in trace.curves]
+        name = self._draft.learners[self._selected]["name"]
+        return trace.curves[names.index(name) if name in names else min(self._selected, len(names) - 1)]
+
+    def _draw_weights(self, session: Session, trace: Trace, curve: Curve) -> None:
         chart = self.query_one("#weights", ChartView)
-        series = weight_series(curve, session.shown, session.experiment.problem.target)
+        series = weight_series(curve, session.shown, session.experiment.problem)
         if series:
-            chart.show(series, weight_axes(session.trace, curve.name, series))
-        else:
+            chart.show(series, weight_axes(trace, curve.name, series))
+        elif curve.length:
             chart.hint = f"{curve.name} is not linear in the instance, so it has no weight per feature"
             chart.clear()
 
@@ -257,17 +274,22 @@ class Laboratory(Screen[None]):
         if trace is None:
             self.query_one("#theory-text", Static).update(text)
         else:
-            curve = trace.curves[min(self._selected, len(trace.curves) - 1)]
-            self.query_one("#theory-text", Static).update(theory_text(trace, curve))
+            self.query_one("#theory-text", Static).update(theory_text(trace, self._curve(trace)))
+
+    def _show_hints(self) -> None:
+        """Say in the empty charts what a run would show there."""
+        loss, weights = self.query_one("#loss", ChartView), self.query_one("#weights", ChartView)
+        title = self._draft.experiment.title or "Your own experiment"
+        loss.hint = f"{title}\n\nr runs it · ? explains the screen and its keys"
+        weights.hint = "The weights of the learner selected; [ and ] select, v shows theory and claims"
+        loss.clear()
+        weights.clear()
 
     def _show_view(self, view: str) -> None:
         self._view = view
         self.set_class(view == "learners", "-learners")
         if view != "learners":
             self.query_one(ContentSwitcher).current = view
-        self._drawn = None if self.session is None or self.session.trace is None else self._drawn
-        if self.session is not None and self.session.trace is not None and view == "weights":
-            self._draw_weights(self.session)
 
     # The learner selected
 
@@ -276,21 +298,28 @@ class Laboratory(Screen[None]):
         return self.query_one(Setup).learner
 
     def _pick(self, number: int) -> None:
-        setup = self.query_one(Setup)
-        setup.post_message(setup.Picked(number))
+        self.query_one(Setup).pick(number)
 
     @on(DataTable.RowHighlighted)
     def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        if self.focused is event.data_table:
-            self._pick(event.cursor_row)
+        if self.focused is not event.data_table:
+            return
+        session = self.session
+        experiment = self._draft.experiment if session is None else session.experiment
+        name = experiment.learners[event.cursor_row].name
+        names = [learner["name"] for learner in self._draft.learners]
+        if name in names:
+            self._pick(names.index(name))
 
     @on(Setup.Changed)
     def _setup_changed(self) -> None:
         setup = self.query_one(Setup)
         self._draft = setup.draft
         scoreboard = self.query_one(Scoreboard)
+        trace = self.session.trace if self.session is not None else None
         if self.session is None:
             scoreboard.show([learner.name for learner in self._draft.experiment.learners])
-        if setup.learner < scoreboard.row_count:
-            scoreboard.move_cursor(row=setup.learner)
+            self._show_hints()
+        row = setup.learner if trace is None else trace.curves.index(self._curve(trace))
+        scoreboard.move_cursor(row=row)
         self._show_texts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import ClassVar
 
 import numpy as np
@@ -144,9 +145,9 @@ class ChartView(Widget):
         glyphs = np.full((height, width), _BLANK, dtype=np.uint32)
         inks = np.full((height, width), self._ink("frame"), dtype=np.int16)
         if self._axes is None or not any(len(one.x) for one in self._series):
-            self._write(
-                glyphs, inks, height // 2, (width - cell_len(self.hint)) // 2, self.hint, self._ink("hint")
-            )
+            hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
+            for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
+                self._write(glyphs, inks, row, (width - cell_len(line)) // 2, line, self._ink("hint"))
             return glyphs, inks
 
         # How many points are hidden is known only once they are painted. If the legend needs another line to

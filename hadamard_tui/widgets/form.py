@@ -31,7 +31,7 @@ class Edited(Message):
 
 
 class Row(Vertical):
-    """A title, a control, and below them what is wrong with the value, if anything is."""
+    """A title, a control, and below them what is wrong with the value, and its help while it is edited."""
 
     DEFAULT_CSS = """
     Row { height: auto; }
@@ -40,22 +40,37 @@ class Row(Vertical):
     Row Input, Row Select, Row Checkbox { width: 1fr; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
+    Row .help { display: none; color: $text-muted; text-style: italic; padding: 0 0 0 1; height: auto; }
+    Row.-edited.-helped .help { display: block; }
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget) -> None:
         super().__init__()
         self.place = place
-        self._title = title
+        self._title, self._help = title, help
         self._control = control
-        self._control.tooltip = help or None
 
     def compose(self) -> ComposeResult:
         with Horizontal():
-            label = Label(self._title)
-            label.tooltip = self._control.tooltip
-            yield label
+            yield Label(self._title)
             yield self._control
         yield Static("", classes="problem", markup=False)
+        yield Static("", classes="help", markup=False)
+
+    def on_mount(self) -> None:
+        self.explain(self._help)
+
+    def explain(self, help: str) -> None:
+        """Say what the value means: below the control while it has the focus, and to the mouse."""
+        self.tooltip = help or None
+        self.set_class(bool(help), "-helped")
+        self.query_one(".help", Static).update(help)
+
+    def on_descendant_focus(self) -> None:
+        self.add_class("-edited")
+
+    def on_descendant_blur(self) -> None:
+        self.remove_class("-edited")
 
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""
@@ -73,6 +88,21 @@ class Row(Vertical):
         return value
 
 
+class Flag(Checkbox):
+    """A check box that says yes or no: Textual's own tells them apart by colour only."""
+
+    def __init__(self, value: bool) -> None:
+        super().__init__("", value=value, compact=True)
+        self._say()
+
+    def watch_value(self) -> None:
+        super().watch_value()
+        self._say()
+
+    def _say(self) -> None:
+        self.label = "yes" if self.value else "no"
+
+
 class FieldRow(Row):
     """The row of one hyperparameter."""
 
@@ -83,7 +113,7 @@ class FieldRow(Row):
 
     def _make(self, field: Field, value: Any) -> Widget:
         if field.kind == "flag":
-            return Checkbox(value=bool(value), compact=True)
+            return Flag(bool(value))
         if field.kind == "choice":
             options = [(choice, choice) for choice in field.choices]
             return Select(options, value=value, allow_blank=False, compact=True)
@@ -98,6 +128,8 @@ class FieldRow(Row):
             return None if self._field.optional else value
         if self._field.kind == "wholes":
             return [_number(item.strip(), int) for item in value.replace(",", " ").split()]
+        if self._field.kind == "rates" and "," in value:
+            return [_number(item.strip(), float) for item in value.split(",") if item.strip()]
         return _number(value.strip(), int if self._field.kind == "whole" else float)
 
 
@@ -139,6 +171,7 @@ class PartForm(Vertical):
         """Show the fields of the member that was chosen."""
         self._values = values
         part = members(self._family)[str(values["kind"])]
+        self.query_one(Row).explain(summary_of(part))
         await self.query_one(Fields).remove()
         await self.mount(Fields(self.place, part, values))
 
@@ -147,8 +180,11 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+        return ", ".join(map(_text, value))
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.10g}"
+    return short if float(short) == value else repr(value)  # a form must not change what it only shows
 
 
 def _number(text: str, kind: type[int] | type[float]) -> int | float | str:

@@ -9,10 +9,10 @@ from textual.widgets import DataTable
 from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui.drawing import colour, mark
 
-COLUMNS = ("", "learner", "loss", "bound", "ratio", "state", "invariant")
+COLUMNS = ("", "learner", "loss", "bound", "ratio", "invariant", "state")
 
-WIDTHS = {"loss": 7, "bound": 9, "ratio": 6, "state": 18, "invariant": 9}
-"""Columns whose numbers change have a fixed width, so that nothing moves while a run is shown."""
+WIDTHS = {"loss": 7, "bound": 9, "ratio": 7, "invariant": 9}
+"""Columns whose numbers change have a fixed width, so that nothing moves in a run; the last may grow."""
 
 
 class Scoreboard(DataTable[Text]):
@@ -35,14 +35,16 @@ class Scoreboard(DataTable[Text]):
             self.add_row(*cells, *[Text("")] * (len(COLUMNS) - 2), key=str(number))
 
     def update(self, trace: Trace, shown: float) -> None:
-        """Show the numbers at x = `shown`."""
+        """Show the numbers at x = `shown`; a learner that tries several rates has a row for each."""
+        if self.row_count != len(trace.curves):
+            self.show([curve.name for curve in trace.curves])
         for number, curve in enumerate(trace.curves):
             for column, text in row(trace, curve, shown).items():
                 if self._texts.get((str(number), column)) != text:
                     self._texts[str(number), column] = text
                     bad = column == "state" and text.startswith("diverged")
                     cell = Text(text, style="bold red" if bad else "", justify="left")
-                    self.update_cell(str(number), column, cell)
+                    self.update_cell(str(number), column, cell, update_width=column == "state")
 
 
 def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
@@ -53,14 +55,21 @@ def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
     if not count:
         return texts | {"state": "waiting"}
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
-    bound = strongest(trace, curve.name, x)
-    texts |= {"loss": f"{loss:.5f}", "state": state(curve, trace, shown)}
+    bound = strongest(trace, curve.learner, x)
+    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, shown)}
     if bound is None:
         return texts | {"bound": "none", "ratio": "–"}
     height = bound.at(x)
-    own = curve.name in bound.applies_to
-    ratio = f"{loss / height:.3f}" if height > 1e-12 else "–"
-    return texts | {"bound": f"{height:.5f}" if own else f"({height:.5f})", "ratio": ratio}
+    own = curve.learner in bound.applies_to
+    ratio = _decimals(loss / height, 3) if height > 1e-12 else "–"
+    text = _decimals(height, 5)
+    return texts | {"bound": text if own else f"({text})", "ratio": ratio}
+
+
+def _decimals(number: float, count: int) -> str:
+    """A number within its column: with so many decimals, or in powers of ten where these would not fit."""
+    text = f"{number:.{count}f}"
+    return text if len(text) <= count + 3 else f"{number:.1e}"
 
 
 def state(curve: Curve, trace: Trace, shown: float) -> str:

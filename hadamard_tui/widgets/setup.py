@@ -16,7 +16,8 @@ from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
-OWN = "(your own)"
+OWN = ""
+"""The value of the preset's choice for a set-up that is no preset, or no longer."""
 
 
 class LearnerForm(Vertical):
@@ -26,11 +27,11 @@ class LearnerForm(Vertical):
 
     def __init__(self, draft: Draft, number: int) -> None:
         super().__init__()
-        self._draft, self._number = draft, number
+        self._draft, self.number = draft, number
 
     def compose(self) -> ComposeResult:
-        place = f"learners[{self._number}]"
-        values = self._draft.learners[self._number]
+        place = f"learners[{self.number}]"
+        values = self._draft.learners[self.number]
         yield Fields(place, Learner, values)
         solving = values.get("solver") is not None
         with Horizontal(classes="line"):
@@ -66,11 +67,7 @@ class Setup(VerticalScroll, can_focus=False):
         """The draft is another one now, or another learner is selected."""
 
     class Picked(Message):
-        """Asks for the fields of another learner. Only messages change the panels, one after the other."""
-
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
+        """Asks for the fields of the learner selected. Only messages change panels, one after the other."""
 
     def __init__(self, draft: Draft, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -79,16 +76,8 @@ class Setup(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         raw = self.draft.raw
-        names = presets.names()
-        current = self.draft.preset if self.draft.preset in names else OWN
         yield Static("Preset", classes="section")
-        yield Select(
-            [(name, name) for name in (*names, *([OWN] if current == OWN else []))],
-            value=current,
-            allow_blank=False,
-            compact=True,
-            id="preset",
-        )
+        yield Select(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
         yield Static("", id="elsewhere", markup=False)
         yield Static("Problem", classes="section")
         yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])
@@ -107,6 +96,15 @@ class Setup(VerticalScroll, can_focus=False):
         yield Static("Run", classes="section")
         yield Fields("run", Run, raw["run"])
 
+    def _preset(self) -> str:
+        known = self.draft.preset in presets.names() and not self.draft.changed
+        return str(self.draft.preset) if known else OWN
+
+    def _presets(self) -> list[tuple[str, str]]:
+        """All presets to choose from, and the set-up itself where it is none of them."""
+        own = f"({self.draft.preset}, changed)" if self.draft.changed else "(your own)"
+        return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
+
     def _choices(self) -> list[tuple[str, int]]:
         return [(str(values["name"]), number) for number, values in enumerate(self.draft.learners)]
 
@@ -117,14 +115,19 @@ class Setup(VerticalScroll, can_focus=False):
         await self.recompose()
         self._tell()
 
+    def pick(self, number: int) -> None:
+        """Select a learner at once; its fields follow, and only those of the last of many picked quickly."""
+        if number != self.learner:
+            self.learner = number
+            self.post_message(self.Changed())
+            self.post_message(self.Picked())
+
     @on(Picked)
     async def _picked(self, event: Picked) -> None:
         event.stop()
-        if event.number == self.learner or event.number >= len(self.draft.learners):
-            return
-        self.learner = event.number
-        await self._show_learner()
-        self.post_message(self.Changed())
+        if self.query_one(LearnerForm).number != self.learner:
+            await self._show_learner()
+            self.complain(self.draft.error)
 
     async def _show_learner(self) -> None:
         select = self.query_one("#learner", Select)
@@ -150,7 +153,16 @@ class Setup(VerticalScroll, can_focus=False):
         """Whether a widget was replaced since it spoke: it speaks of another learner then."""
         return self not in widget.ancestors
 
+    def _show_preset(self) -> None:
+        """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
+        select = self.query_one("#preset", Select)
+        if select.value != self._preset():
+            with self.prevent(Select.Changed):
+                select.set_options(self._presets())
+                select.value = self._preset()
+
     def _tell(self) -> None:
+        self._show_preset()
         self.complain(self.draft.error)
         self.post_message(self.Changed())
 
@@ -175,7 +187,7 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Select.Changed, "#preset")
     async def _preset_chosen(self, event: Select.Changed) -> None:
         event.stop()
-        if event.value in (self.draft.preset, OWN):
+        if event.value in (self._preset(), OWN):
             return
         await self.show(Draft.of(str(event.value)))
 
@@ -183,7 +195,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def _learner_chosen(self, event: Select.Changed) -> None:
         event.stop()
         if isinstance(event.value, int):
-            self.post_message(self.Picked(event.value))
+            self.pick(event.value)
 
     @on(Select.Changed, "#method")
     async def _method_chosen(self, event: Select.Changed) -> None:

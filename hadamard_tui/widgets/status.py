@@ -8,6 +8,7 @@ from textual.widgets import Static
 
 from engine.trace import Trace
 from hadamard_tui.draft import Draft
+from hadamard_tui.playback import Pace
 from hadamard_tui.session import Session
 from hadamard_tui.widgets.scoreboard import strongest
 
@@ -29,15 +30,15 @@ class Status(Static):
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
 
-    def show(self, session: Session | None, draft: Draft) -> None:
+    def show(self, session: Session | None, draft: Draft, pace: Pace) -> None:
         """Say how a session stands, and whether the set-up has changed since it began."""
-        text = status_text(session, draft)
+        text = status_text(session, draft, pace)
         if text != self._text:
             self._text = text
             self.update(text)
 
 
-def status_text(session: Session | None, draft: Draft) -> Text:
+def status_text(session: Session | None, draft: Draft, pace: Pace) -> Text:
     """The status in one line."""
     state = "ready" if session is None else session.state
     text = Text.assemble(" ", (state, STYLES.get(state, "bold")))
@@ -48,14 +49,14 @@ def status_text(session: Session | None, draft: Draft) -> Text:
     elif session.experiment != draft.experiment:
         text.append("  set-up changed: restart pending, press r", "bold magenta")
     if session is None:
-        return text
+        return text.append(f"  to be shown {pace.describe()}", "dim") if pace != Pace() else text
     trace = session.trace
     if trace is None:
         return text
     text.append(f"  k {session.shown:g}/{trace.last:g}")
     text.append(_best(trace, session.shown))
     text.append(f"  {trace.environment['device']}")
-    text.append(f"  {_short(session.speed)} steps/s")
+    text.append(f"  computed {_short(session.speed)} steps/s")
     text.append(f"  shown {session.playback.describe()}", "dim")
     return text
 
@@ -71,7 +72,7 @@ def _best(trace: Trace, shown: float) -> str:
         return ""
     loss, curve = min(now, key=lambda pair: pair[0])
     text = f"  best {loss:.4f} {curve.name}"
-    bound = strongest(trace, curve.name, shown)
+    bound = strongest(trace, curve.learner, shown)
     if bound is None:
         return text
     height = bound.at(shown)

@@ -44,7 +44,8 @@ def claims_text(experiment: Experiment, outcomes: list[Outcome] | None) -> Group
         Text(f"Source: {experiment.source}" if experiment.source else "", style="dim"),
     ]
     if not experiment.claims:
-        lines.append(Text("No claims are made about this set-up.", style="dim"))
+        none = "No claims are made about this set-up; a preset's are about the preset as it is, unchanged."
+        lines.append(Text(none, style="dim"))
     for number, claim in enumerate(experiment.claims):
         if outcomes is None:
             lines.append(Text.assemble(("· not measured yet  ", "dim"), claim.text))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Button, Input, Static, TextArea
 
 from engine import run as engine_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
+from hadamard_tui.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.scoreboard import COLUMNS, WIDTHS, Scoreboard
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.status import Status
 
@@ -207,3 +208,103 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         await pilot.pause(0.1)
         cells = [str(cell) for cell in app.laboratory.query_one(Scoreboard).get_row_at(0)]
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
+
+
+async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r", "space")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
+        await until(pilot, lambda: session_of(app).state == "paused")
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).shown == 1)
+
+
+async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("plus", "plus")
+        await until(pilot, lambda: "4 × the usual rate" in status_of(app))
+        await pilot.press("r")
+        usual = 16 / WHOLE_RUN_SECONDS
+        assert session_of(app).playback.rate == pytest.approx(4 * usual)
+        await pilot.press("minus", "r")
+        assert session_of(app).playback.rate == pytest.approx(2 * usual)
+
+
+async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        await pilot.press("x", "n")
+        await until(pilot, lambda: any("cannot go on" in one.message for one in app._notifications))
+
+
+async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("n", "n")
+        await until(pilot, lambda: session_of(app).shown == 2)
+        await pilot.pause(0.1)
+        speed = session_of(app).speed
+        await pilot.pause(0.2)
+        assert session_of(app).speed == speed > 0
+
+
+async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).outcomes is not None)
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: "Weights of GD" in screen_text(app))
+        await pilot.press("v")
+        await until(pilot, lambda: "is rotation invariant" in screen_text(app))
+
+
+async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_weights(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r", "x")
+        await pilot.pause(0.3)
+        assert "is not linear" not in screen_text(app)
+
+
+async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).outcomes is not None)
+        app.laboratory.query_one("#remove", Button).press()
+        await until(pilot, lambda: app.laboratory.query_one(Scoreboard).cursor_row == 1)
+        await until(pilot, lambda: "Weights of least squares" in screen_text(app))
+
+
+@pytest.mark.parametrize("where", ["field", "help"])
+async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp, where: str):
+    async with app.run_test(size=WIDE) as pilot:
+        if where == "field":
+            app.laboratory.query(Input).first().focus()
+        else:
+            await pilot.press("question_mark")
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app._exit)
+
+
+async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        assert "Leave" not in screen_text(app)
+        await pilot.press("s")
+        await until(pilot, lambda: "esc Leave" in screen_text(app) and "? Help" in screen_text(app))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: "Leave" not in screen_text(app))
+
+
+async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(draft: Draft):
+    draft.put("problem.matrix.kind", "gaussian")
+    draft.put("learners[0].update.lr", 5.0)
+    app = HadamardApp(draft)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).state == "finished")
+        await pilot.pause(0.1)
+        scoreboard = app.laboratory.query_one(Scoreboard)
+        cells = dict(zip(COLUMNS, map(str, scoreboard.get_row_at(0)), strict=True))
+        assert "e+" in cells["loss"]
+        assert all(len(cells[column]) <= width for column, width in WIDTHS.items())

@@ -8,8 +8,9 @@ from textual.widgets import Button, Checkbox, Input, Select, Static
 from engine import catalogue, presets
 from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.form import Row
-from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, until
 
@@ -50,9 +51,9 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, 
 async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears_it(app: HadamardApp):
     async with app.run_test(size=WIDE) as pilot:
         row = row_of(app, "problem.matrix.d")
-        row.query_one(Input).value = "100"
+        row.query_one(Input).value = "92"
         await until(pilot, lambda: row.has_class("-wrong"))
-        assert "power of two" in str(row.query_one(".problem", Static).render())
+        assert "take 88 or 96" in str(row.query_one(".problem", Static).render())
         await pilot.press("r")
         await pilot.pause(0.1)
         assert app.laboratory.session is None
@@ -151,3 +152,66 @@ async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: Hada
         await pilot.press("s")
         await pilot.pause(0.1)
         assert not setup.display
+
+
+async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again():
+    app = HadamardApp(Draft.of("hadamard-128"))
+    async with app.run_test(size=WIDE) as pilot:
+        select = app.laboratory.query_one("#preset", Select)
+        row_of(app, "problem.matrix.d").query_one(Input).value = "64"
+        await until(pilot, lambda: select.value == OWN)
+        assert not app.laboratory._draft.experiment.claims
+        select.value = "hadamard-128"
+        await until(pilot, lambda: app.laboratory._draft.experiment == presets.load("hadamard-128"))
+
+
+async def test_a_value_that_is_put_back_brings_the_claims_back():
+    draft = Draft.of("hadamard-128")
+    draft.put("problem.matrix.d", 64)
+    assert draft.changed
+    draft.put("problem.matrix.d", 128)
+    assert not draft.changed
+    assert draft.experiment.claims
+
+
+async def test_the_field_being_edited_shows_its_help(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row = row_of(app, "problem.matrix.d")
+        line = row.query_one(".help", Static)
+        assert not line.display
+        row.query_one(Input).focus()
+        await until(pilot, lambda: line.display and "features and rows" in str(line.render()))
+
+
+async def test_the_help_of_a_choice_follows_the_choice(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        row = row_of(app, "problem.matrix.kind")
+        row.query_one(Select).value = "gaussian"
+        await until(pilot, lambda: "Gaussian" in str(row.query_one(".help", Static).render()))
+
+
+async def test_a_flag_says_its_value_without_colour(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        flag = row_of(app, "problem.matrix.row_signs").query_one(Checkbox)
+        assert "yes" in str(flag.label)
+        flag.toggle()
+        await until(pilot, lambda: "no" in str(flag.label))
+
+
+async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        for _ in range(8):
+            app.simulate_key("right_square_bracket")
+        await until(pilot, lambda: composed(app, "learners[3].name"))
+        await until(pilot, lambda: [form.number for form in app.laboratory.query(LearnerForm)] == [3])
+        assert app.laboratory.query_one("#learner", Select).value == 3
+
+
+async def test_showing_a_rate_of_many_digits_does_not_change_it():
+    draft = Draft(presets.load("hadamard-128", ["learners.GD.update.lr=0.3333333333333333"]), None)
+    app = HadamardApp(draft)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: composed(app, "learners[0].update.lr"))
+        await pilot.pause(0.2)
+        assert draft.experiment.claims
+        assert not draft.changed

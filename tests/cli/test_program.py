@@ -42,7 +42,7 @@ def test_the_hadamard_preset_runs_and_its_claims_hold(program: Program) -> None:
 
 
 def test_bad_input_has_no_traceback(program: Program) -> None:
-    done = program("run", "hadamard-128", "--set", "problem.matrix.d=100")
+    done = program("run", "hadamard-128", "--set", "problem.matrix.d=102")
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1

@@ -37,22 +37,31 @@ def raw(
     learners: Mapping[str, Mapping[str, Words]] | None = None,
     *,
     d: int | None = None,
-    loss: str = "square",
+    loss: str | None = None,
     noise: float = 0.0,
+    labels: str = "soft",
+    protocol: Words = "one-pass",
     claims: list[dict[str, Any]] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """What a preset file would hold; float64 on the CPU unless `settings` say otherwise."""
+    """What a preset file would hold; float64 on the CPU unless `settings` say otherwise.
+
+    The loss is square, unless none is given and a rule refuses square: then it is the loss that the rule
+    takes, on the signs of the labels, without noise.
+    """
     matrix = part(matrix)
+    learners = {name: _whole(learner) for name, learner in (learners or {"GD": {"update": "gd"}}).items()}
+    if loss is None and (needed := _needed(learners)):
+        loss, noise, labels = needed, 0.0, "sign"
     if d is not None:
         matrix["d"] = d
     return {
-        "problem": {"matrix": matrix, "target": part(target), "noise": noise},
-        "protocol": {"kind": "one-pass", "loss": loss},
+        "problem": {"matrix": matrix, "target": part(target), "noise": noise, "labels": labels},
+        "protocol": {"loss": loss or "square", **part(protocol)},
         "run": {"dtype": "float64", "device": "cpu", **settings},
         "learners": [
-            {"name": name, **{role: part(words) for role, words in _whole(learner).items()}}
-            for name, learner in (learners or {"GD": {"update": "gd"}}).items()
+            {"name": name, **{role: part(words) for role, words in learner.items()}}
+            for name, learner in learners.items()
         ],
         "claims": claims or [],
     }
@@ -71,9 +80,8 @@ def curve(*words: Any, **more: Any) -> Curve:
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
     """The losses of every learner, [records, replicas]."""
     with torch.no_grad():
-        trace, courses = prepare(described)
-        pairs = zip(trace.curves, courses, strict=True)
-        return {curve.name: course.advance(ALL).loss for curve, course in pairs}
+        _, trials = prepare(described)
+        return {trial.curves[0].name: trial.course.advance(ALL).loss[:, :, 0] for trial in trials}
 
 
 def data_of(described: Experiment) -> Data:
@@ -116,3 +124,18 @@ def part(words: Words) -> dict[str, Any]:
 
 def _whole(learner: Mapping[str, Words]) -> dict[str, Words]:
     return dict(learner) if "solver" in learner else {"architecture": "linear", **learner}
+
+
+def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
+    """The loss that a rule among the learners needs because it refuses square; None if none does."""
+    for learner in learners.values():
+        if "update" in learner:
+            rule = catalogue.make("updates", **part(learner["update"]))
+            takes = [
+                kind
+                for kind in ("square", *catalogue.members("losses"))
+                if rule.refuses_loss(catalogue.make("losses", kind)) is None
+            ]
+            if takes[0] != "square":
+                return takes[0]
+    return None

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import inspect
 
 from engine import catalogue
-from engine.parts import Part
+from engine.parts import BadField, Part
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
@@ -37,9 +37,12 @@ def plain(kind: Any) -> Any:
 
 
 def variants(member: type[Part]) -> list[dict[str, Any]]:
-    """The part as it is by default, and with every other choice of every field that has choices."""
+    """The part as it is by default, and with every other choice of every field that has choices.
+
+    A choice that the part refuses next to its defaults comes with the first other choice that lets it in.
+    """
     kind = str(member.__struct_config__.tag)
-    found: list[dict[str, Any]] = [{"kind": kind}]
+    changes: list[dict[str, Any]] = []
     for field in fields(member):
         of = plain(field.type)
         choices: tuple[Any, ...] = ()
@@ -47,8 +50,23 @@ def variants(member: type[Part]) -> list[dict[str, Any]]:
             choices = (False, True)
         elif isinstance(of, inspect.LiteralType):
             choices = of.values
-        found += [{"kind": kind, field.name: choice} for choice in choices if choice != field.default]
+        changes += [{field.name: choice} for choice in choices if choice != field.default]
+    found: list[dict[str, Any]] = [{"kind": kind}]
+    for change in changes:
+        ways = (
+            {"kind": kind, **change, **other} for other in ({}, *changes) if change.keys() != other.keys()
+        )
+        found.append(next(words for words in ways if _admits(member, words)))
     return found
+
+
+def _admits(member: type[Part], words: dict[str, Any]) -> bool:
+    """Whether a part does not itself refuse the values of its fields."""
+    try:
+        msgspec.convert(words, member)
+    except msgspec.ValidationError as error:
+        return not isinstance(error.__cause__, BadField)
+    return True
 
 
 def refusal(update: str, architecture: dict[str, Any]) -> str | None:
@@ -70,27 +88,56 @@ def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
     for update in catalogue.members("updates"):
         for architecture in catalogue.members("architectures").values():
             for words in variants(architecture):
-                if refusal(update, words) is None:
+                every = update == "gd" or words.keys() <= {"kind", "init"}
+                if every and refusal(update, words) is None:
                     learner = {"update": {"kind": update}, "architecture": words}
                     yield f"{update} {name_of(words)}"[:40], learner
 
 
-LEARNERS = dict(_learners())
-"""Every solver, and every update rule with every architecture that it does not refuse."""
+def loss_of(learner: dict[str, Any]) -> str:
+    """Square loss, or the first that a learner's update rule does not refuse."""
+    if "update" not in learner:
+        return "square"
+    rule = catalogue.make("updates", **learner["update"])
+    kinds = ("square", *catalogue.members("losses"))
+    return next(kind for kind in kinds if rule.refuses_loss(catalogue.make("losses", kind)) is None)
+
+
+EVERY = dict(_learners())
+"""Every solver; gradient descent with every choice of every architecture; and every update rule with every
+start of every architecture that it does not refuse."""
+
+
+def matrix_for(loss: str) -> str:
+    """A Hadamard matrix whose features are labels that a loss takes."""
+    made = catalogue.make("losses", loss)
+    return "hadamard01" if made.labels == "bits" else "hadamard"
+
+
+LEARNERS = {name: learner for name, learner in EVERY.items() if loss_of(learner) == "square"}
+"""Those of them that learn with square loss, and so can be compared side by side."""
 
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:
-    """The same learners with their default rates divided by `by`."""
+    """The same learners with their default rates, or the rates of all their layers, divided by `by`."""
     found = {}
     for name, learner in learners.items():
-        update = learner.get("update")
-        rate = None if update is None else getattr(catalogue.make("updates", **update), "lr", None)
-        found[name] = learner if rate is None else {**learner, "update": {**update, "lr": rate / by}}
+        found[name] = learner
+        if (update := learner.get("update")) is None:
+            continue
+        rate = getattr(catalogue.make("updates", **update), "lr", None)
+        if rate is None:
+            layers = catalogue.make("architectures", **learner["architecture"]).layers
+            found[name] = {**learner, "layer_rates": dict.fromkeys(layers, 1 / by)}
+        else:
+            found[name] = {**learner, "update": {**update, "lr": rate / by}}
     return found
 
 
 GENTLE = slower(LEARNERS, 16)
 """Rates at which nothing diverges at d = 8 or 16 and rounding is not amplified."""
+
+EVERY_GENTLE = slower(EVERY, 16)
 
 
 def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Nothing here uses the engine. One weight, one row, one layer at a time.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -38,7 +39,48 @@ def logistic_slope(prediction: float, label: float) -> float:
     return -label / (1 + math.exp(label * prediction))
 
 
-LOSSES = {"square": (square, square_slope), "logistic": (logistic, logistic_slope)}
+def mistake(prediction: float, label: float) -> float:
+    return max(0.0, -label * prediction)
+
+
+def mistake_slope(prediction: float, label: float) -> float:
+    return -label if label * prediction <= 1e-8 else 0.0
+
+
+def hinge(prediction: float, label: float) -> float:
+    return max(0.0, 1 - label * prediction)
+
+
+def hinge_slope(prediction: float, label: float) -> float:
+    return -label if label * prediction < 1 - 1e-8 else 0.0
+
+
+def exponential(prediction: float, label: float) -> float:
+    return math.exp(-label * prediction)
+
+
+def exponential_slope(prediction: float, label: float) -> float:
+    return -label * math.exp(-label * prediction)
+
+
+def entropic(prediction: float, label: float) -> float:
+    odds = math.exp(prediction)
+    return -math.log(odds / (1 + odds)) if label == 1 else math.log(1 + odds)
+
+
+def entropic_slope(prediction: float, label: float) -> float:
+    odds = math.exp(prediction)
+    return odds / (1 + odds) - label
+
+
+LOSSES = {
+    "square": (square, square_slope),
+    "logistic": (logistic, logistic_slope),
+    "mistake": (mistake, mistake_slope),
+    "hinge": (hinge, hinge_slope),
+    "exponential": (exponential, exponential_slope),
+    "entropic": (entropic, entropic_slope),
+}
 
 
 class GD:
@@ -122,13 +164,221 @@ class Hypentropy(GD):
             self.w[i] = self.beta * math.sinh(math.asinh(self.w[i] / self.beta) - self.lr * g[i])
 
 
+class SGD(GD):
+    """Gradient descent; whoever draws the mini-batch has averaged its gradients."""
+
+    def __init__(self, start: Array, lr: float, batch: int = 1) -> None:
+        super().__init__(start, lr)
+
+
+class EGPM:
+    """w₊ ← U w₊ exp(−η g) / Z, w₋ ← U w₋ exp(η g) / Z from U/(2d), where Z makes them sum to U."""
+
+    def __init__(self, start: Array, lr: float, total: float = 1.0) -> None:
+        self.lr, self.total = lr, total
+        self.plus = np.full(start.shape, total / (2 * len(start)))
+        self.minus = self.plus.copy()
+
+    @property
+    def w(self) -> Array:
+        return self.plus - self.minus
+
+    def step(self, g: Array) -> None:
+        for i in range(len(g)):
+            self.plus[i] *= math.exp(-self.lr * g[i])
+            self.minus[i] *= math.exp(self.lr * g[i])
+        whole = sum(self.plus) + sum(self.minus)
+        self.plus, self.minus = self.total * self.plus / whole, self.total * self.minus / whole
+
+
+class PNorm(GD):
+    """θ ← θ − η g; w_i = sign(θ_i) |θ_i|^(p−1) ‖θ‖_p^(2−p), and back with q in place of p."""
+
+    def __init__(self, start: Array, lr: float, p: float | None = None) -> None:
+        super().__init__(start, lr)
+        self.p = p or 2 * math.log(start.size)
+        self.theta = self.link(self.w, self.p / (self.p - 1))
+
+    def link(self, values: Array, p: float) -> Array:
+        norm = sum(abs(v) ** p for v in values.flat) ** (1 / p)
+        found = np.zeros(values.shape)
+        for i in np.ndindex(values.shape):
+            if values[i]:
+                found[i] = math.copysign(abs(values[i]) ** (p - 1) * norm ** (2 - p), values[i])
+        return found
+
+    def step(self, g: Array) -> None:
+        self.theta = self.theta - self.lr * g
+        self.w = self.link(self.theta, self.p)
+
+
+class PrivateRates(EGU):
+    """w ← w − η w g from w₀."""
+
+    def step(self, g: Array) -> None:
+        for i in np.ndindex(self.w.shape):
+            self.w[i] -= self.lr * self.w[i] * g[i]
+
+
+class AdaGrad(GD):
+    """h ← h + g², w ← w − η g / √(ε + h)."""
+
+    def __init__(self, start: Array, lr: float, eps: float = 1e-8) -> None:
+        super().__init__(start, lr)
+        self.h, self.eps = np.zeros(start.shape), eps
+
+    def step(self, g: Array) -> None:
+        for i in np.ndindex(self.w.shape):
+            self.h[i] += g[i] ** 2
+            self.w[i] -= self.lr * g[i] / math.sqrt(self.eps + self.h[i])
+
+
+class AdaGradMomentum(AdaGrad):
+    """h ← ρ h + g², v ← μ v + g / √(ε + h), w ← w − η v."""
+
+    def __init__(
+        self, start: Array, lr: float, momentum: float = 0.9, memory: float = 0.99, eps: float = 1e-8
+    ) -> None:
+        super().__init__(start, lr, eps)
+        self.v, self.momentum, self.memory = np.zeros(start.shape), momentum, memory
+
+    def step(self, g: Array) -> None:
+        for i in np.ndindex(self.w.shape):
+            self.h[i] = self.memory * self.h[i] + g[i] ** 2
+            self.v[i] = self.momentum * self.v[i] + g[i] / math.sqrt(self.eps + self.h[i])
+            self.w[i] -= self.lr * self.v[i]
+
+
+class RMSProp(AdaGrad):
+    """v ← ρ v + (1 − ρ) g², w ← w − η g / √(ε + v)."""
+
+    def __init__(self, start: Array, lr: float, memory: float = 0.99, eps: float = 1e-8) -> None:
+        super().__init__(start, lr, eps)
+        self.memory = memory
+
+    def step(self, g: Array) -> None:
+        for i in np.ndindex(self.w.shape):
+            self.h[i] = self.memory * self.h[i] + (1 - self.memory) * g[i] ** 2
+            self.w[i] -= self.lr * g[i] / math.sqrt(self.eps + self.h[i])
+
+
+class Adam(AdaGrad):
+    """m and v are weighted means of all g and g² so far, w ← w − η m / √(ε + v)."""
+
+    def __init__(
+        self, start: Array, lr: float, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
+    ) -> None:
+        super().__init__(start, lr, eps)
+        self.beta1, self.beta2, self.past = beta1, beta2, []
+
+    def step(self, g: Array) -> None:
+        self.past.insert(0, g)
+
+        def mean(beta: float, power: int) -> Array:
+            weights = [beta**age for age in range(len(self.past))]
+            return sum(a * one**power for a, one in zip(weights, self.past, strict=True)) / sum(weights)
+
+        self.w -= self.lr * mean(self.beta1, 1) / np.sqrt(self.eps + mean(self.beta2, 2))
+
+
+class AdaGradFull(GD):
+    """w ← w − η g A^(−1/2), A = ε I + Σ gᵀg over rows of all gradients = MᵀM, by the singular values of M."""
+
+    def __init__(self, start: Array, lr: float, eps: float = 0.01) -> None:
+        super().__init__(start, lr)
+        self.rows = math.sqrt(eps) * np.eye(start.shape[-1])
+
+    def step(self, g: Array) -> None:
+        self.rows = np.vstack([self.rows, g])
+        _, size, axes = np.linalg.svd(self.rows, full_matrices=False)
+        self.w -= self.lr * g @ (axes.T / size) @ axes
+
+
+class OnlineNewton(GD):
+    """w ← w − η g A⁻¹, A = ε I + Σ gᵀg over rows of all gradients, by a fresh solution each."""
+
+    def __init__(self, start: Array, lr: float, eps: float = 1.0) -> None:
+        super().__init__(start, lr)
+        self.A = eps * np.eye(start.shape[-1])
+
+    def step(self, g: Array) -> None:
+        for row in np.atleast_2d(g):
+            self.A += np.outer(row, row)
+        self.w -= self.lr * np.linalg.solve(self.A, g.T).T
+
+
+def _frobenius(g: Array) -> float:
+    return math.sqrt(sum(x * x for x in g.flat))
+
+
+def _spread(g: Array) -> float:
+    """√(outputs/inputs) of a layer; a vector has one output."""
+    return math.sqrt((len(g) if g.ndim == 2 else 1) / g.shape[-1])
+
+
+class AGD(GD):
+    """W_l ← W_l − (η/L) √(d_l/d_{l−1}) ∇_l/‖∇_l‖ with one η for all layers."""
+
+    def __init__(self, start: Array) -> None:
+        super().__init__(start, 1.0)
+
+    @staticmethod
+    def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
+        sizes = [_spread(g) * _frobenius(g) for g in gradients.values()]
+        total = sum(sizes) / len(sizes)
+        for name, g in gradients.items():
+            if _frobenius(g):
+                rate = math.log((1 + math.sqrt(1 + 4 * total)) / 2) / len(sizes)
+                rules[name].w = rules[name].w - rate * _spread(g) / _frobenius(g) * g
+
+
+class AGDLayerwise(AGD):
+    """The same with an η for each layer from its own gradient."""
+
+    @staticmethod
+    def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
+        for name, g in gradients.items():
+            if size := _frobenius(g):
+                rate = math.log((1 + math.sqrt(1 + 4 * _spread(g) * size)) / 2) / len(gradients)
+                rules[name].w = rules[name].w - rate * _spread(g) / size * g
+
+
+class AGDMomentum(AGD):
+    """AGD along V ← μ V + (1 − μ) ∇."""
+
+    def __init__(self, start: Array, momentum: float = 0.9) -> None:
+        super().__init__(start)
+        self.V, self.momentum = np.zeros(start.shape), momentum
+
+    @staticmethod
+    def step_together(rules: dict[str, AGDMomentum], gradients: dict[str, Array]) -> None:
+        for name, g in gradients.items():
+            rules[name].V = rules[name].momentum * rules[name].V + (1 - rules[name].momentum) * g
+        AGD.step_together(rules, {name: rule.V for name, rule in rules.items()})
+
+
 RULES = {
     "gd": GD,
+    "sgd": SGD,
     "momentum": Momentum,
     "egu": EGU,
     "eg": EG,
     "egu-pm": EGUPM,
+    "eg-pm": EGPM,
     "hypentropy": Hypentropy,
+    "p-norm": PNorm,
+    "private-rates": PrivateRates,
+    "perceptron": GD,
+    "winnow": EGU,
+    "adagrad": AdaGrad,
+    "adagrad-full": AdaGradFull,
+    "adagrad-momentum": AdaGradMomentum,
+    "rmsprop": RMSProp,
+    "adam": Adam,
+    "online-newton": OnlineNewton,
+    "agd": AGD,
+    "agd-layerwise": AGDLayerwise,
+    "agd-momentum": AGDMomentum,
 }
 
 
@@ -181,12 +431,35 @@ def _sigmoid(z: float) -> float:
     return 1 / (1 + math.exp(-z))
 
 
+def _softplus(z: float) -> float:
+    return math.log(1 + math.exp(z))
+
+
+def _mish_slope(z: float) -> float:
+    t = math.tanh(_softplus(z))
+    return t + z * (1 - t * t) * _sigmoid(z)
+
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+"""The constants for which N(0, 1) is a fixed point. Source: Klambauer et al. 2017."""
+
 TRANSFERS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
     "identity": (lambda z: z, lambda z: 1.0),
     "relu": (lambda z: max(z, 0.0), lambda z: float(z > 0)),
-    "tanh": (math.tanh, lambda z: 1 - math.tanh(z) ** 2),
-    "sigmoid": (_sigmoid, lambda z: _sigmoid(z) * (1 - _sigmoid(z))),
+    "leaky_relu": (lambda z: z if z > 0 else 0.01 * z, lambda z: 1.0 if z > 0 else 0.01),
+    "elu": (lambda z: z if z > 0 else math.exp(z) - 1, lambda z: 1.0 if z > 0 else math.exp(z)),
+    "selu": (
+        lambda z: SELU_SCALE * (z if z > 0 else SELU_ALPHA * (math.exp(z) - 1)),
+        lambda z: SELU_SCALE * (1.0 if z > 0 else SELU_ALPHA * math.exp(z)),
+    ),
     "gelu": (_gelu, _gelu_slope),
+    "silu": (lambda z: z * _sigmoid(z), lambda z: _sigmoid(z) * (1 + z * (1 - _sigmoid(z)))),
+    "mish": (lambda z: z * math.tanh(_softplus(z)), _mish_slope),
+    "softplus": (_softplus, _sigmoid),
+    "softsign": (lambda z: z / (1 + abs(z)), lambda z: 1 / (1 + abs(z)) ** 2),
+    "sigmoid": (_sigmoid, lambda z: _sigmoid(z) * (1 - _sigmoid(z))),
+    "tanh": (math.tanh, lambda z: 1 - math.tanh(z) ** 2),
+    "erf": (math.erf, lambda z: 2 / math.sqrt(math.pi) * math.exp(-z * z)),
 }
 
 
@@ -220,23 +493,154 @@ class Dense:
         return gradients
 
 
-ARCHITECTURES = {"linear": Linear, "spindly": Spindly, "dense": Dense}
+class Neuron:
+    """ŷ = σ(xᵀw)."""
+
+    def __init__(self, activation: str = "tanh") -> None:
+        self.transfer, self.slope = TRANSFERS[activation]
+
+    def _signal(self, params: dict[str, Array], x: Array) -> float:
+        return sum(wi * xi for wi, xi in zip(params["w"], x, strict=True))
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return self.transfer(self._signal(params, x))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        steep = slope * self.slope(self._signal(params, x))
+        return {"w": np.array([steep * xi for xi in x])}
 
 
-def one_pass(net, rules: dict[str, object], X: Array, y: Array, loss: str) -> tuple[Array, dict[str, Array]]:
-    """Average losses after k = 0 … n examples, and the parameters at the end; one rule per parameter."""
+class TwoWeight:
+    """ŷ = Σ x_i u_i v_i."""
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return sum(xi * ui * vi for xi, ui, vi in zip(x, params["u"], params["v"], strict=True))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        return {
+            name: np.array([slope * xi * other for xi, other in zip(x, params[partner], strict=True)])
+            for name, partner in (("u", "v"), ("v", "u"))
+        }
+
+
+class DenseSpindly:
+    """A spindly net of the signals h = W₁x."""
+
+    def __init__(self, depth: int = 2, signed: bool = False) -> None:
+        self.top = Spindly(depth, signed)
+
+    def _signals(self, params: dict[str, Array], x: Array) -> Array:
+        return np.array([sum(w * xi for w, xi in zip(row, x, strict=True)) for row in params["W1"]])
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return self.top.predict(params, self._signals(params, x))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        signals = self._signals(params, x)
+        first = np.zeros(params["W1"].shape)
+        for j in range(len(signals)):
+            one = np.array([float(other == j) for other in range(len(signals))])
+            weight = self.top.predict(params, one)  # u_j^L − v_j^L
+            for i, xi in enumerate(x):
+                first[j, i] = slope * weight * xi
+        return {"W1": first, **self.top.gradient(params, signals, slope)}
+
+
+class SparseInput:
+    """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the edges there are; all, if none are named."""
+
+    def __init__(self, activation: str = "identity") -> None:
+        self.transfer, self.slope = TRANSFERS[activation]
+
+    def _signals(self, params: dict[str, Array], x: Array) -> list[float]:
+        signals = []
+        for j, row in enumerate(params["W1"]):
+            seen = [i for i in range(len(x)) if "edges" not in params or params["edges"][j, i]]
+            signals.append(sum(row[i] * x[i] for i in seen))
+        return signals
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        signals = self._signals(params, x)
+        return sum(a * self.transfer(z) for a, z in zip(params["W2"][0], signals, strict=True))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        signals = self._signals(params, x)
+        first = np.zeros(params["W1"].shape)
+        for j, i in np.ndindex(first.shape):
+            if "edges" not in params or params["edges"][j, i]:
+                first[j, i] = slope * params["W2"][0, j] * self.slope(signals[j]) * x[i]
+        return {"W1": first, "W2": np.array([[slope * self.transfer(z) for z in signals]])}
+
+
+class Conv:
+    """ŷ = Σ x_i β_i with β the circular convolution of all filters, by its definition."""
+
+    def __init__(self, depth: int = 2) -> None:
+        pass
+
+    def convolve(self, filters: list[Array], d: int) -> Array:
+        product = np.array([1.0] + [0.0] * (d - 1))
+        for one in filters:
+            product = np.array(
+                [sum(product[j] * one[(i - j) % d] for j in range(d)) for i in range(d)],
+            )
+        return product
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        beta = self.convolve(list(params.values()), len(x))
+        return sum(xi * bi for xi, bi in zip(x, beta, strict=True))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        d, gradients = len(x), {}
+        for name in params:
+            rest = self.convolve([value for other, value in params.items() if other != name], d)
+            gradients[name] = np.array(
+                [slope * sum(x[i] * rest[(i - j) % d] for i in range(d)) for j in range(d)]
+            )
+        return gradients
+
+
+ARCHITECTURES = {
+    "linear": Linear,
+    "neuron": Neuron,
+    "spindly": Spindly,
+    "two-weight": TwoWeight,
+    "identity-spindly": Spindly,
+    "dense": Dense,
+    "dense-spindly": DenseSpindly,
+    "sparse-input": SparseInput,
+    "conv": Conv,
+}
+
+
+def follow(rules: dict[str, object], gradients: dict[str, Array]) -> None:
+    """One step of the rules of all parameters, together if they need to know of one another."""
+    first = next(iter(rules.values()))
+    if hasattr(first, "step_together"):
+        first.step_together(rules, gradients)
+        return
+    for name, rule in rules.items():
+        rule.step(gradients[name])
+
+
+def one_pass(
+    net, rules: dict[str, object], X: Array, y: Array, loss: str, fixed: dict[str, Array] | None = None
+) -> tuple[Array, dict[str, Array]]:
+    """Average losses after k = 0 … n examples, and the parameters at the end; one rule per parameter.
+
+    `fixed` are the parameters that have no rule.
+    """
     value, slope = LOSSES[loss]
 
     def average() -> float:
-        params = {name: rule.w for name, rule in rules.items()}
+        params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
         return sum(value(net.predict(params, x), label) for x, label in zip(X, y, strict=True)) / len(X)
 
     found = [average()]
     for x, label in zip(X, y, strict=True):
-        params = {name: rule.w for name, rule in rules.items()}
+        params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
         gradients = net.gradient(params, x, slope(net.predict(params, x), label))
-        for name, rule in rules.items():
-            rule.step(gradients[name])
+        follow(rules, gradients)
         found.append(average())
     return np.array(found), {name: rule.w for name, rule in rules.items()}
 
@@ -244,6 +648,97 @@ def one_pass(net, rules: dict[str, object], X: Array, y: Array, loss: str) -> tu
 def least_squares(X: Array, y: Array) -> Array:
     """The minimum-norm solution for the first k rows, k = 0 … n, by a fresh pseudo-inverse each, [n+1, d]."""
     return np.stack([np.linalg.pinv(X[:k]) @ y[:k] if k else np.zeros(X.shape[1]) for k in range(len(X) + 1)])
+
+
+def ridge(X: Array, y: Array, lam: float) -> Array:
+    """argmin ‖Xw − y‖² + λ‖w‖² for the first k rows, k = 0 … n, as least squares with d more rows √λ I."""
+    d = X.shape[1]
+    more = math.sqrt(lam) * np.eye(d)
+    return np.stack(
+        [
+            np.linalg.lstsq(np.vstack([X[:k], more]), np.concatenate([y[:k], np.zeros(d)]))[0]
+            for k in range(len(X) + 1)
+        ]
+    )
+
+
+def forecasts(X: Array, y: Array, eps: float, rows: Array) -> Array:
+    """xᵀ(εI + Σ x_j x_jᵀ + x xᵀ)⁻¹ Σ y_j x_j for every row x and k = 0 … n, [n+1, rows].
+
+    That is ridge regression with the example (x, 0) added.
+    """
+    return np.array(
+        [
+            [ridge(np.vstack([X[:k], x]), np.concatenate([y[:k], [0.0]]), eps)[-1] @ x for x in rows]
+            for k in range(len(X) + 1)
+        ]
+    )
+
+
+def _angle(x: Array, z: Array) -> float:
+    if (x == z).all() or not x.any() or not z.any():
+        return 0.0
+    if (x == -z).all():
+        return math.pi
+    return math.acos((x @ z) / math.sqrt((x @ x) * (z @ z)))
+
+
+def _ntk(x: Array, z: Array) -> float:
+    angle, lengths = _angle(x, z), math.sqrt(x @ x) * math.sqrt(z @ z)
+    both_on = (math.pi - angle) / math.pi
+    product = (math.sin(angle) + (math.pi - angle) * math.cos(angle)) / math.pi
+    return (x @ z) * both_on + lengths * product
+
+
+KERNELS: dict[str, Callable[..., float]] = {
+    "linear": lambda x, z: sum(a * b for a, b in zip(x, z, strict=True)),
+    "polynomial": lambda x, z, degree=2, offset=1.0: (offset + x @ z) ** degree,
+    "rbf": lambda x, z, width=None: math.exp(-((x - z) @ (x - z)) / (2 * (width or math.sqrt(len(x))) ** 2)),
+    "xor-product": lambda x, z: math.prod(1 + a * b for a, b in zip(x, z, strict=True)),
+    "ntk": _ntk,
+}
+
+
+def kernel_predictions(
+    kernel: Callable[[Array, Array], float], X: Array, y: Array, lam: float, rows: Array
+) -> Array:
+    """Σ_j a_j K(x_j, row) with a fresh a = (K + λI)⁻¹y, or K⁺y if λ = 0, for k = 0 … n, [n+1, rows]."""
+    gram = np.array([[kernel(x, z) for z in X] for x in X])
+    to_rows = np.array([[kernel(x, row) for row in rows] for x in X])
+    found = [np.zeros(len(rows))]
+    for k in range(1, len(X) + 1):
+        K = gram[:k, :k]
+        a = np.linalg.solve(K + lam * np.eye(k), y[:k]) if lam else np.linalg.pinv(K, 1e-12) @ y[:k]
+        found.append(a @ to_rows[:k])
+    return np.array(found)
+
+
+def least_l1(X: Array, y: Array) -> float:
+    """min ‖w‖₁ s.t. Xw = y: the least over all sets of rank(X) columns, one of which is a solution."""
+    rank = np.linalg.matrix_rank(X)
+    found = []
+    for columns in itertools.combinations(range(X.shape[1]), rank):
+        part = X[:, columns]
+        if np.linalg.matrix_rank(part) == rank:
+            w = np.linalg.lstsq(part, y)[0]
+            if abs(part @ w - y).max() < 1e-9:
+                found.append(abs(w).sum())
+    return min(found)
+
+
+def lasso(X: Array, y: Array, lam: float) -> Array:
+    """The minimiser of mean (Xw − y)² + λ‖w‖₁ for XᵀX of full rank, by trying every pattern of signs."""
+    k, d = X.shape
+    for signs in itertools.product((0, 1, -1), repeat=d):
+        on = [i for i in range(d) if signs[i]]
+        w = np.zeros(d)
+        if on:
+            steep = k * lam / 2 * np.array([signs[i] for i in on])
+            w[on] = np.linalg.solve(X[:, on].T @ X[:, on], X[:, on].T @ y - steep)
+        slopes = 2 / k * X.T @ (y - X @ w)
+        if all(w[i] * signs[i] > 0 for i in on) and abs(slopes).max() <= lam * (1 + 1e-9):
+            return w
+    raise AssertionError("one of the patterns is the right one")
 
 
 def rank_bound(Y: Array) -> Array:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, weights
 from discovery import LEARNERS
 from naive import rank_bound
 
@@ -14,7 +14,18 @@ from engine.run import prepare, run
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
+DRAWN = {"kind": "one-pass", "replacement": True}
 TWO = {"learners": {"GD": gd(0.01), "EGU": EGU}}
+
+UPPER = {
+    "matrix": "hadamard01",
+    "protocol": {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0},
+}
+BOUND = {
+    "svd-two-layer": {"net": NET, "identity": gd(0.1, kind="dense", widths=[9], init="identity")},
+    "multiplicative": {"EGU": {"update": {"kind": "egu", "lr": 0.5}}, "spindly": gd(0.125, kind="spindly")},
+}
+"""Learners that a bound binds; the others bind gradient descent and least squares."""
 
 HOLDS = [
     ("ri-signed", {}),
@@ -29,8 +40,45 @@ HOLDS = [
     ("ri-gaussian", {"matrix": "gaussian", "target": "all"}),
     ("ri-rademacher", {"matrix": "rademacher"}),
     ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
+    ("ri-signed", {"d": 12}),
+    ("ri-signed", {"target": "doubled", "loss": "hinge"}),
+    ("ri-signed", {"target": "doubled", "loss": "exponential", "labels": "sign"}),
+    ("ri-signed", {"target": "sparse"}),
+    ("ri-signed", {"labels": "bernoulli", "loss": "logistic"}),
+    ("ri-signed", {"noise": 0.5}),
+    ("ri-signed", {"matrix": {"kind": "hadamard", "rotate": True}}),
+    ("ri-signed", {"protocol": DRAWN}),
+    ("ri-permuted", {"d": 20}),
+    ("ri-permuted", {"matrix": {"kind": "hadamard", "rotate": True}, "noise": 0.1}),
+    ("ri-permuted", {"matrix": {"kind": "xor", "features": "products"}}),
+    ("ri-permuted", {"labels": "bernoulli"}),
+    ("ri-gaussian", {"matrix": "sparse", "target": "sparse", "noise": 0.1}),
+    ("ri-gaussian", {"matrix": {"kind": "gaussian", "rotate": True}, "target": "doubled"}),
+    ("ri-rademacher", {"matrix": "rademacher", "target": "sparse"}),
+    ("ri-01", {"matrix": "hadamard01"}),
+    ("ri-01", {"matrix": {"kind": "hadamard01", "permute": False}, "target": "all"}),
+    ("ri-01", {"matrix": {"kind": "hadamard01", "rotate": True}, "target": "constant", "noise": 0.2}),
+    ("ri-01", {"matrix": "hadamard01", "target": {"kind": "sparse", "r": 1}, "d": 12}),
+    ("ri-01", {"matrix": "hadamard01", "loss": "entropic"}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 2, "row_signs": False, "permute": False}}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 2, "permute": False}, "loss": "hinge"}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}, "labels": "bernoulli", "d": 12}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}, "target": "sparse", "noise": 0.1}),
+    ("duplicates", {"matrix": {"kind": "xor", "repeat": 1, "features": "products"}}),
+    ("duplicates", {"protocol": DRAWN}),
+    ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1, "row_signs": False}, "protocol": DRAWN}),
+    ("noise", {"matrix": "gaussian", "noise": 0.1}),
+    ("noise", {"matrix": "sparse", "target": "sparse", "noise": 0.1}),
     ("svd", {"target": "all"}),
     ("svd", {"target": "all", "matrix": "gaussian"}),
+    ("svd", {"target": "doubled", "matrix": {"kind": "threshold", "repeat": 1}, "noise": 0.3}),
+    ("svd", {"target": "all", "matrix": "xor"}),
+    ("svd-doubled", {"target": "doubled"}),
+    ("svd-doubled", {"target": "doubled", "matrix": {"kind": "gaussian", "n": 5}}),
+    ("svd-two-layer", {"target": "doubled"}),
+    ("svd-two-layer", {"target": "all", "matrix": "gaussian", "noise": 0.1}),
+    ("multiplicative", UPPER),
 ]
 
 HOLDS_NOT = [
@@ -46,8 +94,46 @@ HOLDS_NOT = [
     ("ri-gaussian", {"matrix": "gaussian", "target": "constant"}, "here it is constant"),
     ("ri-rademacher", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-rademacher", {"matrix": "rademacher", "loss": "logistic"}, "the loss is logistic"),
+    ("ri-signed", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
+    ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),
+    ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
+    ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
+    ("ri-signed", {"target": "sparse", "labels": "sign"}, "it needs them soft"),
+    ("ri-permuted", {"matrix": "xor"}, "the matrix is xor"),
+    ("ri-permuted", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
+    ("ri-gaussian", {"matrix": "gaussian", "labels": "sign"}, "here they are sign"),
+    ("ri-gaussian", {"matrix": {"kind": "gaussian", "repeat": 1}}, "here they are repeated"),
+    ("ri-gaussian", {"matrix": "threshold"}, "the matrix is threshold"),
+    ("ri-01", {}, "the matrix is hadamard"),
+    ("ri-01", {"matrix": {"kind": "hadamard01", "row_signs": False}}, "row_signs is off"),
+    ("ri-01", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "here they are repeated"),
+    ("ri-01", {"matrix": "hadamard01", "target": "sparse"}, "the target is sparse"),
+    ("ri-01", {"matrix": "hadamard01", "target": "doubled"}, "the target is doubled"),
+    ("duplicates", {}, "set repeat, or replacement"),
+    ("duplicates", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix is gaussian"),
+    ("duplicates", {"matrix": {"kind": "xor", "repeat": 1}}, "the matrix is xor"),
+    (
+        "duplicates",
+        {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN},
+        "row_signs is off",
+    ),
+    (
+        "duplicates",
+        {"matrix": {"kind": "hadamard", "repeat": 1, "permute": False}, "target": "sparse"},
+        "random order",
+    ),
+    ("noise", {"matrix": "gaussian"}, "the noise σ is 0"),
+    ("noise", {"noise": 0.1}, "the matrix is hadamard"),
+    ("noise", {"matrix": "gaussian", "noise": 0.1, "target": "constant"}, "here it is constant"),
     ("svd", {}, "there is one"),
     ("svd", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
+    ("svd", {"target": "all", "protocol": {"kind": "one-pass", "clip": 1.0}}, "clipped ones are not linear"),
+    ("svd-doubled", {"target": "all"}, "not all"),
+    ("svd-doubled", {"target": "doubled", "loss": "hinge"}, "the loss is hinge"),
+    ("multiplicative", {}, "features 0 and 1"),
+    ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
+    ("svd-two-layer", {}, "there is one"),
+    ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
 ]
 
 BINDS_NOT = [
@@ -58,6 +144,22 @@ BINDS_NOT = [
     ("ri-rademacher", gd(0.1, kind="dense", init="identity"), "identity start"),
     ("svd", NET, "single linear neuron"),
     ("svd", {"update": "egu-pm"}, "leave the span"),
+    ("svd", gd(0.1, kind="neuron", activation="tanh"), "transfer tanh"),
+    ("svd", gd(0.1, kind="neuron", activation="identity", init="gaussian"), "start at 0"),
+    ("svd", {"solver": "basis-pursuit"}, "leave the span"),
+    ("ri-01", EGU, "not rotation invariant"),
+    ("duplicates", EGU, "not rotation invariant"),
+    ("noise", {"solver": "lasso"}, "not rotation invariant"),
+    ("svd-doubled", NET, "single linear neuron"),
+    ("svd-doubled", {"update": "hypentropy"}, "leave the span"),
+    ("multiplicative", {"update": "gd"}, "neither EGU nor the spindly net"),
+    ("multiplicative", {"update": {"kind": "egu", "lr": 0.4}}, "needs 1/3 or 1/2"),
+    ("svd-two-layer", {"update": "gd"}, "two fully connected layers"),
+    ("svd-two-layer", LLS, "is a solver"),
+    ("svd-two-layer", gd(0.1, kind="dense", widths=[4, 4]), "two fully connected layers"),
+    ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "transfer of it is relu"),
+    ("svd-two-layer", {"update": "adam", "architecture": NET["architecture"]}, "different rates"),
+    ("svd-two-layer", {"update": "egu-pm", "architecture": NET["architecture"]}, "along gradients"),
 ]
 
 
@@ -67,7 +169,8 @@ def bound(kind):
 
 @pytest.mark.parametrize(("kind", "words"), HOLDS)
 def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words):
-    described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS}, **words)
+    learners = BOUND.get(kind, {"GD": gd(0.01), "LLS": LLS})
+    described = experiment(learners=learners, **{"d": 8, **words})
     finding = bound(kind).on(described)
     assert finding.holds, finding.reason
     for learner in described.learners:
@@ -77,7 +180,7 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
 
 @pytest.mark.parametrize(("kind", "words", "reason"), HOLDS_NOT)
 def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
-    finding = bound(kind).on(experiment(d=8, **words))
+    finding = bound(kind).on(experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
 
@@ -108,7 +211,7 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         if kind.startswith("ri-"):
             assert finding.holds == (verdict(learner, described).invariant is not False)
     for words in [case[1] for case in (*HOLDS, *HOLDS_NOT)]:
-        reason = bound(kind).on(experiment(d=8, **words)).reason
+        reason = bound(kind).on(experiment(**{"d": 8, **words})).reason
         assert len(reason.split()) >= 5
         assert "\n" not in reason
 
@@ -131,6 +234,85 @@ def test_ri_signed_is_c_times_the_unseen_share():
         one = drawn(experiment(d=16, loss=loss), "ri-signed")
         for k in range(17):
             assert one.loss[k] == pytest.approx(c * (1 - k / 16), abs=1e-15)
+
+
+def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():
+    for loss, c in {"hinge": 1.0, "exponential": 1.0, "mistake": 0.0}.items():
+        one = drawn(experiment(d=12, loss=loss), "ri-signed")
+        np.testing.assert_allclose(one.loss, c * (1 - one.x / 12), rtol=0, atol=1e-15)
+
+
+def test_ri_01_is_a_quarter_or_ln_2_of_the_unseen_share():
+    for loss, c in {"square": 0.25, "entropic": math.log(2)}.items():
+        one = drawn(experiment("hadamard01", d=12, loss=loss), "ri-01")
+        assert len(one.x) == 12, "k = 0 … d − 1"
+        np.testing.assert_allclose(one.loss, c * (1 - one.x / 11), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_duplicates_is_a_saw_tooth_with_teeth_of_2q_examples(q):
+    one = drawn(experiment({"kind": "hadamard", "repeat": q}, d=8), "duplicates")
+    assert len(one.x) == 16 * q + 1
+    for k in range(16 * q + 1):
+        assert one.loss[k] == pytest.approx(1 - math.ceil(k / (2 * q)) / 8, abs=1e-15)
+
+
+@pytest.mark.parametrize("repeat", [None, 2])
+def test_duplicates_of_independent_draws_decay_geometrically(repeat):
+    one = drawn(experiment({"kind": "hadamard", "repeat": repeat}, d=8, protocol=DRAWN), "duplicates")
+    np.testing.assert_allclose(one.loss, (7 / 8) ** one.x, rtol=1e-12)
+
+
+def test_ranks_of_one_and_of_two_layers_are_k_plus_1_and_2k_plus_1_on_hadamard():
+    for matrix, d in (("hadamard", 16), ("hadamard", 12)):
+        described = experiment(matrix, "doubled", d=d, replicas=2)
+        k = np.arange(d + 1)
+        for kind, rank in (("svd", k), ("svd-doubled", k + 1), ("svd-two-layer", 2 * k + 1)):
+            one = drawn(described, kind)
+            np.testing.assert_allclose(one.loss, np.maximum(0, 1 - rank / d), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("words", [{"n": 5}, {"n": 13}])
+def test_rank_bounds_are_distances_to_labels_of_that_rank(words):
+    described = experiment({"kind": "gaussian", "d": 8, **words}, "doubled", noise=0.2, seed=3)
+    data = data_of(described)
+    exact = rank_bound(data.labels.numpy().T)
+    for kind, rank in (("svd-doubled", 1), ("svd-two-layer", None)):
+        one = drawn(described, kind)
+        at = (one.x + 1 if rank else 2 * one.x + 1).astype(int)
+        padded = np.pad(exact, (0, 2 * len(exact)))
+        np.testing.assert_allclose(one.loss, padded[at], rtol=0, atol=1e-12)
+
+
+def ranks(learner, target, d):
+    """The rank of the weights of all targets after k = 0 … d examples."""
+    found = weights(experiment(target=target, learners={"it": learner}, d=d, seed=3))
+    return [np.linalg.matrix_rank(w, tol=1e-9 * abs(w).max() or 1e-9) for w in found]
+
+
+@pytest.mark.parametrize("init", ["gaussian", "identity", "diagonal"])
+def test_the_weights_of_two_linear_layers_have_at_most_rank_2k_plus_1(init):
+    found = ranks(gd(0.02, kind="dense", widths=[20], init=init, scale=0.5), "doubled", 16)
+    k = np.arange(17)
+    assert (found <= np.minimum(16, 2 * k + 1)).all()
+    assert found[0] == 1
+    if init == "gaussian":
+        assert found[3:8] == [7, 9, 11, 13, 15], "k + 1, conjectured for the bound, is not the rank"
+
+
+def test_the_weights_of_a_neuron_from_a_random_start_have_rank_k_plus_1():
+    neuron = gd(0.02, kind="neuron", activation="identity", init="gaussian")
+    assert ranks(neuron, "doubled", 16) == [min(16, k + 1) for k in range(17)]
+
+
+def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_kernel():
+    kernel = {"solver": {"kind": "kernel", "kernel": "xor-product"}}
+    described = experiment("xor", "all", {"kernel": kernel, "VAW": {"solver": "vaw"}}, d=16)
+    trace = run(described)
+    one = next(one for one in trace.bounds if one.kind == "svd")
+    assert one.applies_to == ["kernel", "VAW"]
+    np.testing.assert_allclose(trace.curves[0].loss, one.loss, rtol=0, atol=1e-9)
+    assert (trace.curves[1].loss >= one.loss - 1e-12).all()
 
 
 def test_ri_permuted_reaches_zero_one_example_earlier():

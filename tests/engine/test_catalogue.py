@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, raw
-from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, plain, ready, variants
+from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, matrix_for, plain, ready, variants
 from msgspec import inspect
 
 from engine import catalogue, reading
@@ -141,7 +141,7 @@ def test_only_labels_from_a_file_are_refused_by_families_that_draw_their_rows(fi
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_protocol_runs_with_every_loss(protocol, loss):
-    words = raw(learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
+    words = raw(matrix_for(loss), learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
         "update": "gd", "architecture": {"kind": "dense", "activation": "relu"}}}, d=8)  # fmt: skip
     words["protocol"] = {"kind": protocol, "loss": loss}
     trace = run(reading.parse(words))

@@ -27,7 +27,7 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     one = BoundCurve(
         "ri-signed", "lower", "", "", Finding(holds, "made by hand"), {}, x[: len(bound)], np.asarray(bound)
     )
-    return Trace([curve], [one], "k", "loss", {})
+    return Trace([curve], [one], x, "k", "loss", {})
 
 
 def outcome(trace, **claim):

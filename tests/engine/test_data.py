@@ -8,6 +8,7 @@ from naive import sylvester
 
 from engine import catalogue
 from engine.hypothesis import begin
+from engine.parts import BadInput
 from engine.problems.data import draw
 from engine.streams import Stream, Streams
 
@@ -210,3 +211,174 @@ def test_a_stream_draws_permutations_and_fair_signs():
 def test_any_seed_allowed_draws(seed):
     rows, _ = rows_of({"kind": "gaussian", "d": 4}, seed=seed)
     assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("d", [12, 36, 52])
+def test_paley_rows_come_permuted_and_signed_like_sylvester_rows(d):
+    rows, labels = rows_of({"kind": "hadamard", "d": d}, {"kind": "feature", "index": 5}, replicas=2, seed=3)
+    plain, _ = rows_of({**PLAIN, "d": d}, replicas=2, seed=3)
+    for number in range(2):
+        unsigned = rows[number] * rows[number][:, :1]
+        assert sorted(map(tuple, unsigned)) == sorted(map(tuple, plain[number]))
+        assert not np.array_equal(unsigned, plain[number])
+    assert np.array_equal(labels[:, 0], rows[:, :, 5])
+
+
+@pytest.mark.parametrize("d", [2, 8, 12, 16])
+def test_hadamard01_is_the_shifted_matrix_without_its_constant_row(d):
+    (X,), (labels,) = rows_of({"kind": "hadamard01", "d": d, "permute": False}, "all", seed=5)
+    (plain,), _ = rows_of({"kind": "hadamard01", "d": d, "permute": False, "row_signs": False}, "all", seed=5)
+    (H,), _ = rows_of({**PLAIN, "d": d}, "constant")
+    assert np.array_equal(plain, (H[1:] + 1) / 2)
+    assert set(np.unique(X)) <= {0.0, 1.0}
+    assert np.array_equal(labels, X.T)
+    signs = 2 * X[:, :1] - 1
+    assert np.array_equal(2 * X - 1, signs * (2 * plain - 1))
+    assert np.array_equal(X @ X.T, d / 4 * (np.eye(d - 1) + 1)), "whatever the signs"
+
+
+def test_hadamard01_signs_are_fair_and_its_orders_vary():
+    rows, _ = rows_of({"kind": "hadamard01", "d": 8, "permute": False}, replicas=2000)
+    assert off(rows[:, :, 0], 0.5) < ERRORS
+    first, second = rows_of({"kind": "hadamard01", "d": 8, "row_signs": False}, replicas=2)[0]
+    assert not np.array_equal(first, second)
+    assert sorted(map(tuple, first)) == sorted(map(tuple, second))
+
+
+@pytest.mark.parametrize("d", [2, 8, 32])
+def test_xor_targets_are_products_of_the_bits_in_either_form(d):
+    (bits,), (labels,) = rows_of({"kind": "xor", "d": d}, "all", seed=2)
+    (products,), _ = rows_of({"kind": "xor", "d": d, "features": "products"}, "all", seed=2)
+    assert bits.shape == (d, d.bit_length() - 1)
+    assert np.array_equal(products, labels.T)
+    for number in range(d):
+        chosen = [bit for bit in range(bits.shape[1]) if number >> bit & 1]
+        assert np.array_equal(labels[number], bits[:, chosen].prod(1))
+    for bit in range(bits.shape[1]):
+        assert np.array_equal(bits[:, bit], labels[1 << bit])
+    assert len(set(map(tuple, bits))) == d, "every vector of bits comes once"
+
+
+def test_xor_without_permutation_expands_to_sylvesters_matrix():
+    (products,), _ = rows_of({"kind": "xor", "d": 16, "permute": False, "features": "products"})
+    assert np.array_equal(products, sylvester(16))
+    (permuted,), _ = rows_of({"kind": "xor", "d": 16, "features": "products"}, seed=3)
+    (hadamard,), _ = rows_of({**PLAIN, "d": 16, "permute": True}, seed=3)
+    assert np.array_equal(permuted, hadamard)
+
+
+def test_the_xor_kernel_of_two_rows_of_bits_is_the_inner_product_of_their_products():
+    (bits,), _ = rows_of({"kind": "xor", "d": 16}, seed=1)
+    (products,), _ = rows_of({"kind": "xor", "d": 16, "features": "products"}, seed=1)
+    kernel = np.prod(1 + bits[:, None] * bits, axis=2)
+    assert np.array_equal(kernel, products @ products.T)
+    assert np.array_equal(kernel, 16 * np.eye(16))
+
+
+def test_repeated_bits_have_the_parities_of_their_negatives():
+    (bits,), (labels,) = rows_of({"kind": "xor", "d": 8, "repeat": 1}, "all")
+    assert np.array_equal(bits[0::2], -bits[1::2])
+    ones = np.array([bin(number).count("1") for number in range(8)])
+    assert np.array_equal(labels[:, 1::2], labels[:, 0::2] * (-1.0) ** ones[:, None])
+    with pytest.raises(BadInput, match="16 or 32"):
+        experiment({"kind": "xor", "d": 20})
+
+
+def test_orthogonal_rows_are_scaled_unit_vectors():
+    plain = {"kind": "orthogonal", "d": 9, "permute": False, "row_signs": False}
+    (X,), _ = rows_of(plain)
+    assert np.array_equal(X, 3 * np.eye(9))
+    rows, labels = rows_of({"kind": "orthogonal", "d": 9}, {"kind": "feature", "index": 4}, replicas=2)
+    for X in rows:
+        np.testing.assert_allclose(X @ X.T, 9 * np.eye(9), atol=1e-12)
+        assert not np.array_equal(abs(X), 3 * np.eye(9))
+        assert set(np.unique(X)) == {-3, 0, 3}
+    assert np.array_equal(labels[:, 0], rows[:, :, 4])
+    (X,), _ = rows_of({**plain, "rotate": True})
+    np.testing.assert_allclose(X @ X.T, 9 * np.eye(9), atol=1e-12)
+    assert abs(X).max() < 3
+
+
+def test_the_sparse_matrix_is_gaussian_with_fewer_rows_than_features():
+    sparse = experiment("sparse", "sparse").problem.matrix
+    assert sparse.shape() == (100, 1000)
+    same = rows_of({"kind": "gaussian", "d": 30, "n": 5}, "all", seed=4)
+    for one, other in zip(rows_of({"kind": "sparse", "d": 30, "n": 5}, "all", seed=4), same, strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.7])
+def test_threshold_targets_compare_one_gaussian_entry(t):
+    matrix = {"kind": "threshold", "d": 6, "n": 2000, "t": t}
+    rows, labels = rows_of(matrix, "all")
+    gaussian, _ = rows_of({"kind": "gaussian", "d": 6, "n": 2000})
+    assert np.array_equal(rows, gaussian), "the learner sees x"
+    assert np.array_equal(labels, (rows >= t).swapaxes(1, 2).astype(float))
+    assert off(labels, {0.0: 0.5, 0.7: 0.24196365}[t]) < ERRORS
+    _, signs = rows_of({**matrix, "values": "signs"}, "all")
+    assert np.array_equal(signs, 2 * labels - 1)
+
+
+@pytest.mark.parametrize("signs", [False, True])
+def test_sparse_targets_have_r_random_weights_of_one_size(signs):
+    matrix, target = {**PLAIN, "d": 16}, {"kind": "sparse", "r": 3, "signs": signs}
+    rows, labels = rows_of(matrix, target, replicas=400)
+    weights = np.einsum("rnd,rn->rd", rows, labels[:, 0]) / 16  # the rows are orthogonal
+    np.testing.assert_allclose(np.sort(abs(weights), 1)[:, -3:], 1 / np.sqrt(3), atol=1e-12)
+    np.testing.assert_allclose(np.sort(abs(weights), 1)[:, :-3], 0, atol=1e-12)
+    assert np.array_equal((weights < -0.1).any(), signs)
+    chosen = abs(weights) > 0.1
+    for place in range(16):
+        assert off(chosen[:, place].astype(float), 3 / 16) < 4.5
+    if signs:
+        assert off(np.sign(weights[chosen]), 0) < ERRORS
+
+
+def test_a_sparse_target_of_more_features_than_there_are_is_refused():
+    with pytest.raises(BadInput) as caught:
+        experiment("hadamard", {"kind": "sparse", "r": 9}, d=8)
+    assert caught.value.where == "problem.target.r"
+    assert "take 8 or fewer" in caught.value.what
+
+
+@pytest.mark.parametrize("kind", ["hadamard", "gaussian", "hadamard01", "xor"])
+def test_doubled_targets_are_all_features_and_their_negatives(kind):
+    rows, features = rows_of({"kind": kind, "d": 8}, "all", replicas=2)
+    same, labels = rows_of({"kind": kind, "d": 8}, "doubled", replicas=2)
+    assert np.array_equal(rows, same)
+    assert np.array_equal(labels, np.concatenate((features, -features), axis=1))
+
+
+KINDS = [kind for kind in catalogue.members("matrices") if kind != "file"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("target", [kind for kind in catalogue.members("targets") if kind != "file"])
+@pytest.mark.parametrize("repeat", [None, 1])
+def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
+    described = experiment({"kind": kind, "d": 8, "repeat": repeat}, target, replicas=4)
+    data = data_of(described)
+    among = {"signs": {-1.0, 1.0}, "bits": {0.0, 1.0}}
+    said = described.problem.label_values
+    assert said == "any" or set(data.labels.unique().tolist()) <= among[said]
+    if described.problem.matrix.entries_are_signs:
+        assert set(data.instances.rows.unique().tolist()) <= {-1.0, 1.0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repeated_rows_come_with_both_signs_one_after_the_other(kind):
+    once, _ = rows_of({"kind": kind, "d": 8}, "all", seed=6)
+    rows, labels = rows_of({"kind": kind, "d": 8, "repeat": 2}, "all", seed=6)
+    assert rows.shape[1] == labels.shape[2] == 4 * once.shape[1]
+    for copy, sign in enumerate((1, -1, 1, -1)):
+        assert np.array_equal(rows[:, copy::4], sign * once)
+    assert np.array_equal(labels[:, :, 0::4], labels[:, :, 2::4])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rotated_rows_keep_inner_products_and_labels(kind):
+    rows, labels = rows_of({"kind": kind, "d": 8}, "all", seed=6)
+    turned, same = rows_of({"kind": kind, "d": 8, "rotate": True}, "all", seed=6)
+    assert np.array_equal(labels, same)
+    np.testing.assert_allclose(turned @ turned.swapaxes(1, 2), rows @ rows.swapaxes(1, 2), atol=1e-9)
+    assert abs(turned - rows).max() > 0.1

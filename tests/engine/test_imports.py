@@ -8,7 +8,18 @@ import pytest
 
 import engine
 
-HEAVY = ("torch", "textual", "scipy", "plotext", "rich", "typer", "hadamard_tui", "pyarrow", "psutil")
+HEAVY = (
+    "torch",
+    "textual",
+    "scipy",
+    "sklearn",
+    "plotext",
+    "rich",
+    "typer",
+    "hadamard_tui",
+    "pyarrow",
+    "psutil",
+)
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
 MODULES = sorted(found.name for found in pkgutil.walk_packages(engine.__path__, "engine."))
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from building import data_of, experiment, gd
-from discovery import LEARNERS, slower
+from discovery import EVERY, slower
 
 from engine.invariance import certificate, rotation_with, verdict
 from engine.streams import Streams
 
 INVARIANT = 1e-6
-MOVING = slower(LEARNERS, 4)
+MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 

@@ -86,5 +86,5 @@ def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
         presets.load(str(file))
     assert caught.value.where.startswith(f"{file}: line 1")
     with pytest.raises(BadInput) as caught:
-        presets.load("hadamard-128", ["problem.matrix.d=100"])
-    assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 100 is not a power of two")
+        presets.load("hadamard-128", ["problem.matrix.d=92"])
+    assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 92 is no order")

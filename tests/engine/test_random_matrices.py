@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import LLS, experiment, gd
+from building import LLS, experiment, gd, weights
 from discovery import LEARNERS
 
 from engine import catalogue
@@ -66,34 +66,59 @@ def test_a_small_identity_start_dips_below_ri_signed():
     assert bound_of(trace, "ri-signed").applies_to == []
 
 
+DRAWN = {"kind": "one-pass", "replacement": True}
+
 PROBLEMS = {
     "signed hadamard": {"matrix": {"kind": "hadamard", "permute": False}},
+    "signed paley": {"matrix": {"kind": "hadamard"}, "d": 12},
     "constant": {"target": "constant"},
     "logistic": {"loss": "logistic"},
-    "permuted hadamard": {"matrix": {"kind": "hadamard", "row_signs": False}},
+    "hinge, drawn": {"loss": "hinge", "protocol": DRAWN},
+    "bernoulli": {"labels": "bernoulli", "target": {"kind": "sparse", "r": 1}},
+    "noise": {"noise": 0.5, "target": {"kind": "sparse", "r": 3}},
+    "permuted paley": {"matrix": {"kind": "hadamard", "row_signs": False}, "d": 12},
+    "rotated products": {"matrix": {"kind": "xor", "features": "products", "rotate": True}},
     "all": {"target": "all"},
+    "doubled": {"target": "doubled", "matrix": {"kind": "hadamard", "permute": False, "row_signs": False}},
+    "duplicates": {"matrix": {"kind": "hadamard", "repeat": 2, "permute": False, "row_signs": False}},
+    "duplicates, drawn": {"matrix": {"kind": "hadamard", "repeat": 1}, "protocol": DRAWN},
+    "duplicates, noise": {"matrix": {"kind": "hadamard", "repeat": 1}, "target": "sparse", "noise": 0.5},
+    "0 and 1": {"matrix": "hadamard01"},
+    "0 and 1, paley": {"matrix": {"kind": "hadamard01", "permute": False}, "d": 12, "target": "constant"},
+    "0 and 1, entropic": {"matrix": "hadamard01", "loss": "entropic"},
+    "0 and 1, drawn": {"matrix": "hadamard01", "protocol": {**DRAWN, "average": True, "clip": 1.0}},
     "gaussian": {"matrix": "gaussian"},
     "gaussian, all": {"matrix": {"kind": "gaussian", "n": 12}, "target": "all"},
+    "gaussian, noise": {"matrix": {"kind": "gaussian", "n": 24}, "target": "sparse", "noise": 0.7},
     "rademacher": {"matrix": "rademacher"},
-    "noise": {"noise": 0.5},
 }
 """Between them every bound of the catalogue holds somewhere."""
+
+MANY = {"all": 8, "doubled": 16}
+"""Targets at once, for d = 8: fewer replicas do then."""
+
+
+def small(learner: dict) -> dict:
+    """The same learner with few hidden units."""
+    net = learner.get("architecture", {})
+    return {**learner, "architecture": {**net, "widths": [8]}} if net.get("kind") == "dense" else learner
 
 
 @pytest.fixture(scope="module", params=PROBLEMS)
 def measured(request):
-    words = PROBLEMS[request.param]
-    replicas = 50 if words.get("target") == "all" else 400
-    bare = experiment(learners=LEARNERS, d=8, **words)
-    return run(experiment(learners=bound_somewhere(bare), d=8, replicas=replicas, seed=1000, **words))
+    words = {"d": 8, **PROBLEMS[request.param]}
+    learners = {name: small(learner) for name, learner in LEARNERS.items()}
+    bare = experiment(learners=learners, **words)
+    replicas = 200 // MANY.get(str(words.get("target")), 1)
+    return run(experiment(learners=bound_somewhere(bare), replicas=replicas, seed=1000, **words))
 
 
 def bound_somewhere(described) -> dict:
-    """The learners that some bound binds on the problem."""
+    """The learners that some lower bound binds on the problem."""
     kinds = [catalogue.make("bounds", kind) for kind in catalogue.members("bounds")]
-    holding = [bound for bound in kinds if bound.on(described).holds]
+    holding = [bound for bound in kinds if bound.sense != "upper" and bound.on(described).holds]
     return {
-        learner.name: LEARNERS[learner.name]
+        learner.name: small(LEARNERS[learner.name])
         for learner in described.learners
         if any(bound.binds(learner, described).holds for bound in holding)
     }
@@ -114,8 +139,150 @@ def test_no_learner_is_below_a_bound_that_applies_to_it(measured):
 def test_every_bound_holds_on_some_problem():
     holding = set()
     for words in PROBLEMS.values():
-        described = experiment(d=8, **words)
+        described = experiment(**{"d": 8, **words})
         for kind in catalogue.members("bounds"):
             if catalogue.make("bounds", kind).on(described).holds:
                 holding.add(kind)
     assert holding == set(catalogue.members("bounds"))
+
+
+SPINDLY = gd(0.05, kind="spindly")
+EGU = {"update": {"kind": "egu", "lr": 0.2}}
+EGU_PM = {"update": {"kind": "egu-pm", "lr": 0.1}}
+
+PAST_D = {
+    "d": 32,
+    "matrix": {"kind": "gaussian", "n": 960},
+    "noise": 0.3,
+    "protocol": {"kind": "epochs", "train": 48, "epochs": 1},
+}
+"""More examples than features, and many more rows to measure the loss on."""
+
+BELOW = [
+    ("ri-signed", EGU, {"d": 32}),
+    ("ri-signed", EGU, {"d": 28}),
+    ("ri-permuted", EGU, {"d": 32, "matrix": {"kind": "hadamard", "row_signs": False}}),
+    ("ri-gaussian", {"solver": "basis-pursuit"}, {"d": 16, "matrix": "gaussian"}),
+    ("ri-rademacher", {"solver": "basis-pursuit"}, {"d": 16, "matrix": "rademacher"}),
+    ("ri-01", {"update": {"kind": "egu", "lr": 0.3}}, {"d": 64, "matrix": "hadamard01"}),
+    ("duplicates", EGU, {"d": 32, "matrix": {"kind": "hadamard", "repeat": 1}}),
+    ("duplicates", EGU, {"d": 32, "protocol": DRAWN}),
+    ("noise", {"solver": {"kind": "lasso", "lam": 0.06}}, PAST_D),
+    ("svd", EGU, {"d": 64, "target": "all"}),
+    ("svd-doubled", EGU_PM, {"d": 64, "target": "doubled"}),
+    ("svd-two-layer", SPINDLY, {"d": 64, "target": "all"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "learner", "words"), BELOW)
+def test_learners_that_a_bound_does_not_bind_go_below_it(kind, learner, words):
+    replicas = 3 if "target" in words else 100
+    trace = run(experiment(learners={"it": learner}, replicas=replicas, seed=9, **words))
+    bound = bound_of(trace, kind)
+    assert bound.applies_to == []
+    assert gap_in_errors(trace.curves[0], bound)[1:].min() < -ERRORS
+
+
+def test_every_lower_bound_is_undercut_by_somebody():
+    senses = {kind: catalogue.make("bounds", kind).sense for kind in catalogue.members("bounds")}
+    assert {kind for kind, _, _ in BELOW} == {kind for kind, sense in senses.items() if sense != "upper"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("ri-signed", {}),
+        ("ri-signed", {"d": 20}),
+        ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 1}}),
+        ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 3, "row_signs": False}, "target": "all"}),
+        ("duplicates", {"matrix": {"kind": "hadamard", "repeat": 2}, "loss": "hinge"}),
+        ("svd", {"target": "doubled"}),
+    ],
+)
+def test_least_squares_attains_a_bound_exactly(kind, words):
+    trace = run(experiment(learners={"LLS": LLS}, **{"d": 16, **words}))
+    np.testing.assert_allclose(trace.curves[0].loss, bound_of(trace, kind).loss, rtol=0, atol=1e-9)
+
+
+def test_least_squares_attains_the_bound_for_independent_draws_on_average():
+    trace = run(experiment(learners={"LLS": LLS}, d=16, protocol=DRAWN, replicas=400))
+    bound = bound_of(trace, "duplicates")
+    np.testing.assert_allclose(bound.loss, (1 - 1 / 16) ** bound.x, rtol=1e-12)
+    assert abs(gap_in_errors(trace.curves[0], bound)).max() <= ERRORS
+
+
+@pytest.mark.parametrize("d", [12, 16])
+def test_least_squares_on_features_0_and_1_misses_the_bound_by_a_factor_that_is_known(d):
+    trace = run(experiment("hadamard01", learners={"LLS": LLS}, d=d, replicas=400, seed=5))
+    bound, k = bound_of(trace, "ri-01"), np.arange(d)
+    expected = bound.loss * (k + 2) / (k + 1)
+    assert abs((trace.curves[0].loss - expected)[:-1] / trace.curves[0].stderr[:-1]).max() <= ERRORS
+
+
+def test_where_rows_keep_their_signs_the_bound_on_features_0_and_1_does_not_hold():
+    matrix = {"kind": "hadamard01", "row_signs": False, "permute": False}
+    trace = run(experiment(matrix, {"kind": "feature", "index": 0}, {"LLS": LLS}, d=16))
+    assert not bound_of(trace, "ri-01").on_problem.holds
+    assert trace.curves[0].loss[8] < 0.02, "all labels are 1, and least squares finds out"
+
+
+def test_two_linear_layers_attain_their_bound_at_the_start():
+    """Weights 1/d everywhere are the best that one vector can be for all d features: rank one."""
+    net = gd(0.001, kind="dense", widths=[16], init="identity", scale=0.25)
+    trace = run(experiment(target="all", learners={"net": net}, d=16))
+    bound = bound_of(trace, "svd-two-layer")
+    assert bound.applies_to == ["net"]
+    assert trace.curves[0].loss[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
+    assert bound.loss[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
+
+
+def test_gradient_descent_is_one_example_above_svd_doubled():
+    trace = run(experiment(target="doubled", learners={"GD": gd(1 / 32)}, d=16))
+    gap = trace.curves[0].loss - bound_of(trace, "svd-doubled").loss
+    np.testing.assert_allclose(gap[:-1], 1 / 16, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", ["gaussian", "zero"])
+def test_a_neuron_from_any_start_respects_svd_doubled_and_only_from_zero_svd(start):
+    neuron = gd(1 / 32, kind="neuron", activation="identity", init=start)
+    trace = run(experiment(target="doubled", learners={"it": neuron}, d=16, seed=2))
+    assert bound_of(trace, "svd-doubled").applies_to == ["it"]
+    assert bound_of(trace, "svd").applies_to == (["it"] if start == "zero" else [])
+    assert (trace.curves[0].loss >= bound_of(trace, "svd-doubled").loss - 1e-12).all()
+
+
+def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
+    solvers = {
+        "ridge": {"solver": {"kind": "ridge", "lam": 32 * 0.3**2}},
+        "lasso": {"solver": {"kind": "lasso", "lam": 0.06}},
+    }
+    trace = run(experiment(learners=solvers, replicas=30, **PAST_D))
+    bound = bound_of(trace, "noise")
+    assert bound.applies_to == ["ridge"]
+    assert bound.loss[1] > 2 * bound_of(trace, "ri-gaussian").loss[1] == 0, "k = 48 is past d = 32"
+    ridge, lasso = (gap_in_errors(curve, bound)[1] for curve in trace.curves)
+    assert ridge > ERRORS
+    assert lasso < -ERRORS
+    assert trace.curves[0].loss[1] < 1.7 * bound.loss[1]
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0])
+def test_the_best_ridge_is_within_a_factor_of_two_of_what_noise_hides_past_d(sigma):
+    """‖w − w*‖² of ridge with λ = dσ², Bayes' rule for Gaussian w*, is what an unseen row costs beyond σ²."""
+    d, n, replicas = 8, 40, 200
+    described = experiment(
+        {"kind": "gaussian", "d": d, "n": n},
+        learners={"ridge": {"solver": {"kind": "ridge", "lam": d * sigma**2}}},
+        noise=sigma,
+        replicas=replicas,
+    )
+    k = np.arange(n + 1)
+    hidden = (d - 1) * sigma**2 / (k + (d - 1) * sigma**2)
+    missed = np.square(weights(described) - np.eye(d)[3]).sum(2)  # [n + 1, replicas]
+    error = missed.std(1) / np.sqrt(replicas)
+    assert ((missed.mean(1) - hidden)[1:] >= -ERRORS * error[1:]).all()
+    assert (missed.mean(1)[3 * d :] <= 2 * hidden[3 * d :]).all()
+    bound = bound_of(run(described), "noise")
+    np.testing.assert_allclose(
+        bound.loss, (1 - k / n) * (sigma**2 + np.maximum(1 - k / d, hidden)), rtol=0, atol=1e-12
+    )

@@ -34,13 +34,13 @@ BAD = [
         ["'hadamart' is unknown", "did you mean hadamard?", "gaussian"],
     ),
     (
-        "learners[0].update.kind=sgd",
+        "learners[0].update.kind=gdd",
         "learners[0].update.kind",
-        ["'sgd'", "did you mean gd?", "egu"],
+        ["'gdd'", "did you mean gd?", "egu"],
     ),
     ("learners[3].solver.kind=pinv", "learners[3].solver.kind", ["'pinv' is unknown", "lls"]),
     ("protocol.kind=two-pass", "protocol.kind", ["'two-pass' is unknown", "one-pass"]),
-    ("protocol.loss=hinge", "protocol.loss", ["'hinge' is unknown", "logistic", "square"]),
+    ("protocol.loss=hing", "protocol.loss", ["'hing' is unknown", "did you mean hinge?", "square"]),
     (
         "learners.net.architecture.init=random",
         "learners[2].architecture.init",
@@ -55,14 +55,14 @@ BAD = [
     ("learners.net.architecture.scale=0", "learners[2].architecture.scale", ["0 does not fit", "> 0"]),
     ("learners[0].update.lr=-1", "learners[0].update.lr", ["-1 does not fit", "number > 0"]),
     ("learners[0].update.lr=0.0", "learners[0].update.lr", ["0.0 does not fit", "number > 0"]),
-    ("learners[0].update.lr=fast", "learners[0].update.lr", ["'fast' does not fit", "a number"]),
+    ("learners[0].update.lr=fast", "learners[0].update.lr", ["'fast' is unknown", "a number", "best"]),
     ("learners[0].update.lr=inf", "learners[0].update.lr", ["inf is not a finite number"]),
     ("learners[0].update.lr=nan", "learners[0].update.lr", []),
     ("problem.noise=-0.1", "problem.noise", ["-0.1 does not fit", ">= 0"]),
     ("problem.noise=nan", "problem.noise", ["nan"]),
     ("problem.noise=inf", "problem.noise", ["inf", "<= 1000000"]),
     ("problem.matrix.d=1", "problem.matrix.d", ["1 does not fit", "whole number >= 2"]),
-    ("problem.matrix.d=100", "problem.matrix.d", ["100 is not a power of two; take 64 or 128"]),
+    ("problem.matrix.d=92", "problem.matrix.d", ["92 is no order of a Hadamard matrix", "take 88 or 96"]),
     ("problem.matrix.d=16.0", "problem.matrix.d", ["16.0 does not fit", "a whole number"]),
     ("problem.matrix.d=16.5", "problem.matrix.d", ["16.5 does not fit", "a whole number"]),
     ("problem.matrix.permute=1", "problem.matrix.permute", ["1 does not fit", "true or false"]),
@@ -161,7 +161,7 @@ def test_a_file_matrix_needs_a_path():
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["problem.matrix.kind=gaussian"], "gaussian has others; take square"),
+        (["problem.matrix.kind=gaussian"], "gaussian with target feature has others; take square"),
         (["problem.noise=0.1"], "noise makes them real; take square"),
     ],
 )

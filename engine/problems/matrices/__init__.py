@@ -8,11 +8,14 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.parts import Count, Part
+from engine.parts import Count, Part, Values
 from engine.problems.rotation import haar
 from engine.streams import Streams
 
 Rows = NDArray[np.floating[Any]]
+
+PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in random order")]
+RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
 
 
 class Matrix(Part, frozen=True, kw_only=True):
@@ -21,6 +24,9 @@ class Matrix(Part, frozen=True, kw_only=True):
     Every family has two options. `repeat` q shows each row q times with sign + and q times with −, one after
     the other. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn:
     a rotation-invariant learner does not notice. Source: WKA21 App. A; theory.md §2.
+
+    Targets name features. In most families these are the entries of an instance, and both change sign
+    together; a family whose targets name something else says what by `named`.
     """
 
     repeat: Annotated[
@@ -29,49 +35,68 @@ class Matrix(Part, frozen=True, kw_only=True):
     rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
 
     constant_column: ClassVar[int | None] = None
-    """The column that is 1 on every row before row signs, if the family has one."""
+    """The feature that is 1 on every row before row signs, if the family has one."""
 
-    signs_only: ClassVar[bool] = False
-    """Whether every entry is +1 or −1."""
+    drawn: ClassVar[Values] = "any"
+    """What every entry of `rows` is."""
 
-    def size(self) -> tuple[int, int]:
-        """The number of rows, before repetition, and of features. Raises BadInput for an unusable file."""
-        raise NotImplementedError
+    @property
+    def is_hadamard(self) -> bool:
+        """Whether the instances are the d rows of a Hadamard matrix, up to order, signs and rotation."""
+        return False
 
-    def rows(self, streams: Streams) -> Rows:
-        """The rows, before repetition, in the order in which they are seen: one matrix per replica."""
-        raise NotImplementedError
+    @property
+    def random_order(self) -> bool:
+        """Whether the rows come in a uniformly random order."""
+        return bool(getattr(self, "permute", False))
 
-    def seen(self, features: Rows) -> Rows:
-        """What a learner sees of rows of features [R, n, D], before rotation: [R, n, d]. By default all."""
-        return features
+    @property
+    def random_signs(self) -> bool:
+        """Whether every row and its labels are flipped together by a fair coin."""
+        return bool(getattr(self, "row_signs", False))
 
     @property
     def entries_are_signs(self) -> bool:
         """Whether every entry of an instance is +1 or −1."""
-        return self.signs_only and not self.rotate
+        return self.drawn == "signs" and not self.rotate
+
+    @property
+    def feature_values(self) -> Values:
+        """What every feature is that a target can name."""
+        return "any" if self.drawn == "bits" and self.repeat is not None else self.drawn
+
+    def size(self) -> tuple[int, int]:
+        """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
+        raise NotImplementedError
+
+    def rows(self, streams: Streams) -> Rows:
+        """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        raise NotImplementedError
+
+    def named(self, rows: Rows) -> Rows:
+        """The features of rows that a target can name, [R, n, D]. By default the rows themselves."""
+        return rows
 
     def shape(self) -> tuple[int, int]:
         """(n, d): the number of instances and of their entries. Raises BadInput for an unusable file."""
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 
-    def features(self) -> int:
-        """The number of features that a target can name."""
+    def feature_count(self) -> int:
+        """D: the number of features that a target can name."""
         return self.size()[1]
 
     def draw(self, streams: Streams) -> Rows:
-        """The features of every instance, [R, n, D], from which targets make the labels."""
+        """The rows with their repetitions, before rotation: [R, n, d]."""
         rows = self.rows(streams)
         if self.repeat is None:
             return rows
         signs = np.tile([1.0, -1.0], self.repeat).astype(rows.dtype)
         return (rows[:, :, None] * signs[:, None]).reshape(len(rows), -1, rows.shape[-1])
 
-    def instances(self, features: Rows, streams: Streams) -> Rows:
-        """The instances [R, n, d] that belong to rows of features."""
-        seen = self.seen(features)
+    def instances(self, rows: Rows, streams: Streams) -> Rows:
+        """What a learner sees of the rows: themselves, or rotated; [R, n, d]."""
         if not self.rotate:
-            return seen
-        gaussian = streams("rotate").normal(seen.shape[-1], seen.shape[-1])
-        return seen @ np.stack([haar(one) for one in gaussian]).swapaxes(1, 2)
+            return rows
+        gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
+        return rows @ np.stack([haar(one) for one in gaussian]).swapaxes(1, 2)

@@ -1,4 +1,4 @@
-"""The Sylvester Hadamard matrix."""
+"""Hadamard matrices."""
 
 from __future__ import annotations
 
@@ -7,42 +7,56 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadField
-from engine.problems.matrices import Matrix, Rows
+from engine.parts import BadField, Values
+from engine.problems.hadamard_matrices import hadamard, nearest, reached
+from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
 from engine.streams import Streams
 
 
 class Hadamard(Matrix, frozen=True, tag="hadamard"):
-    """Sylvester's Hadamard matrix: d orthogonal rows of ±1, entry (i, j) = (−1)^popcount(i & j).
+    """A Hadamard matrix: d orthogonal rows of ±1, HᵀH = d·I.
 
-    HᵀH = d·I. With `permute` the rows come in a uniformly random order; with `row_signs` every instance and
-    its label are flipped together by a fair coin, (s h, s y). Column 0 is constant 1 up to the row signs.
-    Source: WKA21 §3; theory.md §2.
+    For d a power of two it is Sylvester's, entry (i, j) = (−1)^popcount(i & j); other orders, 12, 20, 24, 28,
+    36 …, are Sylvester's times one of Paley's. With `permute` the rows come in a uniformly random order; with
+    `row_signs` every instance and its label are flipped together by a fair coin, (s h, s y). Column 0 is
+    constant 1 up to the row signs. Source: WKA21 §3; Paley 1933; theory.md §2.
     """
 
     constant_column: ClassVar[int | None] = 0
-    signs_only: ClassVar[bool] = True
+    drawn: ClassVar[Values] = "signs"
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features and rows: a power of two")] = 128
-    permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = True
-    row_signs: Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")] = True
+    d: Annotated[int, Meta(ge=2, title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
+    permute: PermuteRows = True
+    row_signs: RowSigns = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.d & (self.d - 1):
-            below = 1 << (self.d.bit_length() - 1)
-            raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
+        check_order(self.d)
+
+    @property
+    def is_hadamard(self) -> bool:
+        return True
 
     def size(self) -> tuple[int, int]:
         return self.d, self.d
 
     def rows(self, streams: Streams) -> Rows:
-        index = np.arange(self.d, dtype=np.uint32)
-        order = streams("order").permutation(self.d) if self.permute else [index] * len(streams.seeds)
+        matrix = hadamard(self.d)
         rows = np.empty((len(streams.seeds), self.d, self.d), np.float32)
-        for replica, numbers in zip(rows, order, strict=True):
-            odd = np.bitwise_count(np.asarray(numbers, np.uint32)[:, None] & index) & 1
-            np.subtract(1.0, 2.0 * odd, out=replica, casting="unsafe")
+        if self.permute:
+            for replica, order in zip(rows, streams("order").permutation(self.d), strict=True):
+                replica[:] = matrix[order]
+        else:
+            rows[:] = matrix
         if self.row_signs:
             rows *= streams("signs").signs(self.d, 1).astype(np.float32)
         return rows
+
+
+def check_order(d: int) -> None:
+    """Raises: BadField if there is no construction of a Hadamard matrix of order d here."""
+    if not reached(d):
+        below, above = nearest(d)
+        raise BadField(
+            "d", f"{d} is no order of a Hadamard matrix that can be made here; take {below} or {above}"
+        )

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from engine.parts import Count
+from engine.parts import Count, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.streams import Streams
 
@@ -17,7 +17,7 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     Source: WKA21 §6 (experiments; the lower bound is a conjecture); theory.md §2.
     """
 
-    signs_only: ClassVar[bool] = True
+    drawn: ClassVar[Values] = "signs"
 
     d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None

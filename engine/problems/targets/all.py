@@ -15,10 +15,10 @@ class All(Target, frozen=True, tag="all"):
     Source: WV05; WKA21 Thm 9; theory.md §2.
     """
 
-    single_feature: ClassVar[bool] = True
+    unit: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
-        return matrix.features()
+        return matrix.feature_count()
 
-    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
-        return instances.swapaxes(1, 2)
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
+        return features.swapaxes(1, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.parts import Values
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
 from engine.streams import Streams
@@ -12,15 +13,18 @@ from engine.streams import Streams
 class Constant(Target, frozen=True, tag="constant"):
     """The label is 1 on every row: the constant feature.
 
-    On a Hadamard matrix this is feature 0, and random row signs make it hard, (s h, s). On other families it
-    is no linear function of the instances. Source: WKA21 §3 and the talk, part I; theory.md §2.
+    On a Hadamard matrix this is feature 0, and random row signs make it hard, (s h, s); on the shifted one
+    they make it ½(s + 1). On other families it is no linear function of the instances. Source: WKA21 §3 and
+    the talk, part I; theory.md §2.
     """
 
-    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
         if matrix.constant_column is not None:
-            return instances[:, None, :, matrix.constant_column]
-        replicas, n, _ = instances.shape
+            return features[:, None, :, matrix.constant_column]
+        replicas, n, _ = features.shape
         return np.ones((replicas, 1, n))
 
-    def signs_only(self, matrix: Matrix) -> bool:
-        return True
+    def values(self, matrix: Matrix) -> Values:
+        if matrix.constant_column is not None:
+            return matrix.feature_values
+        return "bits" if matrix.feature_values == "bits" else "signs"

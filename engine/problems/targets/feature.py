@@ -18,17 +18,17 @@ class Feature(Target, frozen=True, tag="feature"):
     Features are counted from 0. Source: WKA21 §3; theory.md §2.
     """
 
-    single_feature: ClassVar[bool] = True
+    unit: ClassVar[bool] = True
 
     index: Annotated[int, Meta(ge=0, title="feature i", description="counted from 0")] = 3
 
     def check(self, matrix: Matrix) -> None:
-        d = matrix.features()
+        d = matrix.feature_count()
         if self.index >= d:
             raise BadInput(
                 "problem.target.index",
                 f"there is no feature {self.index}; the {d} features are 0 … {d - 1}",
             )
 
-    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
-        return instances[:, None, :, self.index]
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
+        return features[:, None, :, self.index]

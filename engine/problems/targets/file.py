@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.parts import BadInput
+from engine.parts import BadInput, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.matrices.file import File as MatrixFile
 from engine.problems.table import read_table
@@ -45,12 +45,15 @@ class File(Target, frozen=True, tag="file"):
                 "problem.target.path", f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
             )
 
-    def labels(self, matrix: Matrix, instances: Rows, streams: Streams) -> Rows:
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
         assert isinstance(matrix, MatrixFile), "check() admits no other family"
         return self._table()[matrix.order(streams)].swapaxes(1, 2)
 
-    def signs_only(self, matrix: Matrix) -> bool:
-        return bool((np.abs(self._table()) == 1).all())
+    def values(self, matrix: Matrix) -> Values:
+        table = self._table()
+        if (np.abs(table) == 1).all():
+            return "signs"
+        return "bits" if np.isin(table, (0, 1)).all() else "any"
 
     def _table(self) -> NDArray[np.float64]:
         return read_table(self.path, "problem.target.path")

@@ -1,0 +1,73 @@
+"""The linear convolutional network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Verdict
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class Conv(Architecture, frozen=True, tag="conv"):
+    """A linear circular convolutional net of full width: ŷ = xᵀβ with β = w_1 ⊛ … ⊛ w_L.
+
+    (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, so the Fourier coefficients of β are the products of those of the w_l:
+    a spindly net in the Fourier basis. Gradient descent with a loss of exponential tail prefers a small
+    ‖DFT(β)‖_{2/L}. The w_l start as independent N(0, s²/d) vectors, s = `scale`, or with `init` = identity
+    all at (s, 0, …, 0), which convolves to a multiplication by s.
+    Source: Gunasekar, Lee, Soudry, Srebro 2018; theory.md §3.
+    """
+
+    depth: Annotated[int, Meta(ge=2, title="depth L", description="filters convolved")] = 2
+    init: Annotated[
+        Literal["gaussian", "identity"], Meta(title="start", description="how the filters start")
+    ] = "gaussian"
+    scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(f"w{number}" for number in range(1, self.depth + 1))
+
+    def start(self, stream: Stream, d: int) -> Start:
+        if self.init == "identity":
+            filters = [np.tile(self.scale * np.eye(1, d), (stream.replicas, 1))] * self.depth
+        else:
+            filters = [self.scale / np.sqrt(d) * stream.normal(d) for _ in self.layers]
+        return dict(zip(self.layers, filters, strict=True))
+
+    def size(self, d: int) -> int:
+        return self.depth * d
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(self.weights(params)[:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor:
+        product = self._spectra(params).prod(0)
+        w: torch.Tensor = torch.fft.irfft(product, n=params["w1"].shape[-1])
+        return w
+
+    def _spectra(self, params: Params) -> torch.Tensor:
+        """Fourier coefficients of the filters, [L, B, d//2 + 1]."""
+        spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[name] for name in self.layers]))
+        return spectra
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        by_weight = torch.fft.rfft(instances.combine(slope(self.predict(params, instances))))
+        spectra = self._spectra(params)
+        gradients = {}
+        for number, name in enumerate(self.layers):
+            others = torch.cat((spectra[:number], spectra[number + 1 :])).prod(0)
+            gradients[name] = torch.fft.irfft(by_weight * others.conj(), n=params[name].shape[-1])
+        return gradients
+
+    def invariance(self, d: int) -> Verdict:
+        return Verdict(False, "a convolution knows which inputs are neighbours, and rotations mix them")

@@ -1,0 +1,85 @@
+"""The spindly network on a trained fully connected layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Count, Positive, Verdict
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
+    """A fully connected layer, trained, and a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
+
+    The second half is there only when signed. W₁ [h, d] starts with independent N(0, s²/d) weights, which is
+    rotation invariant, so the spindly part on top does not help; with `init` = identity it starts at s·I,
+    s = `scale`, which is not. The top starts at u^L = w₀, by default 1/h, and at u^L = v^L = 1/(2h) when
+    signed. Source: WKA21 Thm 2; the talk; theory.md §3.
+    """
+
+    width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None
+    depth: Annotated[int, Meta(ge=2, title="depth L", description="power of the spindly weights")] = 2
+    signed: Annotated[bool, Meta(title="signed", description="u^L − v^L can be negative")] = False
+    init: Annotated[
+        Literal["gaussian", "identity"], Meta(title="start", description="how the first layer starts")
+    ] = "gaussian"
+    scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the first layer's start")] = 1.0
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("W1", "u", "v") if self.signed else ("W1", "u")
+
+    def start(self, stream: Stream, d: int) -> Start:
+        h = self.width or d
+        if self.init == "identity":
+            first = np.tile(self.scale * np.eye(h, d), (stream.replicas, 1, 1))
+        else:
+            first = self.scale / np.sqrt(d) * stream.normal(h, d)
+        w0 = self.w0 or (0.5 / h if self.signed else 1.0 / h)
+        top = np.full((stream.replicas, h), w0 ** (1.0 / self.depth))
+        return {"W1": first, "u": top, "v": top} if self.signed else {"W1": first, "u": top}
+
+    def size(self, d: int) -> int:
+        h = self.width or d
+        return h * d + (2 * h if self.signed else h)
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(self.weights(params)[:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor:
+        return (self._top(params)[:, None] @ params["W1"])[:, 0]
+
+    def _top(self, params: Params) -> torch.Tensor:
+        top = params["u"] ** self.depth
+        return top - params["v"] ** self.depth if self.signed else top
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        by_weight = instances.combine(slope(self.predict(params, instances)))
+        by_top = self.depth * (params["W1"] @ by_weight[:, :, None])[:, :, 0]
+        gradients = {
+            "W1": self._top(params)[:, :, None] * by_weight[:, None],
+            "u": by_top * params["u"] ** (self.depth - 1),
+        }
+        if self.signed:
+            gradients["v"] = -by_top * params["v"] ** (self.depth - 1)
+        return gradients
+
+    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+        if self.init == "identity":
+            return params
+        return {**params, "W1": params["W1"] @ rotation.T}
+
+    def invariance(self, d: int) -> Verdict:
+        if self.init == "identity":
+            return Verdict(False, "the identity start of the first layer singles out the coordinate axes")
+        return Verdict(True, "the input layer is fully connected and its Gaussian start favours no direction")

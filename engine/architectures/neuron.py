@@ -1,0 +1,74 @@
+"""The single neuron with a transfer function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.activations import KINKED, Activation, kinked, transfer
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import BadField, Verdict
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class Neuron(Architecture, frozen=True, tag="neuron"):
+    """A single neuron with a transfer function σ: ŷ = σ(xᵀw).
+
+    It starts at w = 0, or with `init` = gaussian at independent N(0, s²/d), s = `scale`; relu, leaky_relu
+    and selu have a kink at 0 and need the latter. The loss is that of ŷ, after σ.
+    Source: Helmbold, Kivinen, Warmuth 1999; WKA21 Thm 2; theory.md §3.
+    """
+
+    activation: Activation = "tanh"
+    init: Annotated[Literal["zero", "gaussian"], Meta(title="start", description="how the weights start")] = (
+        "zero"
+    )
+    scale: Annotated[float, Meta(gt=0, title="scale s", description="size of a gaussian start")] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.init == "zero" and self.activation in KINKED:
+            raise BadField("init", kinked(self.activation))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("w",)
+
+    def start(self, stream: Stream, d: int) -> Start:
+        if self.init == "zero":
+            return {"w": np.zeros((stream.replicas, d))}
+        return {"w": self.scale / np.sqrt(d) * stream.normal(d)}
+
+    def size(self, d: int) -> int:
+        return d
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return transfer(self.activation, self._signal(params, instances))
+
+    def _signal(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(params["w"][:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor | None:
+        return params["w"] if self.activation == "identity" else None
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        signal = self._signal(params, instances).detach().requires_grad_()
+        with torch.enable_grad():
+            predictions = transfer(self.activation, signal)
+        (by_signal,) = torch.autograd.grad(predictions, signal, grad_outputs=slope(predictions.detach()))
+        return {"w": instances.combine(by_signal)}
+
+    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+        return {"w": params["w"] @ rotation.T}
+
+    def invariance(self, d: int) -> Verdict:
+        if self.init == "zero":
+            return Verdict(True, "the weights start at 0, which favours no direction")
+        return Verdict(True, "the Gaussian start of the weights favours no direction")

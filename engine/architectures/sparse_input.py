@@ -1,0 +1,82 @@
+"""The two-layer network whose hidden units see a few inputs each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.activations import Activation, transfer
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Count, Verdict
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class SparseInput(Architecture, frozen=True, tag="sparse-input"):
+    """A two-layer net with a random sparse input layer: ŷ = Σ_j a_j σ(Σ_{i ∈ S_j} W_ji x_i).
+
+    Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and never changed;
+    absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. From one
+    edge per unit (c = 1) it goes to all (c ≥ d), where it is `dense` and rotation invariant; with any fewer
+    it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
+    """
+
+    connectivity: Annotated[
+        Count, Meta(title="connectivity c", description="inputs of every hidden unit; d or more: all")
+    ] = 4
+    width: Annotated[Count, Meta(title="width h", description="hidden units")] = 128
+    activation: Activation = "identity"
+    scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
+
+    def _full(self, d: int) -> bool:
+        return self.connectivity >= d
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("W1", "W2")
+
+    def start(self, stream: Stream, d: int) -> Start:
+        c, h = min(self.connectivity, d), self.width
+        first = self.scale / np.sqrt(c) * stream.normal(h, d)
+        output = self.scale / np.sqrt(h) * stream.normal(1, h)
+        if self._full(d):
+            return {"W1": first, "W2": output}
+        ranks = stream.uniform(h, d).argsort(-1).argsort(-1)
+        edges = (ranks < c).astype(np.float64)
+        return {"W1": first * edges, "W2": output, "edges": edges}
+
+    def size(self, d: int) -> int:
+        edges = 0 if self._full(d) else self.width * d
+        return self.width * d + self.width + edges
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        if self.activation == "identity":
+            return instances.inner(self._product(params))[:, 0]
+        signal = transfer(self.activation, instances.inner(self._first(params)))  # [B, h, n]
+        return (params["W2"] @ signal)[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor | None:
+        return self._product(params)[:, 0] if self.activation == "identity" else None
+
+    def _first(self, params: Params) -> torch.Tensor:
+        """The input layer [B, h, d] with 0 where there is no edge, whatever an update rule did there."""
+        return params["W1"] * params["edges"] if "edges" in params else params["W1"]
+
+    def _product(self, params: Params) -> torch.Tensor:
+        return params["W2"] @ self._first(params)
+
+    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+        if "edges" in params:
+            return params
+        return {**params, "W1": params["W1"] @ rotation.T}
+
+    def invariance(self, d: int) -> Verdict:
+        if self._full(d):
+            return Verdict(
+                True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
+            )
+        few = "one input" if self.connectivity == 1 else f"{self.connectivity} inputs"
+        return Verdict(False, f"every unit sees only {few} of {d}, and which inputs these are is not rotated")

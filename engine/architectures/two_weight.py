@@ -1,0 +1,59 @@
+"""The spindly network with two different weights on each path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params, Start
+from engine.lazy import torch
+from engine.parts import Positive, Verdict
+from engine.problems.instances import Instances
+from engine.streams import Stream
+
+
+class TwoWeight(Architecture, frozen=True, tag="two-weight"):
+    """A diagonal linear net with two weights per input: ŷ = Σ_i u_i v_i x_i.
+
+    With p = (u + v)/2 and q = (u − v)/2 it is p² − q², and GD on it with rate 2η is exactly GD on the signed
+    spindly net with rate η. It starts, by `init`, at `zero`: u = 2√w₀, v = 0, so p = q = √w₀ and the weights
+    are 0, the unbiased start of WGL20 with α = √w₀; or at `equal`: u = v = √w₀, so the weights are w₀ and
+    stay positive. Default w₀: 1/(2d), equal 1/d. Source: WGL20; theory.md §§1, 3.
+    """
+
+    init: Annotated[
+        Literal["zero", "equal"], Meta(title="start", description="zero: weights uv = 0; equal: u = v")
+    ] = "zero"
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("u", "v")
+
+    def start(self, stream: Stream, d: int) -> Start:
+        shape = (stream.replicas, d)
+        if self.init == "equal":
+            start = np.full(shape, np.sqrt(self.w0 or 1.0 / d))
+            return {"u": start, "v": start}
+        return {"u": np.full(shape, 2 * np.sqrt(self.w0 or 0.5 / d)), "v": np.zeros(shape)}
+
+    def size(self, d: int) -> int:
+        return 2 * d
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.inner(self.weights(params)[:, None])[:, 0]
+
+    def weights(self, params: Params) -> torch.Tensor:
+        return params["u"] * params["v"]
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        by_weight = instances.combine(slope(self.predict(params, instances)))
+        return {"u": by_weight * params["v"], "v": by_weight * params["u"]}
+
+    def invariance(self, d: int) -> Verdict:
+        return Verdict(False, "every input has an edge of its own, so single features are told apart")

@@ -1,0 +1,31 @@
+"""The entropic loss."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+from engine.parts import Values
+
+
+class Entropic(Loss, frozen=True, tag="entropic"):
+    """Entropic loss for labels 0 and 1: the relative entropy of the label y to the probability σ(ŷ).
+
+    L = −y ln σ(ŷ) − (1 − y) ln(1 − σ(ŷ)) = ln(1 + e^ŷ) − y ŷ with slope σ(ŷ) − y: the matching loss of the
+    transfer function σ, which therefore belongs to the loss and not to the learner. It equals logistic loss
+    with labels 2y − 1; not knowing a bit costs ln 2. Source: KW97; Helmbold, Kivinen, Warmuth 1999; theory.md
+    §6.
+    """
+
+    bit_constant: ClassVar[float | None] = math.log(2.0)
+    labels: ClassVar[Values] = "bits"
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        # Not softplus(ŷ) − yŷ, which loses the digits of small losses.
+        softplus = torch.nn.functional.softplus
+        return labels * softplus(-predictions) + (1.0 - labels) * softplus(predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(predictions) - labels

@@ -1,0 +1,25 @@
+"""The exponential loss."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+from engine.parts import Values
+
+
+class Exponential(Loss, frozen=True, tag="exponential"):
+    """Exponential loss e^(−y ŷ) for labels ±1; its slope is −y e^(−y ŷ). c = 1.
+
+    Source: WKA21 §3; theory.md §6.
+    """
+
+    constant: ClassVar[float | None] = 1.0
+    labels: ClassVar[Values] = "signs"
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.exp(-labels * predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return -labels * torch.exp(-labels * predictions)

@@ -1,0 +1,28 @@
+"""The hinge loss."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+from engine.parts import Values
+
+
+class Hinge(Loss, frozen=True, tag="hinge"):
+    """Hinge loss max(0, 1 − y ŷ) for labels ±1; its slope is −y where y ŷ < 1, and 0 elsewhere. c = 1.
+
+    A y ŷ that is 1 but for rounding, within √ε of the numbers used, counts as 1: else rounding would decide
+    whether a learner moves on from a margin that it has met exactly. Source: WKA21 §3; theory.md §6.
+    """
+
+    constant: ClassVar[float | None] = 1.0
+    labels: ClassVar[Values] = "signs"
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.relu(1.0 - labels * predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        missed = labels * predictions < 1.0 - math.sqrt(torch.finfo(predictions.dtype).eps)
+        return torch.where(missed, -labels, 0.0)

@@ -1,0 +1,30 @@
+"""The loss of the Perceptron."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.lazy import torch
+from engine.losses import Loss
+from engine.parts import Values
+
+
+class Mistake(Loss, frozen=True, tag="mistake"):
+    """Mistake-driven loss max(0, −y ŷ) for labels ±1: its slope is −y after a mistake, y ŷ ≤ 0, else 0.
+
+    ŷ = 0 has the steeper slope of the two sides, since it is a mistake. So is a ŷ that is 0 but for rounding,
+    |ŷ| ≤ √ε of the numbers used: else rounding would decide the mistakes of a Perceptron on orthogonal rows,
+    whose predictions are 0. c = 0 (at ŷ = 0), so bounds that scale with c say nothing.
+    Source: Rosenblatt 1958; theory.md §4.
+    """
+
+    constant: ClassVar[float | None] = 0.0
+    labels: ClassVar[Values] = "signs"
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.relu(-labels * predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        mistaken = labels * predictions <= math.sqrt(torch.finfo(predictions.dtype).eps)
+        return torch.where(mistaken, -labels, 0.0)

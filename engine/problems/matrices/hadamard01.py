@@ -1,0 +1,55 @@
+"""The shifted Hadamard problem with features 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.parts import Values
+from engine.problems.hadamard_matrices import hadamard
+from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices.hadamard import check_order
+from engine.streams import Streams
+
+
+class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
+    """The Hadamard problem shifted to features 0 and 1: X = ½(diag(s) H + 1) without the constant row of H.
+
+    The n = d − 1 rows that are left are orthogonal to the constant one, so that XXᵀ = ¼ d (I + 1) whatever
+    the signs s: inner products of instances tell nothing about labels. With `permute` the rows come in a
+    uniformly random order; with `row_signs` every s_i is a fair coin, and else 1. The label moves with its
+    row: feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
+    """
+
+    constant_column: ClassVar[int | None] = 0
+    drawn: ClassVar[Values] = "bits"
+
+    d: Annotated[
+        int, Meta(ge=2, title="d", description="features, one more than rows: 2, or 4, 8, 12, 16, 20 …")
+    ] = 128
+    permute: PermuteRows = True
+    row_signs: RowSigns = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.d)
+
+    def size(self) -> tuple[int, int]:
+        return self.d - 1, self.d
+
+    def rows(self, streams: Streams) -> Rows:
+        n, d = self.size()
+        matrix = hadamard(d)[1:]
+        rows = np.empty((len(streams.seeds), n, d), np.float32)
+        if self.permute:
+            for replica, order in zip(rows, streams("order").permutation(n), strict=True):
+                replica[:] = matrix[order]
+        else:
+            rows[:] = matrix
+        if self.row_signs:
+            rows *= streams("signs").signs(n, 1).astype(np.float32)
+        rows += 1
+        rows *= 0.5
+        return rows

@@ -1,0 +1,36 @@
+"""Scaled unit vectors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
+from engine.streams import Streams
+
+
+class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
+    """Scaled unit vectors, X = √d·I: orthogonal rows as long as those of a Hadamard matrix.
+
+    A rotation-invariant learner cannot tell them from Hadamard rows: H = √d·I·(H/√d). The label of a feature
+    is √d on one row and 0 on the others. With `permute` the rows come in a uniformly random order; with
+    `row_signs` every instance and its label are flipped together by a fair coin. With `rotate` they are the
+    rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
+    """
+
+    d: Annotated[int, Meta(ge=2, title="d", description="features and rows")] = 128
+    permute: PermuteRows = True
+    row_signs: RowSigns = True
+
+    def size(self) -> tuple[int, int]:
+        return self.d, self.d
+
+    def rows(self, streams: Streams) -> Rows:
+        rows = np.tile(np.sqrt(self.d) * np.eye(self.d), (len(streams.seeds), 1, 1))
+        if self.permute:
+            rows = np.take_along_axis(rows, streams("order").permutation(self.d)[:, :, None], 1)
+        if self.row_signs:
+            rows *= streams("signs").signs(self.d, 1)
+        return rows

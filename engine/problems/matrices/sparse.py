@@ -1,0 +1,23 @@
+"""Fewer Gaussian instances than features."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.parts import Count
+from engine.problems.matrices.gaussian import Gaussian
+
+
+class Sparse(Gaussian, frozen=True, tag="sparse"):
+    """Fewer Gaussian instances than features, as sparse regression has them: n = 100 and d = 1000.
+
+    The instances of `gaussian` in the setting of WGL20; the rest of that setting is the target `sparse`, with
+    r = 5 non-zeros of size 1/√r, and label noise σ = 0.1. Rows that are not trained on measure
+    generalisation: take more of them and protocol `epochs` with `train` = 100. Source: WGL20 §4; theory.md
+    §2.
+    """
+
+    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 1000
+    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = 100

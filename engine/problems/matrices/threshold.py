@@ -1,0 +1,41 @@
+"""Gaussian instances and targets that compare one entry with a threshold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.parts import Count, Values
+from engine.problems.matrices import Matrix, Rows
+from engine.streams import Streams
+
+
+class Threshold(Matrix, frozen=True, tag="threshold"):
+    """Gaussian instances x whose label compares one entry with a threshold: feature i is 1[x_i ≥ t].
+
+    A learner sees x; targets name the d indicators, which are no linear functions of x. With `values` = signs
+    a feature is +1 where x_i ≥ t and −1 elsewhere, for losses that need signs. Source: Ng 2004 §4; theory.md
+    §2.
+    """
+
+    d: Annotated[int, Meta(ge=2, title="d", description="entries of an instance, and features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+    t: Annotated[float, Meta(title="threshold t", description="with which an entry is compared")] = 0.0
+    values: Annotated[
+        Literal["bits", "signs"], Meta(title="values", description="of features: 0 and 1, or −1 and +1")
+    ] = "bits"
+
+    @property
+    def feature_values(self) -> Values:
+        return self.values
+
+    def size(self) -> tuple[int, int]:
+        return self.n or self.d, self.d
+
+    def rows(self, streams: Streams) -> Rows:
+        return streams("matrix").normal(*self.size())
+
+    def named(self, rows: Rows) -> Rows:
+        return np.where(rows >= self.t, 1.0, 0.0 if self.values == "bits" else -1.0)

@@ -1,0 +1,70 @@
+"""Raw bits and their products."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.parts import BadField, Values
+from engine.problems.hadamard_matrices import sylvester
+from engine.problems.matrices import Matrix, PermuteRows, Rows
+from engine.streams import Streams
+
+
+class XOR(Matrix, frozen=True, tag="xor"):
+    """All vectors of log₂ d bits ±1; a target is the product of some of them, the parity of a subset.
+
+    The learner sees the bits b alone, or all d products φ(b)_I = ∏_{i∈I} b_i, which are a Sylvester row.
+    Targets name products in either case: product number i multiplies the bits at the ones of i in binary, so
+    product 0 is the constant 1 and bit j is product 2^j. With bits alone `repeat` flips the bits, and a
+    product of evenly many of them stays. Source: WKA21 §4; theory.md §2.
+    """
+
+    constant_column: ClassVar[int | None] = 0
+    drawn: ClassVar[Values] = "signs"
+
+    d: Annotated[int, Meta(ge=2, title="d", description="products and rows: a power of two")] = 128
+    features: Annotated[
+        Literal["bits", "products"],
+        Meta(title="features", description="what a learner sees: the log₂ d bits, or all d products"),
+    ] = "bits"
+    permute: PermuteRows = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.d & (self.d - 1):
+            below = 1 << (self.d.bit_length() - 1)
+            raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
+
+    @property
+    def is_hadamard(self) -> bool:
+        return self.features == "products"
+
+    @property
+    def bits(self) -> int:
+        """log₂ d, the number of bits."""
+        return self.d.bit_length() - 1
+
+    def size(self) -> tuple[int, int]:
+        return self.d, self.bits if self.features == "bits" else self.d
+
+    def feature_count(self) -> int:
+        return self.d
+
+    def rows(self, streams: Streams) -> Rows:
+        matrix = sylvester(self.d).astype(np.float32)
+        if self.features == "bits":
+            matrix = matrix[:, [1 << bit for bit in range(self.bits)]]
+        if self.permute:
+            return matrix[streams("order").permutation(self.d)]
+        return np.tile(matrix, (len(streams.seeds), 1, 1))
+
+    def named(self, rows: Rows) -> Rows:
+        if self.features == "products":
+            return rows
+        products = np.ones_like(rows[:, :, :1])
+        for bit in range(self.bits):
+            products = np.concatenate((products, products * rows[:, :, bit, None]), axis=2)
+        return products

@@ -1,0 +1,32 @@
+"""All features and their negatives as targets at once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.parts import Values
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+from engine.streams import Streams
+
+
+class Doubled(Target, frozen=True, tag="doubled"):
+    """Every feature and its negative is a target, [H, −H]: 2d problems, the loss averaged over them.
+
+    The average label of every row is 0, so that no start of the weights is of use. Source: WKA21 Thms 10, 12;
+    theory.md §2.
+    """
+
+    unit: ClassVar[bool] = True
+
+    def columns(self, matrix: Matrix) -> int:
+        return 2 * matrix.feature_count()
+
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
+        columns = features.swapaxes(1, 2)
+        return np.concatenate((columns, -columns), axis=1)
+
+    def values(self, matrix: Matrix) -> Values:
+        return "signs" if matrix.feature_values == "signs" else "any"

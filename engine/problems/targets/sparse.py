@@ -1,0 +1,48 @@
+"""A sparse combination of features as the target."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.parts import BadInput, Count, Values
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+from engine.streams import Streams
+
+
+class Sparse(Target, frozen=True, tag="sparse"):
+    """A few random features make the label: y = X w*, where r entries of w* are 1/√r and the others 0.
+
+    The r places are uniformly random, one draw per replica, and ‖w*‖ = 1. With `signs` every non-zero entry
+    is ±1/√r by a fair coin. Source: WGL20 §4; theory.md §2.
+    """
+
+    unit: ClassVar[bool] = True
+
+    r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5
+    signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
+
+    def check(self, matrix: Matrix) -> None:
+        d = matrix.feature_count()
+        if self.r > d:
+            raise BadInput("problem.target.r", f"{self.r} is more than the {d} features; take {d} or fewer")
+
+    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
+        return (features @ self.weights(matrix, streams)[:, :, None]).swapaxes(1, 2)
+
+    def weights(self, matrix: Matrix, streams: Streams) -> Rows:
+        """w*, one per replica [R, D]."""
+        stream = streams("target")
+        places = stream.permutation(matrix.feature_count())[:, : self.r]
+        sizes = stream.signs(self.r) if self.signs else np.ones(places.shape)
+        weights = np.zeros((stream.replicas, matrix.feature_count()))
+        np.put_along_axis(weights, places, sizes / np.sqrt(self.r), axis=1)
+        return weights
+
+    def values(self, matrix: Matrix) -> Values:
+        if self.r > 1:
+            return "any"
+        return "any" if self.signs and matrix.feature_values == "bits" else matrix.feature_values

@@ -1,0 +1,76 @@
+"""Several passes over a fixed training set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.costs import Cost
+from engine.hypothesis import begin
+from engine.parts import Count
+from engine.problems.data import Data
+from engine.protocols import Floats, Protocol
+from engine.recorder import Block, Recorder
+from engine.streams import Streams
+
+if TYPE_CHECKING:
+    from engine.experiment import Learner
+
+
+class Epochs(Protocol, frozen=True, tag="epochs"):
+    """Passes over the first `train` rows, the average loss over all n rows after 0, 1, 2, … epochs.
+
+    An epoch is one step along the mean gradient of all training rows; rules with a mini-batch size (sgd) take
+    the rows in their order, so many at a time. Bounds are those for k = `train` examples.
+    Source: theory.md §5.
+    """
+
+    x_label: ClassVar[str] = "epochs"
+
+    train: Annotated[
+        Count | None, Meta(title="training rows", description="the first so many; none: half of them")
+    ] = None
+    epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
+
+    @property
+    def single(self) -> bool:
+        return False
+
+    def rows(self, n: int) -> int:
+        """The number of training rows among n."""
+        return min(self.train or max(1, n // 2), n)
+
+    def grid(self, n: int) -> Floats:
+        return np.arange(self.epochs + 1.0)
+
+    def seen(self, x: Floats, n: int) -> Floats:
+        return np.where(x > 0, float(self.rows(n)), 0.0)
+
+    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Passes:
+        return Passes(self, learner, data, loss, streams)
+
+
+class Passes:
+    """A learner on its way through the epochs."""
+
+    def __init__(self, protocol: Epochs, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+        self.hypothesis = begin(learner, loss, data, streams)
+        self._rows = protocol.rows(data.instances.n)
+        self._solves = learner.solver is not None
+        self._batch: int = getattr(learner.update, "batch", None) or self._rows
+        self._data, self._last = data, protocol.epochs
+        self._recorder = Recorder(data, loss)
+        self._next = 0
+
+    def advance(self, records: int) -> Block:
+        end = min(self._next + records, self._last + 1)
+        for epoch in range(self._next, end):
+            if epoch == 1 or (epoch > 1 and not self._solves):
+                for first in range(0, self._rows, self._batch):
+                    some = slice(first, min(first + self._batch, self._rows))
+                    self.hypothesis.learn(self._data.instances.at(some), self._data.labels[:, some])
+            self._recorder.take(epoch, self.hypothesis)
+        self._next = end
+        return self._recorder.block()

@@ -1,0 +1,77 @@
+"""After each new example, training until all examples so far are consistent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.costs import Cost
+from engine.hypothesis import Descent
+from engine.lazy import torch
+from engine.parts import Count, Positive
+from engine.problems.data import Data
+from engine.protocols import Course, Floats, Protocol
+from engine.protocols.one_pass import OnePass, Pass
+from engine.recorder import Block, Recorder
+from engine.streams import Streams
+
+if TYPE_CHECKING:
+    from engine.experiment import Learner
+
+
+class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
+    """After each new example, passes over the first k until each costs at most `tolerance` on average.
+
+    A pass takes the k examples one by one in their order, each with one update; at most `passes` passes
+    follow a new example. Solvers fit all their examples anyway. Source: AW20 Fig. 3; theory.md §5.
+    """
+
+    tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
+    passes: Annotated[Count, Meta(title="passes", description="at most so many after each example")] = 100
+
+    @property
+    def single(self) -> bool:
+        return True
+
+    def grid(self, n: int) -> Floats:
+        return np.arange(n + 1.0)
+
+    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+        if learner.solver is not None:
+            return Pass(OnePass(), learner, data, loss, streams)
+        return Rounds(self, learner, data, loss, streams)
+
+
+class Rounds:
+    """A learner that goes back over its examples whenever a new one comes."""
+
+    def __init__(
+        self, protocol: ToConsistency, learner: Learner, data: Data, loss: Cost, streams: Streams
+    ) -> None:
+        self.hypothesis = Descent(learner, loss, data, streams)
+        self._protocol, self._data, self._loss = protocol, data, loss
+        self._recorder = Recorder(data, loss)
+        self._next = 0
+
+    def advance(self, records: int) -> Block:
+        end = min(self._next + records, self._data.instances.n + 1)
+        for k in range(self._next, end):
+            if k > 0:
+                self._round(k)
+            self._recorder.take(k, self.hypothesis)
+        self._next = end
+        return self._recorder.block()
+
+    def _round(self, k: int) -> None:
+        """Train on the first k examples; members of the batch that are consistent rest."""
+        seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
+        active = torch.ones(len(labels), dtype=torch.bool, device=labels.device)
+        for _ in range(self._protocol.passes):
+            for j in range(k):
+                self.hypothesis.descend(seen.at(slice(j, j + 1)), labels[:, j : j + 1], active=active)
+            costs = self._loss.value(self.hypothesis.predict(seen), labels).mean(1)
+            active &= costs > self._protocol.tolerance
+            if not active.any():
+                return

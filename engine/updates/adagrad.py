@@ -1,0 +1,32 @@
+"""Diagonal AdaGrad."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.updates import Diagonal, Rate, Rates, State, zeros
+
+
+class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
+    """Diagonal AdaGrad: h ← h + g², w ← w − η g / √(ε + h), from h = 0.
+
+    ε stands inside the root. Source: Duchi, Hazan, Singer 2011; theory.md §4.
+    """
+
+    lr: Rate = 0.03125
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"h": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        h = {name: state["h"][name] + square for name, square in self.squares(gradients).items()}
+        new = {
+            name: w - rates[name] * gradients[name] / torch.sqrt(self.eps + h[name])
+            for name, w in params.items()
+        }
+        return new, {"h": h}

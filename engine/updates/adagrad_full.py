@@ -1,0 +1,48 @@
+"""Full-matrix AdaGrad."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, as_matrix
+
+
+class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
+    """Full-matrix AdaGrad: A ← A + g gᵀ, w ← w − η A^(−1/2) g, from A = ε I.
+
+    A matrix W [h, d] keeps one A [d, d] over its inputs, A ← A + GᵀG, and moves by η G A^(−1/2): an x ↦ Ux
+    turns G into GUᵀ and A into UAUᵀ, so W into WUᵀ. Each step costs an eigendecomposition in float64, O(d³).
+    Source: Duchi, Hazan, Singer 2011; theory.md §4.
+    """
+
+    matrices: ClassVar[int] = 5
+
+    lr: Rate = 0.0884
+    eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 0.01
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        start = {}
+        for name, w in params.items():
+            identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
+            start[name] = (self.eps * identity).repeat(len(w), 1, 1)
+        return params, {"A": start}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        new, total = {}, {}
+        for name, w in params.items():
+            G = as_matrix(gradients[name]).double()  # [B, h, d]
+            total[name] = state["A"][name] + G.mT @ G
+            size, axes = torch.linalg.eigh(total[name])  # A = axes · diag(size) · axesᵀ
+            roots = size.clamp(min=self.eps).rsqrt()  # no eigenvalue of A is below ε, but for rounding
+            move = (G @ axes * roots[:, None]) @ axes.mT
+            new[name] = w - rates[name] * move.to(w.dtype).view_as(w)
+        return new, {"A": total}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "A turns with the instances, so A^(−1/2) g does too")

@@ -1,0 +1,37 @@
+"""Diagonal AdaGrad with momentum and a decaying memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.updates import Diagonal, Rate, Rates, State, zeros
+
+
+class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
+    """AdaGrad with momentum and decaying memory: h ← ρ h + g², v ← μ v + g / √(ε + h), w ← w − η v.
+
+    From h = v = 0. ρ = 1 and μ = 0 are plain AdaGrad. Source: talk, "AdaGrad with momentum and exponentially
+    decaying memory on the past" (which gives no formula); theory.md §4.
+    """
+
+    lr: Rate = 0.001953125
+    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
+    memory: Annotated[float, Meta(gt=0, le=1, title="memory ρ", description="share of h kept")] = 0.99
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"h": zeros(params), "v": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        h = {
+            name: self.memory * state["h"][name] + square for name, square in self.squares(gradients).items()
+        }
+        v = {
+            name: self.momentum * state["v"][name] + g / torch.sqrt(self.eps + h[name])
+            for name, g in gradients.items()
+        }
+        return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}

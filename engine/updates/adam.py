@@ -1,0 +1,42 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.updates import Diagonal, Rate, Rates, State, zeros
+
+
+class Adam(Diagonal, frozen=True, tag="adam"):
+    """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
+
+    m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
+    and torch add theirs to the root). Source: Kingma, Ba 2015; theory.md §4.
+    """
+
+    lr: Rate = 0.0078125
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        steps = {
+            name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
+            for name, w in params.items()
+        }
+        return params, {"m": zeros(params), "v": zeros(params), "steps": steps}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        m, v, new = {}, {}, {}
+        steps = {name: before + 1 for name, before in state["steps"].items()}
+        for name, square in self.squares(gradients).items():
+            m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * gradients[name]
+            v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * square
+            mean = m[name] / (1 - self.beta1 ** steps[name]).to(square.dtype)
+            size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
+            new[name] = params[name] - rates[name] * mean / size
+        return new, {"m": m, "v": v, "steps": steps}

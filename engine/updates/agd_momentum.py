@@ -1,0 +1,37 @@
+"""Automatic gradient descent with momentum."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rates, State, Update, zeros
+from engine.updates.agd import AGD
+
+
+class AGDMomentum(Update, frozen=True, tag="agd-momentum"):
+    """Automatic gradient descent along averaged gradients: V_l ← μ V_l + (1 − μ) ∇_l, from V_l = 0.
+
+    The step is that of `agd` with V_l in place of ∇_l, in its length and in its direction; an average rather
+    than a sum keeps the units of G. Source: Bernstein et al. 2023 (which gives no formula); theory.md §9.
+    """
+
+    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"V": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        V = {
+            name: self.momentum * old + (1 - self.momentum) * gradients[name]
+            for name, old in state["V"].items()
+        }
+        new, _ = AGD().step(params, V, rates, {})
+        return new, {"V": V}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "averaged gradients and their norms turn with the instances")

@@ -1,0 +1,44 @@
+"""The normalised exponentiated gradient for weights of both signs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Architecture, Params
+from engine.lazy import torch
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, only_linear
+
+
+class EGPM(Update, frozen=True, tag="eg-pm"):
+    """EG±: w = w₊ − w₋ with w± ← U · w± ⊙ exp(∓η g) / Σ(w₊ ⊙ exp(−η g) + w₋ ⊙ exp(η g)).
+
+    The 2d halves are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
+    Source: KW97; theory.md §4.
+    """
+
+    lr: Rate = 0.25
+    total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        # Both halves are exp(±θ) up to one common factor, so their half log-ratio θ is all there is to keep.
+        zero = {name: torch.zeros_like(w) for name, w in params.items()}
+        return zero, {"theta": zero}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        theta = {name: old - rates[name] * gradients[name] for name, old in state["theta"].items()}
+        new = {}
+        for name, z in theta.items():
+            shift = z.abs().amax(-1, keepdim=True)  # keeps exp within range
+            plus, minus = torch.exp(z - shift), torch.exp(-z - shift)
+            new[name] = self.total * (plus - minus) / (plus + minus).sum(-1, keepdim=True)
+        return new, {"theta": theta}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -1,0 +1,53 @@
+"""Mirror descent with the squared q-norm."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update
+
+
+class PNorm(Update, frozen=True, tag="p-norm"):
+    """The p-norm algorithm: mirror descent with ½‖w‖_q², 1/p + 1/q = 1: θ ← θ − η g, w = ∇½‖θ‖_p².
+
+    So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
+    parameter, for each member of the batch. p = 2 is gradient descent; the default p = 2 ln d, with d the
+    number of entries, acts like EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
+    """
+
+    lr: Rate = 0.03125
+    p: Annotated[
+        Annotated[float, Meta(ge=2, le=1000)] | None,
+        Meta(title="p", description="2 is gradient descent; none: 2 ln d"),
+    ] = None
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"dual": {name: self._link(w, 1 / (1 - 1 / self._p(w))) for name, w in params.items()}}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        dual = {name: old - rates[name] * gradients[name] for name, old in state["dual"].items()}
+        return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}, {"dual": dual}
+
+    def _p(self, w: torch.Tensor) -> float:
+        return self.p or max(2.0, 2 * math.log(w[0].numel()))
+
+    def _link(self, w: torch.Tensor, p: float) -> torch.Tensor:
+        """The gradient of ½‖w‖_p², computed relative to the largest entry so that no power overflows."""
+        flat = w.reshape(len(w), -1)
+        largest = flat.abs().amax(1, keepdim=True).clamp(min=torch.finfo(w.dtype).tiny)
+        part = flat / largest
+        norm = part.abs().pow(p).sum(1, keepdim=True).pow(1 / p)
+        scale = torch.where(norm > 0, norm.pow(2 - p), 0.0)
+        return (largest * scale * part.sign() * part.abs().pow(p - 1)).view_as(w)
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        if self.p == 2:
+            return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
+        return Verdict(False, "powers of single weights tell the features apart unless p = 2")

@@ -1,0 +1,34 @@
+"""The Perceptron."""
+
+from __future__ import annotations
+
+from engine.architectures import Architecture, Params
+from engine.losses import Loss
+from engine.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, only_mistakes
+
+
+class Perceptron(Update, frozen=True, tag="perceptron"):
+    """The Perceptron: after a mistake, y xᵀw ≤ 0, w ← w + η y x, and otherwise nothing, from w = 0.
+
+    A rule sees gradients only; those of the loss `mistake` are −y x after a mistake and 0 otherwise, so it
+    takes no other loss. η scales all weights and changes no sign of a prediction.
+    Source: Rosenblatt 1958; theory.md §4.
+    """
+
+    lr: Rate = 1.0
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        if architecture.kind == "linear":
+            return None
+        return f"perceptron is a rule of the linear neuron, not of {architecture.kind}; gd is the same step"
+
+    def refuses_loss(self, loss: Loss) -> str | None:
+        return only_mistakes(self, loss)
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "its weights are a sum of the instances that it mistook")

@@ -1,0 +1,37 @@
+"""RMSProp."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.lazy import torch
+from engine.updates import Diagonal, Rate, Rates, State, zeros
+
+
+class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
+    """RMSProp: v ← ρ v + (1 − ρ) g², w ← w − η g / √(ε + v), from v = 0.
+
+    Without bias correction, so first steps are up to 1/√(1 − ρ) times as long. ε stands inside the root
+    (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory.md §4.
+    """
+
+    lr: Rate = 0.001953125
+    memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"v": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        v = {
+            name: self.memory * state["v"][name] + (1 - self.memory) * square
+            for name, square in self.squares(gradients).items()
+        }
+        new = {
+            name: w - rates[name] * gradients[name] / torch.sqrt(self.eps + v[name])
+            for name, w in params.items()
+        }
+        return new, {"v": v}

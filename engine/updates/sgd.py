@@ -1,0 +1,32 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Params
+from engine.parts import Count, Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update
+
+
+class SGD(Update, frozen=True, tag="sgd"):
+    """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
+
+    `batch` is read by protocols that train on many examples at once (erm, epochs, to-consistency), which
+    draw so many of them for each step; one-pass feeds the mini-batches that it says itself.
+    Source: theory.md §4.
+    """
+
+    lr: Rate = 0.00390625
+    batch: Annotated[Count, Meta(title="mini-batch", description="examples drawn for a step")] = 1
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(
+            True, "mini-batches are drawn blindly, and gradients stay in the span of the instances"
+        )

@@ -1,0 +1,95 @@
+"""`verdict`: what structure says of each learner, what measurement says, and whether they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import ConsoleRenderable, Group
+from rich.table import Table
+from rich.text import Text
+
+from engine.claims import Outcome, respects
+from engine.experiment import Experiment
+from engine.invariance import INVARIANT, certificate
+from engine.parts import Verdict
+from engine.trace import Trace
+
+WORDS = {True: "rotation invariant", False: "not rotation invariant"}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A learner under the verdict of structure, the certificate of measurement, and its bounds."""
+
+    learner: str
+    verdict: Verdict
+    change: float
+    bounds: list[tuple[str, Outcome]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether structure and measurement say the same."""
+        return (self.change < INVARIANT) == (self.verdict.invariant is not False)
+
+
+def judgements(experiment: Experiment, trace: Trace) -> list[Judgement]:
+    """The judgement of every learner of a finished run."""
+    found = []
+    for learner in experiment.learners:
+        curve = trace.curve(learner.name)
+        binding = [bound for bound in trace.bounds if learner.name in bound.applies_to]
+        found.append(
+            Judgement(
+                learner.name,
+                curve.verdict,
+                certificate(experiment, learner),
+                [
+                    (bound.kind, respects(experiment, trace, learner.name, bound.kind))
+                    for bound in binding
+                    if bound.sense != "upper"
+                ],
+            )
+        )
+    return found
+
+
+def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
+    """The judgements, for the terminal."""
+    parts: list[ConsoleRenderable] = []
+    for judged in all_judged:
+        word = WORDS.get(judged.verdict.invariant, "rotation invariant on this data")  # type: ignore[arg-type]
+        grid = Table.grid(padding=(0, 2, 0, 2))
+        grid.add_row("structure", f"{word}: {judged.verdict.reason}")
+        word = "unchanged by rotations" if judged.change < INVARIANT else "changed by rotations"
+        grid.add_row("measured", f"predictions are {word}: max |Δŷ| / max |ŷ| = {judged.change:.2g}")
+        if not judged.agrees:
+            grid.add_row(
+                Text("disagree", "bold red"),
+                Text("structure and measurement contradict each other: a discovery, or a bug", "bold red"),
+            )
+        for kind, outcome in judged.bounds:
+            sign = Text("✓ respected", "green") if outcome.holds else Text("✗ broken", "bold red")
+            grid.add_row(kind, Text.assemble(sign, f"  {outcome.detail}"))
+        if not judged.bounds:
+            grid.add_row("bounds", "none binds this learner here")
+        parts += [Text(judged.learner, "bold"), grid]
+    return Group(*parts)
+
+
+def as_json(all_judged: Sequence[Judgement]) -> list[dict[str, Any]]:
+    """The judgements, as `verdict --json` prints them."""
+    return [
+        {
+            "learner": judged.learner,
+            "verdict": judged.verdict._asdict(),
+            "certificate": judged.change if judged.change < float("inf") else None,
+            "agree": judged.agrees,
+            "bounds": [
+                {"id": kind, "respected": outcome.holds, "detail": outcome.detail}
+                for kind, outcome in judged.bounds
+            ],
+        }
+        for judged in all_judged
+    ]

@@ -1,0 +1,119 @@
+"""`verify`: run presets and see whether their claims hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console, ConsoleRenderable
+from rich.table import Table
+from rich.text import Text
+
+from engine import presets
+from engine.claims import Outcome, judge, unexpected_divergence
+from engine.experiment import Experiment
+from hadamard_tui.headless.compute import compute
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A preset that was run, its claims judged, and the learners that diverged though no claim expects it."""
+
+    preset: str
+    experiment: Experiment
+    outcomes: list[Outcome]
+    strayed: list[str]
+    seconds: float
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim holds and nothing diverged unexpectedly."""
+        return not self.strayed and all(outcome.holds for outcome in self.outcomes)
+
+
+def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
+    """Run presets one after the other. Raises: BadInput for one that cannot be run, before any is."""
+    experiments = [(name, presets.load(name)) for name in names]
+    for name, experiment in experiments:
+        began = time.perf_counter()
+        trace = compute(experiment, errors)
+        yield Verified(
+            name,
+            experiment,
+            judge(experiment, trace),
+            unexpected_divergence(experiment, trace),
+            time.perf_counter() - began,
+            trace.environment,
+        )
+
+
+def shown(verified: Verified) -> ConsoleRenderable:
+    """One preset with its claims, for the terminal."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    sign = _sign(verified.holds)
+    table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
+    for outcome in verified.outcomes:
+        table.add_row(
+            Text("  ") + _sign(outcome.holds),
+            Text.assemble(outcome.claim.text, (f"  {outcome.detail}", "dim")),
+        )
+    for name in verified.strayed:
+        table.add_row(Text("  ") + _sign(False), f"{name} diverged, and no claim expects it")
+    return table
+
+
+def _sign(holds: bool) -> Text:
+    return Text("✓ holds", "green") if holds else Text("✗ fails", "bold red")
+
+
+def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
+    """Every preset with its claims, as `verify --json` prints it."""
+    return {
+        "schema": 1,
+        "holds": all(verified.holds for verified in all_verified),
+        "presets": [
+            {
+                "preset": verified.preset,
+                "holds": verified.holds,
+                "seconds": round(verified.seconds, 3),
+                "environment": verified.environment,
+                "diverged": verified.strayed,
+                "claims": [
+                    {
+                        "text": outcome.claim.text,
+                        "holds": outcome.holds,
+                        "measured": outcome.measured,
+                        "detail": outcome.detail,
+                    }
+                    for outcome in verified.outcomes
+                ],
+            }
+            for verified in all_verified
+        ],
+    }
+
+
+def as_markdown(all_verified: Sequence[Verified]) -> str:
+    """A report that a person can read."""
+    claims = [outcome for verified in all_verified for outcome in verified.outcomes]
+    holding = sum(outcome.holds for outcome in claims)
+    lines = ["# Claims of the presets, measured", ""]
+    lines.append(f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold.")
+    for verified in all_verified:
+        experiment = verified.experiment
+        where = ", ".join(verified.environment.get(key, "") for key in ("device", "dtype"))
+        lines += ["", f"## {verified.preset}: {experiment.title}", "", " ".join(experiment.story.split()), ""]
+        lines += [f"Source: {experiment.source}. Run in {verified.seconds:.1f} s on {where}.", ""]
+        lines += ["| | claim | measured |", "|---|---|---|"]
+        for outcome in verified.outcomes:
+            word = "holds" if outcome.holds else "**fails**"
+            lines.append(f"| {word} | {_cell(outcome.claim.text)} | {_cell(outcome.detail)} |")
+        lines += [f"| **fails** | {name} does not diverge | it did |" for name in verified.strayed]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

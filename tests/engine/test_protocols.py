@@ -1,0 +1,182 @@
+"""The protocols that train more than once: against naive loops, and at their limits."""
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, beginning, data_of, experiment, gd, losses
+
+from engine.hypothesis import rates_of
+from engine.problems.data import Data
+from engine.run import prepare, run
+from engine.updates import GRID
+
+D = 8
+
+
+def linear_gd(x, y, w, lr):
+    """One step of gradient descent on the mean square loss, as a loop."""
+    gradient = np.zeros_like(w)
+    for row, label in zip(x, y, strict=True):
+        gradient += 2 * (row @ w - label) * row / len(x)
+    return w - lr * gradient
+
+
+def whole(protocol, learner, problem="gaussian", **words):
+    """Losses [S, R] of a learner through a protocol, its instances [n, d] and labels [n]."""
+    described = experiment(problem, learners={"it": learner}, d=D, protocol=protocol, seed=4, **words)
+    data = data_of(described)
+    return losses_of(described), data.instances.rows[0].numpy(), data.labels[0].numpy()
+
+
+def losses_of(described):
+    return np.stack([run(described).curves[0].loss], 1)
+
+
+def test_erm_trains_a_fresh_model_for_every_k():
+    protocol = {"kind": "erm", "every": 3, "steps": 40, "tolerance": 0.0}
+    measured, x, y = whole(protocol, gd(0.03))
+    for row, k in zip(measured, [0, 3, 6, 8], strict=True):
+        w = np.zeros(D)
+        for _ in range(40 if k else 0):
+            w = linear_gd(x[:k], y[:k], w, 0.03)
+        np.testing.assert_allclose(row, np.mean((x @ w - y) ** 2), rtol=1e-9)
+
+
+def test_an_erm_model_rests_once_it_fits():
+    protocol = {"kind": "erm", "every": 4, "steps": 500, "tolerance": 0.01}
+    measured, x, y = whole(protocol, gd(0.03))
+    for row, k in zip(measured[1:], [4, 8], strict=True):
+        w = np.zeros(D)
+        for _ in range(500):
+            if np.mean((x[:k] @ w - y[:k]) ** 2) <= 0.01:
+                break
+            w = linear_gd(x[:k], y[:k], w, 0.03)
+        # The cost is known from the predictions before a step, so one step more is made than needed.
+        w = linear_gd(x[:k], y[:k], w, 0.03)
+        np.testing.assert_allclose(row, np.mean((x @ w - y) ** 2), rtol=1e-9)
+
+
+def test_stateful_rules_rest_too():
+    rule = {"architecture": "linear", "update": {"kind": "momentum", "lr": 0.01}}
+    long = {"kind": "erm", "every": 4, "steps": 2000, "tolerance": 0.05}
+    longer = {**long, "steps": 4000}
+    np.testing.assert_array_equal(whole(long, rule)[0], whole(longer, rule)[0])
+
+
+def test_erm_on_hadamard_rows_reaches_the_bound_like_least_squares():
+    protocol = {"kind": "erm", "every": 2, "steps": 4000, "tolerance": 1e-12}
+    measured, _, _ = whole(protocol, gd(0.1), "hadamard")
+    np.testing.assert_allclose(measured[:, 0], 1 - np.array([0, 2, 4, 6, 8]) / D, atol=1e-5)
+
+
+@pytest.mark.parametrize("protocol", ["erm", "to-consistency"])
+def test_a_solver_fits_whatever_the_protocol(protocol):
+    every = {"every": 2} if protocol == "erm" else {}
+    measured, _, _ = whole({"kind": protocol, **every}, LLS)
+    one_pass, _, _ = whole({"kind": "one-pass"}, LLS)
+    np.testing.assert_allclose(measured, one_pass[:: every.get("every", 1)], atol=1e-12)
+
+
+def test_to_consistency_goes_back_until_the_seen_examples_fit():
+    protocol = {"kind": "to-consistency", "tolerance": 1e-4, "passes": 60}
+    measured, x, y = whole(protocol, gd(0.02))
+    w = np.zeros(D)
+    for k in range(1, D + 1):
+        for _ in range(60):
+            for j in range(k):
+                w = linear_gd(x[j : j + 1], y[j : j + 1], w, 0.02)
+            if np.mean((x[:k] @ w - y[:k]) ** 2) <= 1e-4:
+                break
+        np.testing.assert_allclose(measured[k], np.mean((x @ w - y) ** 2), rtol=1e-9)
+
+
+def test_epochs_step_along_the_mean_of_the_training_rows():
+    measured, x, y = whole({"kind": "epochs", "train": 5, "epochs": 12}, gd(0.03))
+    w = np.zeros(D)
+    for epoch in range(13):
+        np.testing.assert_allclose(measured[epoch], np.mean((x @ w - y) ** 2), rtol=1e-9)
+        w = linear_gd(x[:5], y[:5], w, 0.03)
+
+
+def test_bounds_over_epochs_are_those_for_the_training_rows():
+    described = experiment(
+        learners={"GD": gd(0.1)}, d=D, protocol={"kind": "epochs", "train": 6, "epochs": 3}
+    )
+    bound = next(bound for bound in run(described).bounds if bound.kind == "ri-signed")
+    np.testing.assert_allclose(bound.loss, [1, 1 - 6 / D, 1 - 6 / D, 1 - 6 / D])
+
+
+@pytest.mark.parametrize("protocol", ["one-pass", "erm", "to-consistency", "epochs"])
+@pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [5], "activation": "tanh"}])
+def test_several_rates_are_the_same_as_one_after_the_other(protocol, architecture):
+    def measured(lr):
+        learner = {"architecture": architecture, "update": {"kind": "momentum", "lr": lr, "momentum": 0.5}}
+        words = {"learners": {"it": learner}, "d": D, "protocol": {"kind": protocol}, "replicas": 2}
+        return run(experiment("gaussian", "all", **words)).curves
+
+    rates = [0.001, 0.01, 0.03]
+    together = measured(rates)
+    assert [curve.rate for curve in together] == rates
+    assert [curve.learner for curve in together] == ["it"] * 3
+    for curve, rate in zip(together, rates, strict=True):
+        (alone,) = measured(rate)
+        np.testing.assert_allclose(curve.loss, alone.loss, rtol=1e-9)
+        np.testing.assert_allclose(curve.stderr, alone.stderr, rtol=1e-6, atol=1e-12)
+
+
+def test_the_best_rate_in_hindsight_is_the_one_with_the_lowest_mean():
+    described = experiment("gaussian", learners={"it": gd("best")}, d=D)
+    (best,) = run(described).curves
+    listed = run(experiment("gaussian", learners={"it": gd(list(GRID))}, d=D)).curves
+    means = [curve.mean_loss() for curve in listed]
+    winner = listed[int(np.argmin(means))]
+    assert best.rate == winner.rate
+    assert list(best.grid) == list(GRID)
+    np.testing.assert_allclose(list(best.grid.values()), means)
+    np.testing.assert_allclose(best.loss, winner.loss, rtol=1e-12)
+    assert [curve.best for curve in listed] == [curve is winner for curve in listed]
+
+
+def test_a_rate_that_diverges_stops_alone():
+    small, huge = run(experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D)).curves
+    assert small.diverged_at is None
+    assert small.complete
+    assert huge.diverged_at is not None
+    assert huge.length == huge.diverged_at
+
+
+def test_a_rate_of_its_own_freezes_a_layer():
+    learner = {"architecture": {"kind": "dense", "widths": [5]}, "update": "gd", "layer_rates": {"W1": 0.0}}
+    hypothesis, data = beginning(experiment("gaussian", learners={"it": learner}, d=D))
+    before = {name: w.clone() for name, w in hypothesis.params.items()}
+    hypothesis.learn(data.instances, data.labels)
+    assert torch.equal(hypothesis.params["W1"], before["W1"])
+    assert not torch.equal(hypothesis.params["W2"], before["W2"])
+
+
+def test_variants_are_copies_on_the_same_data():
+    data = data_of(experiment("gaussian", "all", learners={"it": gd(0.1)}, d=3, replicas=2))
+    more: Data = data.with_variants(2).with_variants(5)
+    assert more.variants == 10
+    assert torch.equal(more.labels.view(2, 5, 2, 3, 3), data.labels.view(2, 1, 1, 3, 3).expand(2, 5, 2, 3, 3))
+
+
+def test_mistakes_are_counted_beside_the_loss_of_signs():
+    described = experiment(learners={"GD": gd(1 / (2 * D))}, d=D)
+    np.testing.assert_allclose(run(described).curves[0].error, (1 - np.arange(D + 1) / D) / 2)
+    assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].error is None
+
+
+def test_rates_are_listed_as_they_are_given():
+    for lr, rates in ((0.1, (0.1,)), ([0.1, 0.2], (0.1, 0.2)), ("best", GRID)):
+        assert rates_of(experiment(learners={"it": gd(lr)}).learners[0]) == rates
+    assert rates_of(experiment(learners={"it": LLS}).learners[0]) == (1.0,)
+
+
+def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
+    described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
+    _, (trial,) = prepare(described)
+    with torch.no_grad():
+        lengths = [len(trial.course.advance(4).x) for _ in range(3)]
+    assert lengths == [0, 0, 3]
+    np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])

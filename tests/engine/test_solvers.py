@@ -1,0 +1,337 @@
+"""Every solver against its definition, computed afresh for every number of examples."""
+
+import itertools
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+import torch
+from building import beginning, data_of, experiment, predictions, weights
+from discovery import name_of, variants
+
+from engine import catalogue
+from engine.parts import BadInput
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+
+NEAR = 1e-9
+
+SOLVERS = [words for member in catalogue.members("solvers").values() for words in variants(member)]
+by_solver = pytest.mark.parametrize("words", SOLVERS, ids=name_of)
+
+
+def random(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def as_data(X, Y):
+    """Instances [n, d] and labels [n, m] as one replica."""
+    labels = torch.from_numpy(np.ascontiguousarray(Y.T))
+    return Data(Instances(torch.from_numpy(X[None])), labels, 1, Y.shape[1])
+
+
+def after_each(words, X, Y, rows=None):
+    """Predictions for the rows after k = 0 … n examples, [n+1, m, rows]; by default for X itself."""
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", **words).begin(data)
+    asked = data.instances if rows is None else Instances(torch.from_numpy(rows[None]))
+    found = [fit.predict(asked)]
+    for k in range(len(X)):
+        fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+        found.append(fit.predict(asked))
+    return torch.stack(found).numpy()
+
+
+def dependent(seed):
+    """Rows with repetitions, opposites, multiples, combinations and a zero row, more than features."""
+    X = random(seed, 4, 6)
+    return np.stack([X[0], -X[0], np.zeros(6), 3 * X[1], X[1], X[0] + X[1], X[2], X[0], X[3], X[2] - X[3]])
+
+
+SHAPES = {
+    "fewer rows than features": random(1, 7, 12),
+    "square": np.eye(9) + 0.3 * random(2, 9, 9),
+    "more rows than features": random(3, 15, 5),
+    "dependent rows": dependent(4),
+    "hadamard rows": naive.sylvester(8),
+}
+by_shape = pytest.mark.parametrize("X", SHAPES.values(), ids=SHAPES)
+
+
+@by_shape
+@pytest.mark.parametrize("lam", [1e-6, 0.3, 20.0])
+def test_ridge(X, lam):
+    Y = random(5, len(X), 2)
+    found = after_each({"kind": "ridge", "lam": lam}, X, Y)
+    for target, y in enumerate(Y.T):
+        expected = naive.ridge(X, y, lam) @ X.T
+        np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
+
+
+def test_ridge_with_a_small_penalty_is_least_squares():
+    X, Y = random(6, 9, 6), random(7, 9, 1)
+    np.testing.assert_allclose(
+        after_each({"kind": "ridge", "lam": 1e-12}, X, Y), after_each({"kind": "lls"}, X, Y), atol=1e-8
+    )
+
+
+@by_shape
+@pytest.mark.parametrize("eps", [1e-6, 0.3, 20.0])
+def test_vaw(X, eps):
+    Y, rows = random(8, len(X), 2), random(9, 5, X.shape[1])
+    for asked in (None, rows):
+        found = after_each({"kind": "vaw", "eps": eps}, X, Y, asked)
+        for target, y in enumerate(Y.T):
+            expected = naive.forecasts(X, y, eps, X if asked is None else asked)
+            np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
+
+
+def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
+    X, Y = np.array([[1.0], [1.0]]), np.array([[1.0], [1.0]])
+    assert after_each({"kind": "ridge", "lam": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 2)
+    assert after_each({"kind": "vaw", "eps": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 3)
+
+
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "polynomial"},
+    {"kernel": "polynomial", "degree": 3, "offset": 0.5},
+    {"kernel": "rbf"},
+    {"kernel": "rbf", "width": 0.7},
+    {"kernel": "xor-product"},
+    {"kernel": "ntk"},
+]
+
+
+def of_kernel(settings):
+    fields = {name: value for name, value in settings.items() if name != "kernel"}
+    return lambda x, z: naive.KERNELS[settings["kernel"]](x, z, **fields)
+
+
+@by_shape
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+@pytest.mark.parametrize("settings", KERNELS, ids=str)
+def test_kernel(X, lam, settings):
+    X = X / np.sqrt(X.shape[1])
+    Y, rows = random(10, len(X), 2), random(11, 5, X.shape[1])
+    for asked in (None, rows):
+        found = after_each({"kind": "kernel", "lam": lam, **settings}, X, Y, asked)
+        there = X if asked is None else asked
+        for target, y in enumerate(Y.T):
+            expected = naive.kernel_predictions(of_kernel(settings), X, y, lam, there)
+            scale = 1 + abs(expected).max()
+            np.testing.assert_allclose(found[:, target] / scale, expected / scale, rtol=0, atol=NEAR)
+
+
+@pytest.mark.parametrize("settings", KERNELS, ids=str)
+def test_a_kernel_is_a_function_of_two_instances(settings):
+    solver = catalogue.make("solvers", "kernel", **settings)
+    rows, others = random(12, 2, 6, 5), random(13, 2, 4, 5)
+    others[0, 1], others[1, 2], others[0, 3] = rows[0, 2], -rows[1, 3], 0
+    found = solver.values(torch.from_numpy(rows), torch.from_numpy(others)).numpy()
+    for r, i, j in np.ndindex(found.shape):
+        expected = of_kernel(settings)(rows[r, i], others[r, j])
+        assert found[r, i, j] == pytest.approx(expected, rel=NEAR, abs=NEAR)
+
+
+@by_shape
+def test_interpolation_with_the_linear_kernel_is_least_squares(X):
+    Y = random(14, len(X), 3)
+    words = {"kind": "kernel", "kernel": "linear"}
+    np.testing.assert_allclose(after_each(words, X, Y), after_each({"kind": "lls"}, X, Y), atol=NEAR)
+
+
+def test_the_linear_kernel_knows_its_weights():
+    for lam in (0.0, 0.5):
+        learner = {"kind": "kernel", "kernel": "linear", "lam": lam}
+        described = experiment("gaussian", "all", {"it": {"solver": learner}}, d=8, noise=0.2)
+        found, data = weights(described), data_of(described)
+        X = data.instances.rows[0].numpy()
+        for target, y in enumerate(data.labels.numpy()):
+            expected = naive.ridge(X, y, lam) if lam else naive.least_squares(X, y)
+            np.testing.assert_allclose(found[:, target], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.4])
+def test_the_xor_kernel_on_bits_is_the_linear_kernel_on_products_of_bits(lam):
+    bits = np.array(list(itertools.product((1.0, -1.0), repeat=4)))
+    subsets = itertools.product((False, True), repeat=4)
+    products = np.array([[np.prod(b[list(chosen)]) for b in bits] for chosen in subsets]).T
+    assert np.array_equal(products, naive.sylvester(16))
+    order = np.random.default_rng(15).permutation(16)
+    Y = np.column_stack([products[order, 7], random(16, 16)])
+    of_bits = after_each({"kind": "kernel", "kernel": "xor-product", "lam": lam}, bits[order], Y)
+    of_products = after_each({"kind": "kernel", "kernel": "linear", "lam": lam}, products[order], Y)
+    np.testing.assert_allclose(of_bits, of_products, atol=1e-12)
+    loss = ((of_bits[:, 0] - Y[:, 0]) ** 2).mean(1)
+    if lam == 0:
+        np.testing.assert_allclose(loss, 1 - np.arange(17) / 16, atol=1e-12)
+
+
+def test_the_neural_tangent_kernel_is_that_of_a_wide_net():
+    """2 E[σ(w·x) σ(w·z)] + 2 x·z E[σ'(w·x) σ'(w·z)] over w ~ N(0, I), within 4 standard errors."""
+    x, z = random(17, 2, 4)
+    w = random(18, 400_000, 4)
+    to_x, to_z = w @ x, w @ z
+    drawn = 2 * np.maximum(to_x, 0) * np.maximum(to_z, 0) + 2 * (x @ z) * (to_x > 0) * (to_z > 0)
+    solver = catalogue.make("solvers", "kernel", kernel="ntk")
+    value = solver.values(torch.from_numpy(x[None, None]), torch.from_numpy(z[None, None])).item()
+    assert abs(drawn.mean() - value) <= 4 * drawn.std() / np.sqrt(len(w))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "ntk"])
+def test_a_kernel_fits_examples_that_come_again_by_least_squares(kernel):
+    X = random(19, 5, 3)[[0, 1, 0, 2, 1, 3, 0, 4]]
+    y = random(20, 8)
+    found = after_each({"kind": "kernel", "kernel": kernel}, X, y[:, None])[-1, 0]
+    np.testing.assert_allclose(found[0], y[[0, 2, 6]].mean(), atol=NEAR)
+    np.testing.assert_allclose(found[1], y[[1, 4]].mean(), atol=NEAR)
+    np.testing.assert_allclose(found[3], y[3], atol=NEAR)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_a_kernel_can_be_told_more_examples_than_there_are_rows(lam):
+    X, Y = random(21, 6, 4), random(22, 6, 1)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
+    for _ in range(3):
+        fit.learn(data.instances, data.labels)
+    kernel = of_kernel({"kernel": "rbf"})
+    expected = naive.kernel_predictions(kernel, np.tile(X, (3, 1)), np.tile(Y[:, 0], 3), lam, X)[-1]
+    np.testing.assert_allclose(fit.predict(data.instances)[0], expected, atol=NEAR)
+
+
+@by_shape
+def test_basis_pursuit_is_consistent_and_has_the_least_norm(X):
+    Y = X @ random(23, X.shape[1], 2)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "basis-pursuit").begin(data)
+    assert (fit.weights() == 0).all()
+    for k in range(1, len(X) + 1):
+        fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
+        for w, y in zip(fit.weights().numpy(), Y.T, strict=True):
+            assert abs(X[:k] @ w - y[:k]).max() <= NEAR
+            assert abs(w).sum() == pytest.approx(naive.least_l1(X[:k], y[:k]), abs=NEAR)
+
+
+def test_basis_pursuit_fits_contradicting_labels_by_least_squares():
+    X, y = random(24, 9, 4), random(25, 9)
+    found = after_each({"kind": "basis-pursuit"}, X, y[:, None])[-1, 0]
+    np.testing.assert_allclose(found, X @ naive.least_squares(X, y)[-1], atol=NEAR)
+
+
+def test_basis_pursuit_recovers_a_sparse_vector_from_few_examples():
+    described = experiment(
+        {"kind": "gaussian", "n": 32, "d": 64},
+        {"kind": "feature", "index": 5},
+        {"it": {"solver": "basis-pursuit"}},
+    )
+    found = weights(described)[:, 0]
+    np.testing.assert_allclose(found[12:], np.tile(np.eye(64)[5], (21, 1)), atol=1e-8)
+
+
+def objective(X, y, w, lam):
+    return ((X @ w - y) ** 2).mean() + lam * abs(w).sum()
+
+
+@pytest.mark.parametrize("lam", [1e-3, 0.1, 1.0, 50.0])
+def test_lasso_minimises_the_mean_square_loss_plus_the_penalty(lam):
+    X, y = random(26, 12, 5), random(27, 12)
+    data = as_data(X, y[:, None])
+    fit = catalogue.make("solvers", "lasso", lam=lam).begin(data)
+    for k in range(1, 13):
+        fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
+        (w,) = fit.weights().numpy()
+        slopes = 2 / k * X[:k].T @ (y[:k] - X[:k] @ w)
+        assert abs(slopes).max() <= lam * (1 + 1e-4) + 1e-6
+        if k >= 5:
+            exact = naive.lasso(X[:k], y[:k], lam)
+            least = objective(X[:k], y[:k], exact, lam)
+            assert objective(X[:k], y[:k], w, lam) == pytest.approx(least, abs=NEAR)
+            np.testing.assert_allclose(w, exact, atol=1e-5)
+    if lam == 50.0:
+        assert (w == 0).all()
+
+
+def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():
+    X = random(28, 5, 8)
+    y = X @ np.array([1.0, -0.5, 0, 0, 0.2, 0, 0, 0])
+    shortest = after_each({"kind": "basis-pursuit"}, X, y[:, None])
+    gaps = [
+        abs(after_each({"kind": "lasso", "lam": lam}, X, y[:, None]) - shortest).max()
+        for lam in (1e-2, 1e-3, 1e-4)
+    ]
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 1e-3
+
+
+def test_the_xor_kernel_is_refused_where_features_are_too_many_to_be_bits():
+    words = {"kind": "kernel", "kernel": "xor-product"}
+    experiment("rademacher", learners={"it": {"solver": words}}, d=500)
+    with pytest.raises(BadInput, match="at most 500, and there are 501 features; take") as caught:
+        experiment("rademacher", learners={"it": {"solver": words}}, d=501)
+    assert caught.value.where == "learners[0].solver"
+
+
+@by_solver
+def test_labels_of_the_future_are_not_looked_at(words):
+    described = experiment("gaussian", learners={"it": {"solver": words}}, d=6, noise=0.3)
+    data = data_of(described)
+    blind = replace(data, labels=torch.full_like(data.labels, torch.nan))
+    solver = catalogue.make("solvers", **words)
+    fit = solver.begin(blind)
+    for k in range(6):
+        fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+        assert np.array_equal(fit.predict(data.instances), predictions(described)[k + 1])
+
+
+@by_solver
+def test_all_rows_are_predicted_like_any_rows(words):
+    fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=6, replicas=2))
+    copies = Instances(data.instances.rows.clone())
+    for k in range(6):
+        np.testing.assert_allclose(fit.predict(data.instances), fit.predict(copies), atol=1e-8)
+        fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+
+
+@by_solver
+def test_examples_together_are_examples_one_by_one(words):
+    fit, data = beginning(experiment("gaussian", learners={"it": {"solver": words}}, d=6, replicas=2))
+    together, _ = beginning(experiment("gaussian", learners={"it": {"solver": words}}, d=6, replicas=2))
+    for k in range(5):
+        fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+    together.learn(data.instances.at(slice(0, 5)), data.labels[:, :5])
+    np.testing.assert_allclose(fit.predict(data.instances), together.predict(data.instances), atol=1e-12)
+
+
+@by_solver
+def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promised(words):
+    X, Y = random(29, 8, 8), random(30, 8, 8)
+    found = after_each(words, X, Y)  # [9, 8 targets, 8 rows]
+    summed = after_each(words, X, Y[:, :1] + Y[:, 1:2])[:, 0]
+    linear = np.allclose(summed, found[:, 0] + found[:, 1], atol=1e-7)
+    ranks = [np.linalg.matrix_rank(found[k], 1e-7) for k in range(9)]
+    if catalogue.make("solvers", **words).linear_in_labels:
+        assert linear
+        assert all(rank <= k for k, rank in enumerate(ranks))
+    else:
+        assert not linear
+        assert any(rank > k for k, rank in enumerate(ranks))
+
+
+@pytest.mark.parametrize(
+    ("solver", "where"),
+    [
+        ({"kind": "ridge", "lam": 0.0}, "lam"),
+        ({"kind": "kernel", "lam": -0.1}, "lam"),
+        ({"kind": "kernel", "width": 0.0}, "width"),
+        ({"kind": "kernel", "degree": 0}, "degree"),
+        ({"kind": "vaw", "eps": 0.0}, "eps"),
+        ({"kind": "lasso", "lam": 0.0}, "lam"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_where_they_stand(solver, where):
+    with pytest.raises(BadInput) as caught:
+        experiment(learners={"it": {"solver": solver}})
+    assert caught.value.where.endswith(f"solver.{where}")
