@@ -101,8 +101,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence about a curve that a run proves or refutes.
 
     With `k` it compares the loss after k examples with `loss` (± `within`, or ± `standard_errors`), `below`
-    or `above`. Over the whole curve, `never_below` and `never_above` name a bound that the curve respects, and
-    `follows` one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner will.
+    or `above`. Over the whole curve, `never_below` and `never_above` name a bound that the curve respects,
+    and `follows` one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner
+    will.
     """
 
     text: Annotated[str, Meta(min_length=1)]

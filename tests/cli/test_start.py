@@ -64,7 +64,7 @@ def test_the_app_opens_on_a_changed_preset_and_runs(opened: Opened, small: Path,
 def test_bad_input_is_told_before_the_app_opens(opened: Opened, on_terminal: Call) -> None:
     code, _, err = on_terminal("--preset", "hadamard-128", "--set", "problem.matrix.d=102")
     assert code == 2
-    assert "take 64 or 128" in err
+    assert "take 100 or 104" in err
     assert opened == []
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from building import beginning, experiment, losses, predictions
-from discovery import EVERY, EVERY_GENTLE, GENTLE
+from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for
 
 from engine import catalogue, recorder
 from engine.run import run
@@ -65,9 +65,10 @@ def test_the_same_seed_gives_the_same_bits(name, dtype):
 @pytest.mark.parametrize("kind", catalogue.members("losses"))
 def test_every_loss_is_batched_like_one_by_one(kind):
     learners = {name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "lls")}
-    measured = losses(experiment(learners=learners, loss=kind, d=8, replicas=2, seed=3))
+    words = {"matrix": matrix_for(kind), "learners": learners, "loss": kind, "d": 8}
+    measured = losses(experiment(**words, replicas=2, seed=3))
     for number in range(2):
-        alone = losses(experiment(learners=learners, loss=kind, d=8, seed=3 + number))
+        alone = losses(experiment(**words, seed=3 + number))
         for name in learners:
             np.testing.assert_allclose(alone[name][:, 0], measured[name][:, number], atol=EXACT)
 

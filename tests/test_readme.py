@@ -1,0 +1,61 @@
+"""What the README says is true: its tables, its preset, its update rule."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+
+from engine import reading
+from engine.claims import judge
+from engine.run import run
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    """The first block of code in a language."""
+    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    return found.group(1)
+
+
+def module_of(name: str, path: Path):
+    """A module from a file outside the packages."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_of_parts_are_those_of_the_catalogue():
+    assert module_of("parts_of_the_readme", ROOT / "docs" / "parts.py").updated(README) == README
+
+
+def test_the_preset_runs_and_its_claims_hold():
+    experiment = reading.parse(tomllib.loads(block("toml")))
+    assert experiment.claims
+    assert all(outcome.holds for outcome in judge(experiment, run(experiment)))
+
+
+def test_the_update_rule_is_one(tmp_path):
+    file = tmp_path / "sign.py"
+    file.write_text(block("python"), encoding="utf-8")
+    rule = msgspec.convert({"kind": "sign", "lr": 0.5}, module_of("sign_of_the_readme", file).Sign)
+    w, g = torch.tensor([[1.0, 2.0]]), torch.tensor([[-3.0, 0.1]])
+    params, _ = rule.start({"w": w})
+    params, _ = rule.step(params, {"w": g}, {"w": rule.lr}, {})
+    torch.testing.assert_close(params["w"], torch.tensor([[1.5, 1.5]]))
+
+
+@pytest.mark.parametrize("file", re.findall(r"\]\(([^)]+)\)", README))
+def test_every_file_that_is_shown_is_there(file):
+    assert (ROOT / file).is_file()
