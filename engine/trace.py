@@ -142,7 +142,7 @@ class Curve:
         self.weights_length = end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BoundCurve:
     """A bound on the x-axis of a trace, and the learners it binds, each with the reason why or why not."""
 
@@ -167,7 +167,7 @@ class BoundCurve:
         return float(np.interp(x, self.x, self.loss))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """All that a run yields: curves of the learners and curves of the theory on the same axes."""
 

@@ -70,7 +70,7 @@ def _multiplicative_rate(learner: Learner) -> float | None:
     rate = getattr(learner.update, "lr", None)
     if not isinstance(rate, float) or learner.layer_rates:
         return None
-    if isinstance(learner.update, EGU) and learner.update.w0 is None:
+    if type(learner.update) is EGU and learner.update.w0 is None:
         return rate
     spindly = learner.architecture
     if isinstance(learner.update, GD) and isinstance(spindly, Spindly):

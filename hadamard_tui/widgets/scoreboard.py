@@ -6,7 +6,7 @@ import numpy as np
 from rich.text import Text
 from textual.widgets import DataTable
 
-from engine.trace import BoundCurve, Curve, Trace
+from engine.trace import BoundCurve, Curve, Floats, Trace
 from hadamard_tui.drawing import colour, mark
 
 COLUMNS = ("", "learner", "loss", "bound", "ratio", "invariant", "state")
@@ -81,6 +81,18 @@ def state(curve: Curve, trace: Trace, shown: float) -> str:
 
 def strongest(trace: Trace, name: str, x: float) -> BoundCurve | None:
     """The highest lower bound at x among those that bind the learner, else among those it may beat."""
+    return max(_compared(trace, name), key=lambda bound: bound.at(x), default=None)
+
+
+def heights_along(trace: Trace, name: str, x: Floats) -> Floats:
+    """The height of the strongest bound at every x; 0 where there is none."""
+    heights = np.zeros_like(x)
+    for bound in _compared(trace, name):
+        np.maximum(heights, np.interp(x, bound.x, bound.loss), out=heights)
+    return heights
+
+
+def _compared(trace: Trace, name: str) -> list[BoundCurve]:
+    """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
     drawn = [bound for bound in trace.bounds if bound.on_problem.holds and bound.sense != "upper"]
-    own = [bound for bound in drawn if name in bound.applies_to]
-    return max(own or drawn, key=lambda bound: bound.at(x), default=None)
+    return [bound for bound in drawn if name in bound.applies_to] or drawn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from rich.text import Text
 from textual.widgets import Static
@@ -10,7 +12,7 @@ from engine.trace import Trace
 from hadamard_tui.draft import Draft
 from hadamard_tui.playback import Pace
 from hadamard_tui.session import Session
-from hadamard_tui.widgets.scoreboard import strongest
+from hadamard_tui.widgets.scoreboard import heights_along, strongest
 
 STYLES = {
     "running": "bold green",
@@ -19,6 +21,10 @@ STYLES = {
     "stopped": "bold yellow",
     "failed": "bold red",
 }
+
+
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 
 class Status(Static):
@@ -76,7 +82,24 @@ def _best(trace: Trace, shown: float) -> str:
     if bound is None:
         return text
     height = bound.at(shown)
-    return text + f"  bound {height:.4f}" + (f"  ratio {loss / height:.3f}" if height > 1e-12 else "")
+    text += f"  bound {height:.4f}"
+    return text + (f"  ratio {loss / height:.3f}" if height > ZERO else _lowest_ratio(trace, shown))
+
+
+@lru_cache(maxsize=1)
+def _lowest_ratio(trace: Trace, shown: float) -> str:
+    """Who has been lowest in relation to the bound, and where: what remains to be said when that is 0."""
+    found = []
+    for curve in trace.curves:
+        x, loss = curve.x[curve.x <= shown], curve.loss[: np.count_nonzero(curve.x <= shown)]
+        heights = heights_along(trace, curve.learner, x)
+        if (heights > ZERO).any():
+            ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > ZERO)
+            found.append((float(ratios.min()), float(x[ratios.argmin()]), curve.name))
+    if not found:
+        return ""
+    ratio, place, name = min(found)
+    return f"  lowest ratio {ratio:.3f} {name} at {place:g}"
 
 
 def _short(number: float) -> str:

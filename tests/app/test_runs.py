@@ -308,3 +308,19 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(draf
         cells = dict(zip(COLUMNS, map(str, scoreboard.get_row_at(0)), strict=True))
         assert "e+" in cells["loss"]
         assert all(len(cells[column]) <= width for column, width in WIDTHS.items())
+
+
+async def test_the_status_keeps_the_lowest_ratio_when_the_bound_has_come_to_zero(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: "finished" in status_of(app))
+        trace = session_of(app).trace
+        assert trace is not None
+        lowest = min(
+            (loss / (1 - x / 16), curve.name, x)
+            for curve in trace.curves
+            for x, loss in zip(curve.x[:-1], curve.loss, strict=False)
+        )
+        assert f"lowest ratio {lowest[0]:.3f} {lowest[1]} at {lowest[2]:g}" in status_of(app)
