@@ -30,5 +30,4 @@ def load_torch(threads: int | None = None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
-    gc.collect()
     gc.freeze()
