@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine import catalogue
-from engine.parts import BadField, BadInput, Values
+from engine.parts import MOST, BadField, BadInput, Values
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -159,6 +159,8 @@ def check(experiment: Experiment) -> None:
     Raises: BadInput with the place, what is wrong there, and what would be right.
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
+    if (n := matrix.shape()[0]) > MOST:
+        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {MOST}")
     target.check(matrix)
     if problem.labels != "soft" and target.values(matrix) == "bits":
         raise BadInput(
@@ -180,7 +182,7 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].update", reason)
         if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
             raise BadInput(f"learners[{number}].solver", reason)
-    grid = experiment.protocol.grid(matrix.shape()[0])
+    grid = experiment.protocol.grid(n)
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
             known = ", ".join(repr(name) for name in names)

@@ -12,6 +12,12 @@ from msgspec import Meta
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 
+MOST = 2**24
+"""The largest whole number in a part: no run could get through more instances, epochs or features."""
+
+LARGEST = 1e38
+"""The largest number in a part: float32 ends soon after."""
+
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
 
@@ -56,6 +62,9 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
             value = getattr(self, name)
             if isinstance(value, float) and not math.isfinite(value):
                 raise BadField(name, f"{value} is not a finite number")
+            most = MOST if isinstance(value, int) else LARGEST
+            if isinstance(value, int | float) and abs(value) > most:
+                raise BadField(name, f"{value} is too large; take at most {most}")
 
     @property
     def kind(self) -> str:

@@ -44,6 +44,14 @@ CASES = {
     "two values for one --set": ("run small.toml --set a=1 b=2", ["b=2", "its own --set"]),
     "--set without a value": ("run small.toml --set", ["--set", "--help"]),
     "too much memory": ("run small.toml --set run.replicas=1000000000000", ["GiB", "fewer replicas"]),
+    "too wide a net": (
+        "run small.toml --set learners.GD.architecture.kind=dense "
+        "--set learners.GD.architecture.widths=[9999999999]",
+        ["learners[0].architecture", "GiB", "a smaller learner"],
+    ),
+    "too large a d": ("run small.toml --set problem.matrix.d=68719476736", ["problem.matrix.d", "16777216"]),
+    "too many instances": ("run small.toml --set problem.matrix.repeat=9999999", ["matrix:", "16777216"]),
+    "too large a start": ("run small.toml --set learners.EGU.update.w0=1e300", ["w0", "too large", "1e+38"]),
     "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not there", "cpu"]),
     "no device at all": ("run small.toml --device gpu", ["run.device", "cuda:1"]),
     "data that is not finite": ("run nan.toml", ["problem.matrix.path", "nan", "row 1, column 2"]),

@@ -93,9 +93,24 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("family", "kind", "field"), NUMBERS)
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_parts_refuse_numbers_that_are_not_finite(family, kind, field, value):
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e300])
+def test_parts_refuse_numbers_that_are_not_finite_or_too_large(family, kind, field, value):
     words = {**ready(family, kind, "X.npy"), field: value}
+    with pytest.raises(msgspec.ValidationError):
+        catalogue.make(family, **words)
+
+
+WHOLE = [
+    pytest.param(family, kind, field.name, id=f"{family}-{kind}-{field.name}")
+    for family, kind, member in PARTS
+    for field in fields(member)
+    if isinstance(plain(field.type), inspect.IntType)
+]
+
+
+@pytest.mark.parametrize(("family", "kind", "field"), WHOLE)
+def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field):
+    words = {**ready(family, kind, "X.npy"), field: 2**40}
     with pytest.raises(msgspec.ValidationError):
         catalogue.make(family, **words)
 

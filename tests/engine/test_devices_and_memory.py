@@ -6,7 +6,7 @@ import torch
 from building import LLS, data_of, experiment, gd
 
 import engine.run
-from engine import device, memory
+from engine import catalogue, device, memory
 from engine.parts import BadInput
 from engine.problems.matrices.gaussian import Gaussian
 from engine.run import run
@@ -53,6 +53,19 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
     ):
         assert said in error.what
     assert "\n" not in str(error)
+
+
+def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_drawn(monkeypatch):
+    def never(*_):
+        raise AssertionError("nothing may be allocated")
+
+    net = {"update": "adagrad-full", "architecture": {"kind": "dense", "widths": [1 << 20, 1 << 20]}}
+    monkeypatch.setattr(catalogue.members("architectures")["dense"], "start", never)
+    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
+    with pytest.raises(BadInput) as caught:
+        run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
+    assert caught.value.where == "learners[1].architecture"
+    assert "take a smaller learner or a smaller d" in caught.value.what
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
