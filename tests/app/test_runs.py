@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from textual.widgets import Button, Input, Static, TextArea
 
 from engine import run as engine_run
+from engine import worker as engine_worker
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
 from hadamard_tui.playback import WHOLE_RUN_SECONDS
@@ -210,9 +213,14 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
 
 
-async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(app: HadamardApp):
+async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    held = threading.Event()
+    monkeypatch.setattr(engine_worker, "load_torch", lambda threads: held.wait(60))
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("r", "space")
+        held.set()
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         await until(pilot, lambda: session_of(app).state == "paused")
         await pilot.press("n")
