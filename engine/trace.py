@@ -12,6 +12,9 @@ from engine.parts import Finding, Verdict
 
 Floats = NDArray[np.float64]
 
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
+
 MOST_WEIGHT_RECORDS = 1024
 MOST_WEIGHT_BYTES = 64 << 20
 
@@ -189,6 +192,22 @@ class Trace:
     def last(self) -> float:
         """Where the x-axis ends."""
         return float(self.x[-1])
+
+    def compared(self, learner: str) -> list[BoundCurve]:
+        """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
+        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.sense != "upper"]
+        return [bound for bound in drawn if learner in bound.applies_to] or drawn
+
+    def strongest(self, learner: str, x: float) -> BoundCurve | None:
+        """The highest at x of the bounds that a learner is compared with; of equals the higher elsewhere."""
+        return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.loss.mean()), default=None)
+
+    def heights(self, learner: str, x: Floats) -> Floats:
+        """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
+        heights = np.zeros_like(x)
+        for bound in self.compared(learner):
+            np.maximum(heights, np.interp(x, bound.x, bound.loss), out=heights)
+        return np.where(heights > ZERO, heights, 0.0)
 
     def curve(self, name: str) -> Curve:
         """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""

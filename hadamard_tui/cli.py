@@ -166,16 +166,17 @@ def print_verdict(
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
     experiment = _load(preset, settings, None)
+    from engine.judgement import judgement
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
-    judged = verdicts.judgements(experiment, compute(experiment, console.errors()))
+    trace = compute(experiment, console.errors())
+    judged = [judgement(experiment, trace, learner) for learner in experiment.learners]
     if as_json:
         typer.echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
     else:
         console.output().print(verdicts.shown(judged))
-    sound = all(one.agrees and all(outcome.holds for _, outcome in one.bounds) for one in judged)
-    return 0 if sound else 1
+    return 0 if all(one.sound for one in judged) else 1
 
 
 @app.command("presets")

@@ -14,7 +14,7 @@ from rich.text import Text
 from engine.claims import Outcome
 from engine.experiment import Experiment
 from engine.parts import Finding
-from engine.trace import BoundCurve, Curve, Trace
+from engine.trace import ZERO, BoundCurve, Curve, Trace
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.drawing import NAMES, colour, loss_axes, loss_series, mark
 
@@ -35,8 +35,6 @@ WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
 LINES_BESIDE_CHART = 4
 """Of the terminal's height: for the prompt and the lines around the chart."""
-ZERO = 1e-12
-"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 
 def show(
@@ -121,11 +119,11 @@ def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
         yield _number(loss)
     else:
         yield f"{_number(loss)} ± {curve.stderr[at[0]]:.1g}"
-    bound, binds = strongest(trace.bounds, curve.learner, x)
+    bound = trace.strongest(curve.learner, x)
     if bound is None:
         yield from (NOTHING, NOTHING, NOTHING)
         return
-    value = bound.at(x)
+    value, binds = bound.at(x), curve.learner in bound.applies_to
     ratio = NOTHING if loss is None or value < ZERO else _number(loss / value)
     yield _number(value) if binds else f"({_number(value)})"
     yield f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
@@ -134,10 +132,10 @@ def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
 
 def _notes(trace: Trace, where: Sequence[float], strayed: Sequence[str]) -> Iterator[Text]:
     """What the signs in the table mean, and who diverged."""
-    found = [strongest(trace.bounds, curve.learner, x) for curve in trace.curves for x in where]
-    if any(bound is not None and not binds for bound, binds in found):
+    compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
+    if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
-    if any(bound is not None and bound.sense == "conjecture" for bound, _ in found):
+    if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
     for curve in trace.curves:
         if curve.learner in strayed:
@@ -145,14 +143,6 @@ def _notes(trace: Trace, where: Sequence[float], strayed: Sequence[str]) -> Iter
             yield Text(text, "bold red")
         elif curve.diverged_at is not None:
             yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}, as claimed")
-
-
-def strongest(bounds: Sequence[BoundCurve], learner: str, x: float) -> tuple[BoundCurve | None, bool]:
-    """The highest lower bound at x that binds the learner, True; else the highest there is, False."""
-    drawn = [bound for bound in bounds if bound.on_problem.holds and bound.sense != "upper"]
-    binding = [bound for bound in drawn if learner in bound.applies_to]
-    by_height = max(binding or drawn, key=lambda bound: (bound.at(x), bound.loss.mean()), default=None)
-    return by_height, bool(binding)
 
 
 def _number(value: float) -> str:

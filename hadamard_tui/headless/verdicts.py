@@ -3,56 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome, respects
-from engine.experiment import Experiment
-from engine.invariance import INVARIANT, certificate
-from engine.parts import Verdict
-from engine.trace import Trace
+from engine.judgement import Judgement
 
 WORDS = {True: "rotation invariant", False: "not rotation invariant"}
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A learner under the verdict of structure, the certificate of measurement, and its bounds."""
-
-    learner: str
-    verdict: Verdict
-    change: float
-    bounds: list[tuple[str, Outcome]]
-
-    @property
-    def agrees(self) -> bool:
-        """Whether structure and measurement say the same."""
-        return (self.change < INVARIANT) == (self.verdict.invariant is not False)
-
-
-def judgements(experiment: Experiment, trace: Trace) -> list[Judgement]:
-    """The judgement of every learner of a finished run."""
-    found = []
-    for learner in experiment.learners:
-        curve = trace.curve(learner.name)
-        binding = [bound for bound in trace.bounds if learner.name in bound.applies_to]
-        found.append(
-            Judgement(
-                learner.name,
-                curve.verdict,
-                certificate(experiment, learner),
-                [
-                    (bound.kind, respects(experiment, trace, learner.name, bound.kind))
-                    for bound in binding
-                    if bound.sense != "upper"
-                ],
-            )
-        )
-    return found
 
 
 def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
@@ -62,7 +21,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
         word = WORDS.get(judged.verdict.invariant, "rotation invariant on this data")  # type: ignore[arg-type]
         grid = Table.grid(padding=(0, 2, 0, 2))
         grid.add_row("structure", f"{word}: {judged.verdict.reason}")
-        word = "unchanged by rotations" if judged.change < INVARIANT else "changed by rotations"
+        word = "unchanged by rotations" if judged.unchanged else "changed by rotations"
         grid.add_row("measured", f"predictions are {word}: max |Δŷ| / max |ŷ| = {judged.change:.2g}")
         if not judged.agrees:
             grid.add_row(

@@ -6,7 +6,7 @@ import numpy as np
 from rich.text import Text
 from textual.widgets import DataTable
 
-from engine.trace import BoundCurve, Curve, Floats, Trace
+from engine.trace import ZERO, Curve, Trace
 from hadamard_tui.drawing import colour, mark
 
 COLUMNS = ("", "learner", "loss", "bound", "ratio", "invariant", "state")
@@ -55,13 +55,13 @@ def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
     if not count:
         return texts | {"state": "waiting"}
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
-    bound = strongest(trace, curve.learner, x)
+    bound = trace.strongest(curve.learner, x)
     texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, shown)}
     if bound is None:
         return texts | {"bound": "none", "ratio": "–"}
     height = bound.at(x)
     own = curve.learner in bound.applies_to
-    ratio = _decimals(loss / height, 3) if height > 1e-12 else "–"
+    ratio = _decimals(loss / height, 3) if height > ZERO else "–"
     text = _decimals(height, 5)
     return texts | {"bound": text if own else f"({text})", "ratio": ratio}
 
@@ -77,22 +77,3 @@ def state(curve: Curve, trace: Trace, shown: float) -> str:
     if curve.diverged_at is not None and shown >= curve.diverged_at:
         return f"diverged at k = {curve.diverged_at:g}"
     return "done" if shown >= trace.last else "learning"
-
-
-def strongest(trace: Trace, name: str, x: float) -> BoundCurve | None:
-    """The highest lower bound at x among those that bind the learner, else among those it may beat."""
-    return max(_compared(trace, name), key=lambda bound: bound.at(x), default=None)
-
-
-def heights_along(trace: Trace, name: str, x: Floats) -> Floats:
-    """The height of the strongest bound at every x; 0 where there is none."""
-    heights = np.zeros_like(x)
-    for bound in _compared(trace, name):
-        np.maximum(heights, np.interp(x, bound.x, bound.loss), out=heights)
-    return heights
-
-
-def _compared(trace: Trace, name: str) -> list[BoundCurve]:
-    """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
-    drawn = [bound for bound in trace.bounds if bound.on_problem.holds and bound.sense != "upper"]
-    return [bound for bound in drawn if name in bound.applies_to] or drawn

@@ -8,11 +8,10 @@ import numpy as np
 from rich.text import Text
 from textual.widgets import Static
 
-from engine.trace import Trace
+from engine.trace import ZERO, Trace
 from hadamard_tui.draft import Draft
 from hadamard_tui.playback import Pace
 from hadamard_tui.session import Session
-from hadamard_tui.widgets.scoreboard import heights_along, strongest
 
 STYLES = {
     "running": "bold green",
@@ -21,10 +20,6 @@ STYLES = {
     "stopped": "bold yellow",
     "failed": "bold red",
 }
-
-
-ZERO = 1e-12
-"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 
 class Status(Static):
@@ -78,7 +73,7 @@ def _best(trace: Trace, shown: float) -> str:
         return ""
     loss, curve = min(now, key=lambda pair: pair[0])
     text = f"  best {loss:.4f} {curve.name}"
-    bound = strongest(trace, curve.learner, shown)
+    bound = trace.strongest(curve.learner, shown)
     if bound is None:
         return text
     height = bound.at(shown)
@@ -92,9 +87,9 @@ def _lowest_ratio(trace: Trace, shown: float) -> str:
     found = []
     for curve in trace.curves:
         x, loss = curve.x[curve.x <= shown], curve.loss[: np.count_nonzero(curve.x <= shown)]
-        heights = heights_along(trace, curve.learner, x)
-        if (heights > ZERO).any():
-            ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > ZERO)
+        heights = trace.heights(curve.learner, x)
+        if heights.any():
+            ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > 0)
             found.append((float(ratios.min()), float(x[ratios.argmin()]), curve.name))
     if not found:
         return ""

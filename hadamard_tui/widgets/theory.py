@@ -20,7 +20,7 @@ def theory_text(trace: Trace, curve: Curve) -> Group:
     lines = [Text.assemble((curve.name, "bold"), " is ", (word, "bold"), f": {verdict.reason}."), Text("")]
     ordered = sorted(trace.bounds, key=lambda bound: not bound.on_problem.holds)
     for bound in ordered:
-        lines.append(_bound_text(bound, curve.name))
+        lines.append(_bound_text(bound, curve.learner))
     return Group(*lines)
 
 
