@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.experiment import Claim, Experiment
-from engine.trace import Curve, Trace
+from engine.experiment import Claim, Experiment, Measure
+from engine.trace import Curve, Floats, Trace
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""
@@ -54,19 +55,34 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
     if claim.never_below or claim.never_above or claim.follows:
         return _along(claim, trace, curve, rounding)
     assert claim.k is not None, "Claim admits no other combination"
-    at = np.flatnonzero(curve.x == claim.k)
-    if not len(at):
-        return Outcome(claim, False, None, f"the curve has no record at k = {claim.k}")
-    loss = float(curve.loss[at[0]])
+    measured = _at(claim.k, claim.measure, curve)
+    if measured is None:
+        return Outcome(claim, False, None, f"there is no {claim.measure} recorded at k = {claim.k}")
     if claim.below is not None:
-        return Outcome(claim, loss < claim.below, loss, f"{loss:.6g} < {claim.below:g}")
+        return Outcome(claim, measured < claim.below, measured, f"{measured:.6g} < {claim.below:g}")
     if claim.above is not None:
-        return Outcome(claim, loss > claim.above, loss, f"{loss:.6g} > {claim.above:g}")
-    assert claim.loss is not None, "Claim admits no other combination"
-    error = 0.0 if curve.stderr is None else float(curve.stderr[at[0]])
-    tolerance = (claim.within or 0.0) + (claim.standard_errors or 0.0) * error
-    holds = abs(loss - claim.loss) <= tolerance
-    return Outcome(claim, holds, loss, f"{loss:.6g} = {claim.loss:g} ± {tolerance:.2g}")
+        return Outcome(claim, measured > claim.above, measured, f"{measured:.6g} > {claim.above:g}")
+    if claim.rank is not None:
+        return Outcome(claim, measured == claim.rank, measured, f"{measured:g} = {claim.rank}")
+    expected = claim.error if claim.loss is None else claim.loss
+    assert expected is not None, "Claim admits no other combination"
+    tolerance = claim.within or 0.0
+    if claim.standard_errors is not None and curve.stderr is not None:
+        tolerance += claim.standard_errors * float(curve.stderr[curve.x == claim.k][0])
+    holds = abs(measured - expected) <= tolerance
+    return Outcome(claim, holds, measured, f"{measured:.6g} = {expected:g} ± {tolerance:.2g}")
+
+
+def _at(k: int, measure: Measure, curve: Curve) -> float | None:
+    """What a curve has of a measure after k examples, if it was recorded there."""
+    recorded: tuple[Floats, Floats | NDArray[np.int64] | None] = {
+        "loss": (curve.x, curve.loss),
+        "error": (curve.x, curve.error),
+        "rank": (curve.x, None) if curve.spectrum is None else (curve.spectrum.x, curve.spectrum.rank),
+    }[measure]
+    x, values = recorded
+    at = np.flatnonzero(x == k)
+    return float(values[at[0]]) if values is not None and len(at) else None
 
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:

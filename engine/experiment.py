@@ -67,6 +67,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
         ),
     ] = "auto"
+    spectrum: Annotated[
+        bool,
+        Meta(title="spectrum", description="record singular values and rank of the weights across targets"),
+    ] = False
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,13 +101,19 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("update", reason)
 
 
+Measure = Literal["loss", "error", "rank"]
+"""What a claim may speak of: the average loss, the 0/1 error, or the rank of the weights across targets."""
+
+
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sentence about a curve that a run proves or refutes.
 
     With `k` it compares the loss after k examples with `loss` (± `within`, or ± `standard_errors`), `below`
-    or `above`. Over the whole curve, `never_below` and `never_above` name a bound that the curve respects,
-    and `follows` one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner
-    will.
+    or `above`; or, of classification, the 0/1 error with `error` ± `within`; or, where the run records the
+    spectrum, the `rank` of the weights across targets. `of` says what `below` and `above` speak of.
+
+    Over the whole curve, `never_below` and `never_above` name a bound that the curve respects, and `follows`
+    one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner will.
     """
 
     text: Annotated[str, Meta(min_length=1)]
@@ -112,32 +122,48 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loss: float | None = None
     within: Annotated[float, Meta(ge=0)] | None = None
     standard_errors: Annotated[float, Meta(ge=0)] | None = None
+    error: float | None = None
+    rank: Annotated[int, Meta(ge=0)] | None = None
     below: float | None = None
     above: float | None = None
+    of: Measure = "loss"
     never_below: str | None = None
     never_above: str | None = None
     follows: str | None = None
     diverges: Literal[True] | None = None
 
     def __post_init__(self) -> None:
-        forms = ("loss", "below", "above", "never_below", "never_above", "follows", "diverges")
+        at_k = ("loss", "error", "rank", "below", "above")
+        forms = (*at_k, "never_below", "never_above", "follows", "diverges")
         given = [form for form in forms if getattr(self, form) is not None]
         if len(given) != 1:
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
-        if given[0] in ("loss", "below", "above") and self.k is None:
-            raise BadField("k", f"missing; a claim with {given[0]!r} speaks of the loss after k examples")
-        tolerances = ("within", "standard_errors")
-        useless: dict[str, tuple[str, ...]] = {"below": tolerances, "above": tolerances}
-        useless |= dict.fromkeys(("never_below", "never_above", "follows"), ("k",))
-        for name in useless.get(given[0], (*tolerances, "k") if given[0] == "diverges" else ()):
-            if getattr(self, name) is not None:
-                raise BadField(name, f"means nothing in a claim with {given[0]!r}; leave it out")
-        if given[0] in ("loss", "follows") and self.within is None and self.standard_errors is None:
-            raise BadField(given[0], "needs a tolerance: within = …, or standard_errors = …")
-        for name in ("loss", "within", "standard_errors", "below", "above"):
+        form = given[0]
+        if form in at_k and self.k is None:
+            raise BadField("k", f"missing; a claim with {form!r} speaks of the {self.measure} after k examples")
+        meaningful = {
+            "loss": {"k", "within", "standard_errors"},
+            "error": {"k", "within"},
+            "rank": {"k"},
+            "below": {"k", "of"},
+            "above": {"k", "of"},
+            "diverges": set(),
+        }.get(form, {"within", "standard_errors"})
+        for name, default in (("k", None), ("within", None), ("standard_errors", None), ("of", "loss")):
+            if getattr(self, name) != default and name not in meaningful:
+                raise BadField(name, f"means nothing in a claim with {form!r}; leave it out")
+        if form in ("loss", "error", "follows") and self.within is None and self.standard_errors is None:
+            or_errors = "" if form == "error" else ", or standard_errors = …"
+            raise BadField(form, f"needs a tolerance: within = …{or_errors}")
+        for name in ("loss", "error", "within", "standard_errors", "below", "above"):
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
                 raise BadField(name, f"{value} is not a finite number; no measurement could decide it")
+
+    @property
+    def measure(self) -> Measure:
+        """What a claim about a single k speaks of."""
+        return "error" if self.error is not None else "rank" if self.rank is not None else self.of
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,6 +208,8 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].update", reason)
         if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
             raise BadInput(f"learners[{number}].solver", reason)
+    if experiment.run.spectrum and target.columns(matrix) == 1:
+        raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     grid = experiment.protocol.grid(n)
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
@@ -192,6 +220,10 @@ def check(experiment: Experiment) -> None:
         if claim.k is not None and claim.k not in grid:
             near = grid[np.abs(grid - claim.k).argmin()]
             raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near:g}")
+        if claim.measure == "rank" and not experiment.run.spectrum:
+            raise BadInput(f"claims[{number}]", "a rank is measured where run.spectrum is true; set it")
+        if claim.measure == "error" and problem.label_values != "signs":
+            raise BadInput(f"claims[{number}]", "a 0/1 error is measured where labels are +1 and −1")
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
             if bound is not None and bound not in catalogue.members("bounds"):

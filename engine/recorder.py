@@ -11,6 +11,7 @@ from engine.costs import Cost
 from engine.hypothesis import Hypothesis
 from engine.lazy import torch
 from engine.problems.data import Data
+from engine.spectrum import looked_at, singular_values
 
 CELLS = 1 << 22
 """At most so many predictions are held at once while losses are computed."""
@@ -34,6 +35,9 @@ class Block(NamedTuple):
     weights: NDArray[np.floating[Any]] | None
     """The weight vectors of the first replica and target, [S, V, d], if predictions are linear."""
 
+    spectrum: NDArray[np.float64] | None = None
+    """Singular values of the first replica's weights across targets, [S, V, r]; NaN where not computed."""
+
 
 class Recorder:
     """Takes records one by one and computes their losses for many at once.
@@ -49,6 +53,8 @@ class Recorder:
         self._losses: list[torch.Tensor] = []
         self._errors: list[torch.Tensor] = []
         self._weights: list[torch.Tensor] = []
+        self._spectra: list[torch.Tensor] = []
+        self._taken = 0
 
     def take(self, x: float, hypothesis: Hypothesis) -> None:
         """Record a hypothesis at a place on the x-axis."""
@@ -60,6 +66,17 @@ class Recorder:
         if weights is not None:
             variants = weights[: self._data.variants * self._data.targets : self._data.targets]
             self._weights.append(variants)
+            if self._data.spectrum:
+                self._spectra.append(self._spectrum(weights))
+        self._taken += 1
+
+    def _spectrum(self, weights: torch.Tensor) -> torch.Tensor:
+        """The singular values of the first replica [V, r], or NaN where it is not their turn."""
+        variants, targets = self._data.variants, self._data.targets
+        matrices = weights[: variants * targets].view(variants, targets, -1)
+        if looked_at(self._taken):
+            return singular_values(matrices)
+        return torch.full((variants, min(matrices.shape[1:])), torch.nan, dtype=torch.float64)
 
     def block(self) -> Block:
         """The records taken since the last block."""
@@ -70,8 +87,9 @@ class Recorder:
             torch.cat(self._losses).cpu().numpy() if self._x else np.empty(shape),
             torch.cat(self._errors).cpu().numpy() if self._errors else None,
             torch.stack(self._weights).cpu().numpy() if self._weights else None,
+            torch.stack([one.cpu() for one in self._spectra]).numpy() if self._spectra else None,
         )
-        for taken in (self._x, self._losses, self._errors, self._weights):
+        for taken in (self._x, self._losses, self._errors, self._weights, self._spectra):
             taken.clear()
         return block
 

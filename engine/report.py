@@ -9,7 +9,7 @@ import msgspec
 
 from engine.claims import judge
 from engine.experiment import Experiment
-from engine.trace import BoundCurve, Curve, Floats, Trace
+from engine.trace import BoundCurve, Curve, Floats, Spectrum, Trace
 
 SCHEMA = 1
 
@@ -49,8 +49,17 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "loss": _numbers(curve.loss),
         "error": None if curve.error is None else _numbers(curve.error),
         "stderr": None if curve.stderr is None else _numbers(curve.stderr),
+        "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum),
         "diverged_at": _number(curve.diverged_at),
         "verdict": curve.verdict._asdict(),
+    }
+
+
+def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
+    return {
+        "k": _numbers(spectrum.x),
+        "rank": spectrum.rank.tolist(),
+        "values": [_numbers(values) for values in spectrum.values],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -108,6 +108,7 @@ class Trial:
                 loss[:sound],
                 None if block.weights is None else block.weights[:sound, variant],
                 None if block.error is None else block.error[:sound, :, variant],
+                None if block.spectrum is None else block.spectrum[:sound, variant],
             )
             if sound < len(block.x):
                 curve.diverged_at = float(block.x[sound])
@@ -131,6 +132,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
+    data = replace(data, spectrum=experiment.run.spectrum)
     loss = catalogue.make("losses", experiment.protocol.loss)
     x = experiment.protocol.grid(data.instances.n)
     trials = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,28 @@ ZERO = 1e-12
 
 MOST_WEIGHT_RECORDS = 1024
 MOST_WEIGHT_BYTES = 64 << 20
+
+
+class Spectrum(NamedTuple):
+    """Singular values of the weight matrix across targets of the first replica, at some of the records.
+
+    Those that rounding alone could have made are 0.
+    """
+
+    x: Floats
+    """Where on the x-axis they were computed, [S]."""
+
+    values: Floats
+    """Largest first, [S, r]."""
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """The numerical rank [S]."""
+        return np.asarray(np.count_nonzero(self.values, axis=1))
+
+    def followed_by(self, later: Spectrum) -> Spectrum:
+        """These and later ones."""
+        return Spectrum(np.concatenate([self.x, later.x]), np.concatenate([self.values, later.values]))
 
 
 class Curve:
@@ -54,6 +76,7 @@ class Curve:
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
         self._stride = 1
+        self._spectrum: Spectrum | None = None
 
     @property
     def complete(self) -> bool:
@@ -88,14 +111,26 @@ class Curve:
         """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
+    @property
+    def spectrum(self) -> Spectrum | None:
+        """The singular values of the weights across targets; None unless the run records them."""
+        return self._spectrum
+
     def append(
         self,
         x: Floats,
         loss: Floats,
         weights: NDArray[np.floating[Any]] | None = None,
         error: Floats | None = None,
+        spectrum: Floats | None = None,
     ) -> None:
-        """Publish records at x [S]: losses [S, R] and, where there are any, weights [S, d], errors [S, R]."""
+        """Publish records at x [S]: losses [S, R] and, where there are any, the rest.
+
+        Args:
+            weights: [S, d].
+            error: [S, R].
+            spectrum: [S, r]; records with NaN have none.
+        """
         start, end = self.length, self.length + len(x)
         if error is not None:
             if self._error is None:
@@ -107,6 +142,10 @@ class Curve:
             self._stderr[start:end] = loss.std(1, ddof=1) / np.sqrt(loss.shape[1])
         if weights is not None:
             self._keep(start, x, weights)
+        if spectrum is not None:
+            computed = ~np.isnan(spectrum[:, 0])
+            new = Spectrum(x[computed], spectrum[computed])
+            self._spectrum = new if self._spectrum is None else self._spectrum.followed_by(new)
         self.length = end
 
     def copy(self, winner: Curve, tried: list[Curve]) -> None:
@@ -120,6 +159,7 @@ class Curve:
             winner._error,
         )
         self._weights, self._weights_x = winner._weights, winner._weights_x
+        self._spectrum = winner._spectrum
         self.length, self.weights_length = winner.length, winner.weights_length
         self.ended = True
 

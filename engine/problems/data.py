@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate.
+    Variants are copies of a learner on the same data, such as one per rate. With `spectrum` the singular
+    values of the weights across targets are recorded.
     """
 
     instances: Instances
@@ -27,6 +28,7 @@ class Data:
     replicas: int
     targets: int
     variants: int = 1
+    spectrum: bool = False
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""

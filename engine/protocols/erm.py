@@ -109,8 +109,13 @@ class FreshModels:
 
         loss = by_k(whole.loss)
         assert loss is not None, "every record has a loss"
-        weights = None if whole.weights is None else whole.weights[0].reshape(k, variants, -1)
-        return Block(self._grid, loss, by_k(whole.error), weights)
+        return Block(
+            self._grid,
+            loss,
+            by_k(whole.error),
+            None if whole.weights is None else whole.weights[0].reshape(k, variants, -1),
+            None if whole.spectrum is None else whole.spectrum[0].reshape(k, variants, -1),
+        )
 
 
 class Fits:

@@ -129,7 +129,72 @@ def test_a_record_that_is_not_there_proves_nothing(form):
     found = outcome(traced(LINE[:4]), k=4, **form)
     assert not found.holds
     assert found.measured is None
-    assert "no record at k = 4" in found.detail
+    assert "no loss recorded at k = 4" in found.detail
+
+
+def classified(error):
+    """A trace whose 0/1 error after k = 4 examples is `error`."""
+    curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
+    errors = np.full((D + 1, 1), 0.9)
+    errors[4] = error
+    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), error=errors)
+    return Trace([curve], [], np.arange(D + 1.0), "k", "loss", {})
+
+
+def spanned(rank):
+    """A trace whose weights across targets have this rank after k = 4 examples."""
+    curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
+    values = np.zeros((D + 1, D))
+    values[4, :rank] = 1.0
+    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), spectrum=values)
+    return Trace([curve], [], np.arange(D + 1.0), "k", "loss", {})
+
+
+@pytest.mark.parametrize(
+    ("made", "claim", "true", "false"),
+    [
+        (classified, {"error": 0.25, "within": 0.01}, 0.259, 0.261),
+        (classified, {"error": 0.25, "within": 0.01}, 0.241, 0.239),
+        (classified, {"of": "error", "below": 0.25}, 0.24, 0.25),
+        (classified, {"of": "error", "above": 0.25}, 0.26, 0.25),
+        (spanned, {"rank": 4}, 4, 3),
+        (spanned, {"rank": 4}, 4, 5),
+        (spanned, {"of": "rank", "below": 5}, 4, 5),
+        (spanned, {"of": "rank", "above": 3}, 4, 3),
+    ],
+)
+def test_a_claim_may_speak_of_the_error_and_of_the_rank(made, claim, true, false):
+    labels = {"target": "all", "spectrum": True} if made is spanned else {"labels": "sign"}
+    words = {"text": "It is so", "learner": "it", "k": 4, **claim}
+    described = experiment(d=D, learners={"it": gd(0.1)}, claims=[words], **labels)
+    for value, expected in ((true, True), (false, False)):
+        (found,) = judge(described, made(value))
+        assert found.holds is expected, found.detail
+        assert found.measured == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("claim", "where"),
+    [
+        ({"rank": 4}, "claims[0]"),
+        ({"of": "rank", "below": 4}, "claims[0]"),
+        ({"error": 0.5}, "claims[0].error"),
+        ({"error": 0.5, "within": 0.1, "of": "rank"}, "claims[0].of"),
+        ({"rank": 4, "within": 1}, "claims[0].within"),
+        ({"error": 0.5, "standard_errors": 4}, "claims[0].standard_errors"),
+    ],
+)
+def test_a_claim_of_what_is_not_measured_is_refused(claim, where):
+    words = {"text": "It is so", "learner": "it", "k": 4, **claim}
+    with pytest.raises(BadInput) as caught:
+        run(experiment(d=D, learners={"it": gd(0.1)}, claims=[words]))
+    assert caught.value.where == where
+
+
+def test_a_claim_of_the_error_needs_signs():
+    words = {"text": "It is so", "learner": "it", "k": 4, "of": "error", "below": 0.5}
+    with pytest.raises(BadInput, match=r"labels are \+1 and −1"):
+        run(experiment("gaussian", d=D, learners={"it": gd(0.1)}, claims=[words]))
 
 
 def test_a_claim_of_divergence_holds_only_if_it_diverged():

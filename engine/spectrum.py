@@ -1,0 +1,27 @@
+"""The singular values of a learner's weight matrix across targets: how far it has left the span."""
+
+from __future__ import annotations
+
+from engine.lazy import torch
+
+DENSE = 6
+"""Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""
+
+
+def looked_at(record: int) -> bool:
+    """Whether the spectrum is computed at a record, counted from 0."""
+    return record % (1 << max(0, record.bit_length() - DENSE)) == 0
+
+
+def singular_values(weights: torch.Tensor) -> torch.Tensor:
+    """The singular values of matrices W [V, T, d], one row per target, largest first: [V, min(T, d)] float64.
+
+    Those that rounding alone could have made, σ ≤ σ₁ max(T, d) ε with ε of the weights' own dtype, are 0, so
+    that the numerical rank is the number of the others. NaN where a weight is not finite.
+    """
+    rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
+    finite = weights.isfinite().all((1, 2))
+    matrices = torch.where(finite[:, None, None], weights, 0.0).double()
+    values = torch.linalg.svdvals(matrices)
+    values = torch.where(values > rounding * values[:, :1], values, 0.0)
+    return torch.where(finite[:, None], values, torch.nan)
