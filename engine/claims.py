@@ -78,6 +78,8 @@ def _at(k: int, measure: Measure, curve: Curve) -> float | None:
     recorded: tuple[Floats, Floats | NDArray[np.int64] | None] = {
         "loss": (curve.x, curve.loss),
         "error": (curve.x, curve.error),
+        "train": (curve.x, curve.train),
+        "unseen": (curve.x, curve.unseen),
         "rank": (curve.x, None) if curve.spectrum is None else (curve.spectrum.x, curve.spectrum.rank),
     }[measure]
     x, values = recorded

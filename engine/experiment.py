@@ -67,6 +67,9 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
         ),
     ] = "auto"
+    train_loss: Annotated[
+        bool, Meta(title="train loss", description="record the loss over the rows seen and over those unseen")
+    ] = False
     spectrum: Annotated[
         bool,
         Meta(title="spectrum", description="record singular values and rank of the weights across targets"),
@@ -101,8 +104,12 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("update", reason)
 
 
-Measure = Literal["loss", "error", "rank"]
-"""What a claim may speak of: the average loss, the 0/1 error, or the rank of the weights across targets."""
+Measure = Literal["loss", "error", "train", "unseen", "rank"]
+"""What a claim may speak of.
+
+The average loss over all rows, the 0/1 error, the loss over the rows seen and over those unseen, and the rank
+of the weights across targets.
+"""
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,7 +117,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     With `k` it compares the loss after k examples with `loss` (± `within`, or ± `standard_errors`), `below`
     or `above`; or, of classification, the 0/1 error with `error` ± `within`; or, where the run records the
-    spectrum, the `rank` of the weights across targets. `of` says what `below` and `above` speak of.
+    spectrum, the `rank` of the weights across targets. `of` says of which measure `below` and `above` speak.
 
     Over the whole curve, `never_below` and `never_above` name a bound that the curve respects, and `follows`
     one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner will.
@@ -140,7 +147,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
         form = given[0]
         if form in at_k and self.k is None:
-            raise BadField("k", f"missing; a claim with {form!r} speaks of the {self.measure} after k examples")
+            raise BadField(
+                "k", f"missing; a claim with {form!r} speaks of the {self.measure} after k examples"
+            )
         meaningful = {
             "loss": {"k", "within", "standard_errors"},
             "error": {"k", "within"},
@@ -210,6 +219,13 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].solver", reason)
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
+    lacks: dict[Measure, str] = {}
+    if problem.label_values != "signs":
+        lacks["error"] = "labels are +1 and −1"
+    if not experiment.run.train_loss:
+        lacks["train"] = lacks["unseen"] = "run.train_loss is true"
+    if not experiment.run.spectrum:
+        lacks["rank"] = "run.spectrum is true"
     grid = experiment.protocol.grid(n)
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
@@ -220,10 +236,8 @@ def check(experiment: Experiment) -> None:
         if claim.k is not None and claim.k not in grid:
             near = grid[np.abs(grid - claim.k).argmin()]
             raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near:g}")
-        if claim.measure == "rank" and not experiment.run.spectrum:
-            raise BadInput(f"claims[{number}]", "a rank is measured where run.spectrum is true; set it")
-        if claim.measure == "error" and problem.label_values != "signs":
-            raise BadInput(f"claims[{number}]", "a 0/1 error is measured where labels are +1 and −1")
+        if lack := lacks.get(claim.measure):
+            raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
             if bound is not None and bound not in catalogue.members("bounds"):

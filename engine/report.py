@@ -48,6 +48,8 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "k": _numbers(curve.x),
         "loss": _numbers(curve.loss),
         "error": None if curve.error is None else _numbers(curve.error),
+        "train": None if curve.train is None else _numbers(curve.train),
+        "unseen": None if curve.unseen is None else _numbers(curve.unseen),
         "stderr": None if curve.stderr is None else _numbers(curve.stderr),
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum),
         "diverged_at": _number(curve.diverged_at),

@@ -101,13 +101,12 @@ class Trial:
         for variant, curve in enumerate(self.curves):
             if curve.ended or not len(block.x):
                 continue
-            loss = block.loss[:, :, variant]
-            sound = _sound(curve, loss)
+            sound = _sound(curve, block.loss[:, :, variant])
             curve.append(
                 block.x[:sound],
-                loss[:sound],
+                block.loss[:sound, :, variant],
+                {name: values[:sound, :, variant] for name, values in block.measures.items()},
                 None if block.weights is None else block.weights[:sound, variant],
-                None if block.error is None else block.error[:sound, :, variant],
                 None if block.spectrum is None else block.spectrum[:sound, variant],
             )
             if sound < len(block.x):
@@ -132,7 +131,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
-    data = replace(data, spectrum=experiment.run.spectrum)
+    data = replace(data, train_loss=experiment.run.train_loss, spectrum=experiment.run.spectrum)
     loss = catalogue.make("losses", experiment.protocol.loss)
     x = experiment.protocol.grid(data.instances.n)
     trials = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +73,7 @@ class Curve:
         self._x = np.empty(capacity)
         self._loss = np.empty(capacity)
         self._stderr = np.empty(capacity) if replicas > 1 else None
-        self._error: Floats | None = None
+        self._measures: dict[str, Floats] = {}
         self.capacity = capacity
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
@@ -99,7 +101,20 @@ class Curve:
     @property
     def error(self) -> Floats | None:
         """The share of rows whose sign is mistaken; None unless every label is ±1."""
-        return None if self._error is None else self._error[: self.length]
+        return self._measure("error")
+
+    @property
+    def train(self) -> Floats | None:
+        """The average loss over the examples seen, NaN before the first; None unless the run records it."""
+        return self._measure("train")
+
+    @property
+    def unseen(self) -> Floats | None:
+        """The average loss over the rows never seen, NaN after the last; None unless the run records it."""
+        return self._measure("unseen")
+
+    def _measure(self, name: str) -> Floats | None:
+        return self._measures[name][: self.length] if name in self._measures else None
 
     @property
     def weights_x(self) -> Floats:
@@ -120,22 +135,22 @@ class Curve:
         self,
         x: Floats,
         loss: Floats,
+        measures: Mapping[str, Floats] = MappingProxyType({}),
         weights: NDArray[np.floating[Any]] | None = None,
-        error: Floats | None = None,
         spectrum: Floats | None = None,
     ) -> None:
         """Publish records at x [S]: losses [S, R] and, where there are any, the rest.
 
         Args:
+            measures: error, train and unseen, [S, R] each.
             weights: [S, d].
-            error: [S, R].
             spectrum: [S, r]; records with NaN have none.
         """
         start, end = self.length, self.length + len(x)
-        if error is not None:
-            if self._error is None:
-                self._error = np.full(self.capacity, np.nan)
-            self._error[start:end] = error.mean(1)
+        for name, values in measures.items():
+            if name not in self._measures:
+                self._measures[name] = np.full(self.capacity, np.nan)
+            self._measures[name][start:end] = values.mean(1)
         self._x[start:end] = x
         self._loss[start:end] = loss.mean(1)
         if self._stderr is not None:
@@ -152,12 +167,8 @@ class Curve:
         """Become the curve of the best of the rates that were tried, and remember how the others did."""
         self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
         self.rate, self.diverged_at = winner.rate, winner.diverged_at
-        self._x, self._loss, self._stderr, self._error = (
-            winner._x,
-            winner._loss,
-            winner._stderr,
-            winner._error,
-        )
+        self._x, self._loss, self._stderr = winner._x, winner._loss, winner._stderr
+        self._measures = winner._measures
         self._weights, self._weights_x = winner._weights, winner._weights_x
         self._spectrum = winner._spectrum
         self.length, self.weights_length = winner.length, winner.weights_length

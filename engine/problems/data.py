@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate. With `spectrum` the singular
-    values of the weights across targets are recorded.
+    Variants are copies of a learner on the same data, such as one per rate. What is recorded
+    beside the loss over all rows: with `train_loss` that over the rows seen and over those unseen, with
+    `spectrum` the singular values of the weights across targets.
     """
 
     instances: Instances
@@ -28,6 +29,7 @@ class Data:
     replicas: int
     targets: int
     variants: int = 1
+    train_loss: bool = False
     spectrum: bool = False
 
     def with_variants(self, count: int) -> Data:

@@ -71,6 +71,6 @@ class Passes:
                 for first in range(0, self._rows, self._batch):
                     some = slice(first, min(first + self._batch, self._rows))
                     self.hypothesis.learn(self._data.instances.at(some), self._data.labels[:, some])
-            self._recorder.take(epoch, self.hypothesis)
+            self._recorder.take(epoch, self.hypothesis, self._rows)
         self._next = end
         return self._recorder.block()

@@ -97,22 +97,18 @@ class FreshModels:
 
     def _finish(self) -> Block:
         recorder = Recorder(self._data, self._loss)
-        recorder.take(0, self.hypothesis)
+        recorder.take(0, self.hypothesis, self._examples)
         whole = recorder.block()
         k, variants = len(self._grid), self._one.variants
 
-        def by_k(values: Floats | None) -> Floats | None:
-            if values is None:
-                return None
+        def by_k(values: Floats) -> Floats:
             moved: Floats = np.moveaxis(values[0].reshape(-1, k, variants), 1, 0)
             return moved
 
-        loss = by_k(whole.loss)
-        assert loss is not None, "every record has a loss"
         return Block(
             self._grid,
-            loss,
-            by_k(whole.error),
+            by_k(whole.loss),
+            {name: by_k(values) for name, values in whole.measures.items()},
             None if whole.weights is None else whole.weights[0].reshape(k, variants, -1),
             None if whole.spectrum is None else whole.spectrum[0].reshape(k, variants, -1),
         )
@@ -133,6 +129,6 @@ class Fits:
             if self._told < k:
                 self.hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
             self._told = int(k)
-            self._recorder.take(k, self.hypothesis)
+            self._recorder.take(k, self.hypothesis, int(k))
             self._next += 1
         return self._recorder.block()

@@ -56,9 +56,10 @@ class Pass:
         self.hypothesis = begin(learner, loss, data, streams)
         self._batch, self._average = protocol.batch, protocol.average
         self._instances, self._labels = data.instances, data.labels
-        if protocol.replacement:
-            self._instances, self._labels = _drawn(data, streams)
-        self._recorder = Recorder(data, loss)
+        order = _draws(data, streams) if protocol.replacement else None
+        if order is not None:
+            self._instances, self._labels = _drawn(data, order)
+        self._recorder = Recorder(data, loss, order)
         self._next = 0
         self._sum: Floats | None = None
 
@@ -68,7 +69,7 @@ class Pass:
             if k > 0 and k % self._batch == 0:
                 new = slice(k - self._batch, k)
                 self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
-            self._recorder.take(k, self.hypothesis)
+            self._recorder.take(k, self.hypothesis, k)
         self._next = end
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.x) else block
@@ -82,9 +83,14 @@ class Pass:
         return block._replace(loss=np.where(block.x[:, None, None] == 0, block.loss, means))
 
 
-def _drawn(data: Data, streams: Streams) -> tuple[Instances, torch.Tensor]:
-    """As many rows as there are, drawn independently in every replica, and their labels."""
+def _draws(data: Data, streams: Streams) -> torch.Tensor:
+    """As many numbers of rows as there are, drawn independently in every replica, [R, n]."""
+    n = data.instances.n
+    return torch.from_numpy(streams("draws").integers(n, n)).to(data.labels.device)
+
+
+def _drawn(data: Data, draws: torch.Tensor) -> tuple[Instances, torch.Tensor]:
+    """The rows drawn and their labels."""
     rows, labels = data.instances.rows, data.labels
-    draws = torch.from_numpy(streams("draws").integers(data.instances.n, data.instances.n)).to(rows.device)
     drawn = rows.gather(1, draws[:, :, None].expand_as(rows))
     return Instances(drawn), labels.gather(1, draws.repeat_interleave(len(labels) // len(draws), 0))

@@ -60,7 +60,7 @@ class Rounds:
         for k in range(self._next, end):
             if k > 0:
                 self._round(k)
-            self._recorder.take(k, self.hypothesis)
+            self._recorder.take(k, self.hypothesis, k)
         self._next = end
         return self._recorder.block()
 

@@ -21,7 +21,7 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve = Curve("it", D + 1, 1 if stderr is None else 2, Verdict(True, "made by hand"))
     spread = np.zeros_like(loss) if stderr is None else np.broadcast_to(stderr, loss.shape)
     pair = loss[:, None] if stderr is None else np.stack([loss - spread, loss + spread], 1)
-    curve.append(np.arange(len(loss), dtype=float), pair, None)
+    curve.append(np.arange(len(loss), dtype=float), pair)
     curve.diverged_at = diverged_at
     x = np.arange(D + 1, dtype=float)
     one = BoundCurve(
@@ -137,7 +137,7 @@ def classified(error):
     curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
     errors = np.full((D + 1, 1), 0.9)
     errors[4] = error
-    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), error=errors)
+    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), {"error": errors})
     return Trace([curve], [], np.arange(D + 1.0), "k", "loss", {})
 
 

@@ -20,7 +20,7 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
     for start in range(0, capacity, block):
         x = np.arange(start, min(start + block, capacity), dtype=float)
         loss = np.tile(2 * x[:, None], (1, replicas))
-        curve.append(x, loss, None if d is None else np.tile(x[:, None], (1, d)))
+        curve.append(x, loss, weights=None if d is None else np.tile(x[:, None], (1, d)))
     return curve
 
 
@@ -30,13 +30,13 @@ def test_a_curve_publishes_what_was_appended_and_no_more():
     assert len(curve.x) == len(curve.loss) == len(curve.weights_x) == 0
     assert curve.weights is None
     assert curve.stderr is None
-    curve.append(np.array([0.0, 1.0]), np.array([[3.0], [2.0]]), None)
-    curve.append(np.array([2.0]), np.array([[1.0]]), None)
+    curve.append(np.array([0.0, 1.0]), np.array([[3.0], [2.0]]))
+    curve.append(np.array([2.0]), np.array([[1.0]]))
     assert curve.length == 3
     assert not curve.complete
     assert curve.x.tolist() == [0, 1, 2]
     assert curve.loss.tolist() == [3, 2, 1]
-    curve.append(np.empty(0), np.empty((0, 1)), None)
+    curve.append(np.empty(0), np.empty((0, 1)))
     assert curve.length == 3
 
 
@@ -108,7 +108,7 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     reader.start()
     for start in range(0, 20_000, 5):
         x = np.arange(start, start + 5, dtype=float)
-        curve.append(x, np.tile(2 * x[:, None], (1, 2)), x[:, None])
+        curve.append(x, np.tile(2 * x[:, None], (1, 2)), weights=x[:, None])
     done.set()
     reader.join()
     assert not wrong

@@ -1,0 +1,94 @@
+"""The loss over the rows seen and over those unseen, against a naive sum."""
+
+import numpy as np
+import pytest
+from building import curve, data_of, experiment, gd, predictions
+
+from engine.run import run
+from engine.streams import Streams
+
+D = 8
+
+
+def naive(losses, seen):
+    """Means of losses [n] over the rows in the list `seen`, repeated ones counted, and over the others."""
+    others = [losses[row] for row in range(len(losses)) if row not in seen]
+    train = np.mean([losses[row] for row in seen]) if len(seen) else np.nan
+    return train, np.mean(others) if others else np.nan
+
+
+def row_losses(described):
+    """Square losses of every row after k = 0 … n examples, [n + 1, n]."""
+    return (predictions(described)[:, 0] - data_of(described).labels[0].numpy()) ** 2
+
+
+@pytest.mark.parametrize("matrix", ["hadamard", "gaussian"])
+def test_one_pass(matrix):
+    described = experiment(matrix, d=D, learners={"GD": gd(0.03)}, train_loss=True)
+    found = run(described).curves[0]
+    expected = [naive(losses, list(range(k))) for k, losses in enumerate(row_losses(described))]
+    np.testing.assert_allclose(np.transpose([found.train, found.unseen]), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_gradient_descent_on_hadamard_knows_what_it_saw_and_nothing_else():
+    found = curve(d=D, learners={"GD": gd(1 / (2 * D))}, train_loss=True)
+    np.testing.assert_allclose(found.train[1:], 0, atol=1e-15)
+    np.testing.assert_allclose(found.unseen[:-1], 1, rtol=1e-15)
+    assert np.isnan(found.train[0])
+    assert np.isnan(found.unseen[-1])
+
+
+def test_rows_drawn_twice_count_twice():
+    protocol = {"kind": "one-pass", "replacement": True}
+    described = experiment(d=D, learners={"GD": gd(0.03)}, protocol=protocol, train_loss=True)
+    draws = Streams([described.run.seed])("draws").integers(D, D)[0]
+    assert len(set(draws)) < D, "some row must come twice"
+    found = run(described).curves[0]
+    x, y = data_of(described).instances.rows[0].numpy(), data_of(described).labels[0].numpy()
+    w = np.zeros(D)
+    for k in range(D + 1):
+        train, unseen = naive((x @ w - y) ** 2, list(draws[:k]))
+        np.testing.assert_allclose([found.train[k], found.unseen[k]], [train, unseen], rtol=1e-12)
+        if k < D:
+            w -= 0.03 * 2 * (x[draws[k]] @ w - y[draws[k]]) * x[draws[k]]
+
+
+def test_replicas_targets_and_rates_are_averaged_apart():
+    learners = {"GD": {"update": {"kind": "gd", "lr": [0.01, 0.03]}}}
+    words = {"target": "all", "d": D, "train_loss": True, "replicas": 2}
+    both = run(experiment("gaussian", learners=learners, **words)).curves
+    for rate, together in zip((0.01, 0.03), both, strict=True):
+        alone = curve("gaussian", learners={"GD": gd(rate)}, **words)
+        np.testing.assert_allclose(together.train, alone.train, rtol=1e-12)
+        np.testing.assert_allclose(together.unseen, alone.unseen, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"kind": "to-consistency", "passes": 3},
+        {"kind": "erm", "every": 1, "steps": 20},
+        {"kind": "one-pass", "batch": 2},
+    ],
+)
+@pytest.mark.parametrize("learner", [gd(0.02), {"solver": "lls"}])
+def test_all_rows_are_seen_or_unseen(protocol, learner):
+    found = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
+    k = found.x
+    whole = (k * np.nan_to_num(found.train) + (D - k) * np.nan_to_num(found.unseen)) / D
+    np.testing.assert_allclose(whole, found.loss, rtol=1e-12)
+    assert np.isnan(found.train).tolist() == (k == 0).tolist()
+    assert np.isnan(found.unseen).tolist() == (k == D).tolist()
+
+
+def test_epochs_train_on_the_first_rows():
+    protocol = {"kind": "epochs", "train": 3, "epochs": 5}
+    found = curve("gaussian", d=D, learners={"GD": gd(0.02)}, protocol=protocol, train_loss=True)
+    np.testing.assert_allclose((3 * found.train + (D - 3) * found.unseen) / D, found.loss, rtol=1e-12)
+    assert (np.diff(found.train) < 0).all()
+
+
+def test_nobody_pays_for_a_train_loss_that_was_not_asked_for():
+    found = curve(d=D)
+    assert found.train is None
+    assert found.unseen is None
