@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.experiment import Claim, Experiment, Measure
-from engine.trace import Curve, Floats, Trace
+from engine.experiment import Claim, Experiment
+from engine.trace import Curve, Trace
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""
@@ -55,7 +54,7 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
     if claim.never_below or claim.never_above or claim.follows:
         return _along(claim, trace, curve, rounding)
     assert claim.k is not None, "Claim admits no other combination"
-    measured = _at(claim.k, claim.measure, curve)
+    measured = curve.at(claim.measure, claim.k)
     if measured is None:
         return Outcome(claim, False, None, f"there is no {claim.measure} recorded at k = {claim.k}")
     if claim.below is not None:
@@ -71,20 +70,6 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
         tolerance += claim.standard_errors * float(curve.stderr[curve.x == claim.k][0])
     holds = abs(measured - expected) <= tolerance
     return Outcome(claim, holds, measured, f"{measured:.6g} = {expected:g} ± {tolerance:.2g}")
-
-
-def _at(k: int, measure: Measure, curve: Curve) -> float | None:
-    """What a curve has of a measure after k examples, if it was recorded there."""
-    recorded: tuple[Floats, Floats | NDArray[np.int64] | None] = {
-        "loss": (curve.x, curve.loss),
-        "error": (curve.x, curve.error),
-        "train": (curve.x, curve.train),
-        "unseen": (curve.x, curve.unseen),
-        "rank": (curve.x, None) if curve.spectrum is None else (curve.spectrum.x, curve.spectrum.rank),
-    }[measure]
-    x, values = recorded
-    at = np.flatnonzero(x == k)
-    return float(values[at[0]]) if values is not None and len(at) else None
 
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:

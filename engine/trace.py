@@ -131,6 +131,14 @@ class Curve:
         """The singular values of the weights across targets; None unless the run records them."""
         return self._spectrum
 
+    def at(self, measure: str, x: float) -> float | None:
+        """A measure (loss, error, train, unseen, rank) at x; None where it was not recorded."""
+        places, values = self.x, self.loss if measure == "loss" else self._measure(measure)
+        if measure == "rank" and self.spectrum is not None:
+            places, values = self.spectrum.x, self.spectrum.rank.astype(float)
+        found = np.flatnonzero(places == x)
+        return float(values[found[0]]) if values is not None and len(found) else None
+
     def append(
         self,
         x: Floats,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleRenderable, Group, JustifyMethod
+from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,23 +12,11 @@ from rich.text import Text
 from engine.claims import Outcome
 from engine.experiment import Experiment
 from engine.parts import Finding
-from engine.trace import ZERO, BoundCurve, Curve, Trace
+from engine.trace import BoundCurve, Trace
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.drawing import NAMES, colour, loss_axes, loss_series, mark
+from hadamard_tui.drawing import NAMES, loss_axes, loss_series
+from hadamard_tui.headless import losses
 
-COLUMNS: tuple[tuple[str, JustifyMethod], ...] = (
-    ("rotation\ninvariant", "left"),
-    ("\nk", "right"),
-    ("\nloss", "right"),
-    ("lower\nbound", "right"),
-    ("\nwhich", "left"),
-    ("loss /\nbound", "right"),
-)
-SPARED = (0, 4)
-"""The columns that a narrow terminal does without: the text below the table says it, too."""
-NARROW = 72
-NOTHING = "—"
-INVARIANT: dict[bool | str, str] = {True: "yes", False: "no"}
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
 LINES_BESIDE_CHART = 4
@@ -56,8 +42,9 @@ def show(
     for part in (
         _heading(experiment, trace),
         _chart(trace, console),
-        _losses(trace, where, console.width),
-        *_notes(trace, where, strayed),
+        losses.table(trace, where, console.width),
+        *losses.notes(trace, where),
+        *_divergence(trace, strayed),
         *_bounds(trace.bounds),
         *_claims(outcomes, changed),
     ):
@@ -93,63 +80,14 @@ def _chart(trace: Trace, console: Console) -> Text:
     return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
 
 
-def _losses(trace: Trace, where: Sequence[float], width: int) -> Padding:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("\nlearner", min_width=6)
-    shown = [column for column in range(len(COLUMNS)) if width >= NARROW or column not in SPARED]
-    for column in shown:
-        heading, justify = COLUMNS[column]
-        table.add_column(heading, justify=justify, no_wrap=True)
-    for number, curve in enumerate(trace.curves):
-        name = Text(f"{mark(number)} {curve.name}", colour(number))
-        invariant = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
-        cells = [(invariant,), *zip(*(_row(trace, curve, x) for x in where), strict=True)]
-        table.add_row(name, *("\n".join(cells[column]) for column in shown), end_section=True)
-    return Padding(table, (1, 0, 0, 0))
-
-
-def _row(trace: Trace, curve: Curve, x: float) -> Iterator[str]:
-    """The cells of COLUMNS at x, from k on; a bound that does not bind the learner is in parentheses."""
-    yield f"{x:g}"
-    at = np.flatnonzero(curve.x == x)
-    loss = float(curve.loss[at[0]]) if len(at) else None
-    if loss is None:
-        yield "diverged" if curve.diverged_at is not None else NOTHING
-    elif curve.stderr is None:
-        yield _number(loss)
-    else:
-        yield f"{_number(loss)} ± {curve.stderr[at[0]]:.1g}"
-    bound = trace.strongest(curve.learner, x)
-    if bound is None:
-        yield from (NOTHING, NOTHING, NOTHING)
-        return
-    value, binds = bound.at(x), curve.learner in bound.applies_to
-    ratio = NOTHING if loss is None or value < ZERO else _number(loss / value)
-    yield _number(value) if binds else f"({_number(value)})"
-    yield f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
-    yield ratio if binds or ratio == NOTHING else f"({ratio})"
-
-
-def _notes(trace: Trace, where: Sequence[float], strayed: Sequence[str]) -> Iterator[Text]:
-    """What the signs in the table mean, and who diverged."""
-    compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
-    if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
-        yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
-    if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
-        yield Text("…? a conjecture, not proved", "dim")
+def _divergence(trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
+    """Who diverged, and whether a claim says so."""
     for curve in trace.curves:
         if curve.learner in strayed:
             text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
             yield Text(text, "bold red")
         elif curve.diverged_at is not None:
             yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}, as claimed")
-
-
-def _number(value: float) -> str:
-    """Four decimals, or the scientific notation where these say little; 0 for what is 0 up to rounding."""
-    if abs(value) < ZERO:
-        return "0"
-    return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
 
 
 def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:

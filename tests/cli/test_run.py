@@ -30,8 +30,8 @@ def test_a_run_prints_chart_losses_bounds_and_claims(small: Path, call: Call) ->
     assert code == 0
     assert err == ""
     assert "Look at this. Then at that." in out
-    assert re.search(r"A GD +yes +2 +0\.7500 +0\.7500 +ri-signed +1\.0000", out)
-    assert re.search(r"B EGU +no +2 +\S+ +\(0\.7500\) +ri-signed +\(\S+\)", out)
+    assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
+    assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
     assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in out
     assert re.search(r"does not bind +EGU is not rotation invariant", out)
     assert "not here: ri-gaussian" in out
@@ -143,7 +143,34 @@ def test_a_narrow_terminal_keeps_the_numbers_whole(
     monkeypatch.setenv("COLUMNS", "48")
     out = call("run", "small.toml").out
     assert max(map(len, out.splitlines())) == 48
-    assert re.search(r"A GD +2 +0\.7500 +0\.7500 +1\.0000", out)
+    assert re.search(r"A GD +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
+
+
+def test_a_wide_terminal_says_which_bound(small: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    out = call("run", "small.toml").out
+    assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +ri-signed +1\.0000", out)
+
+
+def test_what_was_measured_beside_the_loss_has_columns(small: Path, call: Call) -> None:
+    settings = ('problem.target={kind="all"}', "run.spectrum=true", "run.train_loss=true", "claims=[]")
+    out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
+    # loss, 0/1 error, loss on seen rows, on unseen ones, rank, bound, ratio
+    assert re.search(r"A GD +2 +0\.7500 +0\.3750 +0\.0000 +1\.0000 +2 +0\.7500 +1\.0000", out)
+
+
+def test_the_best_rate_is_named_with_all_that_were_tried(small: Path, call: Call) -> None:
+    out = call("run", "small.toml", "--set", 'learners.GD.update.lr="best"', "--set", "claims=[]").out
+    assert re.search(r"A GD .*\n +η=0\.0625, best of 17 ", out)
+    assert "GD tried η = (mean of the curve) 6.1e-05: 0.99" in " ".join(out.split())
+
+
+def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
+    out = call(
+        "run", "small.toml", "--set", "learners.GD.update.lr=[0.001, 0.0625]", "--set", "claims=[]"
+    ).out
+    assert re.search(r"B GD η=0\.0625 .*\n +best of 2 rates ", out)
+    assert out.count("best of 2 rates") == 1
 
 
 def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:

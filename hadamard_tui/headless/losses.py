@@ -1,0 +1,119 @@
+"""The table of losses beside the bounds, with what else was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import JustifyMethod
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from engine.trace import ZERO, Curve, Trace
+from hadamard_tui.drawing import colour, mark
+
+COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
+    "invariant": ("rotation\ninvariant", "left"),
+    "k": ("\nk", "right"),
+    "loss": ("\nloss", "right"),
+    "error": ("0/1\nerror", "right"),
+    "train": ("loss on\nseen", "right"),
+    "unseen": ("loss on\nunseen", "right"),
+    "rank": ("\nrank", "right"),
+    "bound": ("lower\nbound", "right"),
+    "which": ("\nwhich", "left"),
+    "ratio": ("loss /\nbound", "right"),
+}
+MEASURES = ("error", "train", "unseen", "rank")
+"""Columns that are there only if something was measured."""
+
+NARROW, MEASURE = 72, 9
+"""Below so many columns, and so many more per measure, two go that the text below the table says, too."""
+
+NOTHING = "—"
+INVARIANT: dict[bool | str, str] = {True: "yes", False: "no"}
+
+
+def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
+    """One row per curve and, within it, one line per place of `where`."""
+    measured = [name for name in MEASURES if any(_has(curve, name) for curve in trace.curves)]
+    spared = set(MEASURES) - set(measured)
+    if width < NARROW + MEASURE * len(measured):
+        spared.add("which")
+    if width < NARROW + MEASURE * (len(measured) - 1):
+        spared.add("invariant")
+    shown = [name for name in COLUMNS if name not in spared]
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column("\nlearner", min_width=6)
+    for heading, justify in (COLUMNS[name] for name in shown):
+        grid.add_column(heading, justify=justify, no_wrap=True)
+    for number, curve in enumerate(trace.curves):
+        learner = Text(f"{mark(number)} {curve.name}{_rate(trace, curve)}", colour(number))
+        lines = [_line(trace, curve, x) for x in where]
+        cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
+        cells["invariant"] = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
+        grid.add_row(learner, *(cells[column] for column in shown), end_section=True)
+    return Padding(grid, (1, 0, 0, 0))
+
+
+def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
+    """What the signs in the table mean, and how the rates did that were tried."""
+    compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
+    if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
+        yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
+    if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
+        yield Text("…? a conjecture, not proved", "dim")
+    for curve in trace.curves:
+        if curve.grid:
+            tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
+            yield Text(f"{curve.name} tried η = (mean of the curve) {tried}", "dim")
+
+
+def _has(curve: Curve, measure: str) -> bool:
+    return curve.spectrum is not None if measure == "rank" else getattr(curve, measure) is not None
+
+
+def _rate(trace: Trace, curve: Curve) -> str:
+    """The rate found best in hindsight, on a line of its own."""
+    if curve.grid:
+        return f"\n  η={curve.rate:.4g}, best of {len(curve.grid)}"
+    rivals = sum(other.learner == curve.learner for other in trace.curves)
+    return f"\n  best of {rivals} rates" if rivals > 1 and curve.best else ""
+
+
+def _line(trace: Trace, curve: Curve, x: float) -> dict[str, str]:
+    """The cells at x by column; a bound that does not bind the learner is in parentheses."""
+    loss = curve.at("loss", x)
+    cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
+    if loss is None:
+        cells["loss"] = "diverged" if curve.diverged_at is not None else NOTHING
+    elif curve.stderr is None:
+        cells["loss"] = _number(loss)
+    else:
+        cells["loss"] = f"{_number(loss)} ± {curve.stderr[curve.x == x][0]:.1g}"
+    for name in MEASURES:
+        value = curve.at(name, x)
+        absent = value is None or np.isnan(value)
+        cells[name] = NOTHING if absent else f"{value:g}" if name == "rank" else f"{value:.4f}"
+    if (bound := trace.strongest(curve.learner, x)) is not None:
+        height = bound.at(x)
+        own = "{}" if curve.learner in bound.applies_to else "({})"
+        cells["bound"] = own.format(_number(height))
+        cells["which"] = f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
+        if loss is not None and height >= ZERO:
+            cells["ratio"] = own.format(_number(loss / height))
+    return cells
+
+
+def _mean(mean: float) -> str:
+    """The mean of a curve, by which rates are compared."""
+    return _number(mean) if np.isfinite(mean) else "diverged"
+
+
+def _number(value: float) -> str:
+    """Four decimals, or the scientific notation where these say little; 0 for what is 0 up to rounding."""
+    if abs(value) < ZERO:
+        return "0"
+    return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
