@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def read_table(path: str, where: str) -> NDArray[np.float64]:
     """
     file = Path(path)
     if not file.is_file():
-        raise BadInput(where, f"there is no file {path}; a path is relative to the preset file")
+        raise BadInput(where, f"there is no file {file.absolute()}")
     try:
         return _read(file, file.stat().st_mtime_ns)
     except BadInput as error:
@@ -40,8 +41,7 @@ def _read(file: Path, modified: int) -> NDArray[np.float64]:
     except BadInput:
         raise
     except Exception as error:
-        reason = str(error).split("\n", 1)[0]
-        raise BadInput("", f"{file.name} cannot be read as a table of numbers: {reason}") from error
+        raise BadInput("", f"{file.name} cannot be read as a table of numbers{_reason(error)}") from error
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
@@ -52,6 +52,14 @@ def _read(file: Path, modified: int) -> NDArray[np.float64]:
                            "every number must be finite")  # fmt: skip
     table.setflags(write=False)
     return table
+
+
+def _reason(error: Exception) -> str:
+    """What a library says of a file, without its advice to programmers."""
+    if "pickle" in str(error):
+        return ""
+    words = re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")
+    return f": {words}" if words else ""
 
 
 def _npy(file: Path) -> object:

@@ -1,5 +1,7 @@
 """The user's own matrices and labels: what can be read, and what is refused and how."""
 
+import re
+
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd, raw
@@ -210,6 +212,13 @@ def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(name, place, tmp_pat
     assert name in error.what
     assert said in error.what
     assert "\n" not in str(error)
+    assert not re.search("pickle|usecols|keyword|dtype", error.what), "advice is for programmers"
+
+
+def test_a_missing_file_is_named_by_its_whole_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=re.escape(f"there is no file {tmp_path / 'absent.npy'}")):
+        reading.parse(raw(**problem("absent.npy", "absent.npy")))
 
 
 def test_as_many_labels_as_instances_are_needed(tmp_path):
