@@ -13,10 +13,12 @@ MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 
+@pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("problem", ["hadamard", "rademacher", "gaussian"])
 @pytest.mark.parametrize("name", MOVING)
-def test_the_verdict_is_what_the_certificate_measures(name, problem):
-    described = experiment(problem, learners={name: MOVING[name]}, d=8, seed=21)
+def test_the_verdict_is_what_the_certificate_measures(name, problem, batch):
+    protocol = {"kind": "one-pass", "batch": batch}
+    described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=21, protocol=protocol)
     (learner,) = described.learners
     invariant, reason = verdict(learner, described)
     measured = certificate(described, learner)
