@@ -82,6 +82,7 @@ class Laboratory(Screen[None]):
         self._show_view("weights" if self.app.size.height >= TALL else "learners")
         self._forget()
         rate = FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES
+        self._tick()
         self.set_interval(1 / rate, self._tick)
         if self._autorun:
             self.call_after_refresh(self.action_run)
@@ -124,7 +125,7 @@ class Laboratory(Screen[None]):
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled")
         setup = self.query_one(Setup)
-        self.set_focus(setup.query("Select, Input").first() if setup.display else None)
+        self.set_focus(next(iter(setup.query("Select, Input")), None) if setup.display else None)
         self.refresh_bindings()
 
     def action_view(self) -> None:

@@ -73,8 +73,19 @@ class Setup(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self.draft = draft
         self.learner = 0
+        self._complaint = draft.error
+        self.filled = False
+        """Whether the panels are there: two hundred widgets, for which the first paint does not wait."""
 
-    def compose(self) -> ComposeResult:
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._fill)
+
+    async def _fill(self) -> None:
+        await self.mount_compose(self._panels())
+        self.filled = True
+        self._show_complaint()
+
+    def _panels(self) -> ComposeResult:
         raw = self.draft.raw
         yield Static("Preset", classes="section")
         yield Select(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
@@ -112,7 +123,8 @@ class Setup(VerticalScroll, can_focus=False):
         """Show another draft."""
         self.draft = draft
         self.learner = 0
-        await self.recompose()
+        await self.remove_children()
+        await self.mount_compose(self._panels())
         self._tell()
 
     def pick(self, number: int) -> None:
@@ -125,7 +137,7 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Picked)
     async def _picked(self, event: Picked) -> None:
         event.stop()
-        if self.query_one(LearnerForm).number != self.learner:
+        if self.filled and self.query_one(LearnerForm).number != self.learner:
             await self._show_learner()
             self.complain(self.draft.error)
 
@@ -140,7 +152,11 @@ class Setup(VerticalScroll, can_focus=False):
 
     def complain(self, error: BadInput | None) -> None:
         """Show a problem by the field that it is about, and nothing by the others."""
-        found = False
+        self._complaint = error
+        self._show_complaint()
+
+    def _show_complaint(self) -> None:
+        error, found = self._complaint, False
         for row in self.query(Row):
             here = error is not None and error.where in (row.place, row.place.removesuffix(".kind"))
             row.complain(error.what if error is not None and here else "")

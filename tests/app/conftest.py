@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 from textual.pilot import Pilot
@@ -10,6 +11,7 @@ from textual.pilot import Pilot
 from engine import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
+from hadamard_tui.widgets.setup import Setup
 
 WIDE, SMALL = (120, 40), (80, 24)
 
@@ -27,6 +29,14 @@ def draft() -> Draft:
 @pytest.fixture
 def app(draft: Draft) -> HadamardApp:
     return HadamardApp(draft)
+
+
+@asynccontextmanager
+async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
+    """The app in a terminal of `size`, once the fields of the set-up are there."""
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.laboratory.query_one(Setup).filled)
+        yield pilot
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0) -> None:

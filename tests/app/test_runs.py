@@ -20,7 +20,7 @@ from hadamard_tui.widgets.scoreboard import COLUMNS, WIDTHS, Scoreboard
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.status import Status
 
-from .conftest import SMALL, WIDE, until
+from .conftest import SMALL, WIDE, opened, until
 
 
 def session_of(app: HadamardApp) -> Session:
@@ -43,7 +43,7 @@ def screen_text(app: HadamardApp) -> str:
 async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
     app: HadamardApp, size: tuple[int, int]
 ):
-    async with app.run_test(size=size) as pilot:
+    async with opened(app, size) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("f")
@@ -55,7 +55,7 @@ async def test_a_run_ends_finished_with_bounds_and_learners_on_the_screen(
 
 
 async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
         session = session_of(app)
@@ -65,7 +65,7 @@ async def test_the_playback_is_slower_than_the_engine_and_never_slows_it(app: Ha
 
 
 async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("space")
@@ -78,7 +78,7 @@ async def test_pausing_holds_the_screen_and_resuming_goes_on(app: HadamardApp):
 
 
 async def test_a_step_shows_exactly_one_example_more(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         for expected in (1, 2, 3):
@@ -91,7 +91,7 @@ async def test_a_step_shows_exactly_one_example_more(app: HadamardApp):
 
 
 async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("x")
@@ -103,7 +103,7 @@ async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
 
 
 async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draft: Draft):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("z")
@@ -114,7 +114,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draf
 
 
 async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         before = session_of(app)
@@ -134,7 +134,7 @@ async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
     def broken(*_: object) -> None:
         raise RuntimeError("the engine is on fire")
 
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         with monkeypatch.context() as patch:
             patch.setattr(engine_run, "prepare", broken)
             await pilot.press("r")
@@ -153,7 +153,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
     draft.put("problem.matrix.kind", "gaussian")
     draft.put("learners[0].update.lr", 5.0)
     app = HadamardApp(draft)
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("f")
@@ -171,7 +171,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
 async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):
     draft.put("run.device", "cuda:93")
     app = HadamardApp(draft)
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).state == "failed")
         row = next(row for row in app.laboratory.query("Row") if row.place == "run.device")
@@ -180,7 +180,7 @@ async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):
 
 
 async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("q")
@@ -188,7 +188,7 @@ async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
 
 
 async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("f")
@@ -202,7 +202,7 @@ async def test_a_static_screen_is_not_drawn_again(app: HadamardApp):
 
 
 async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         for _ in range(4):
@@ -218,7 +218,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
 ):
     held = threading.Event()
     monkeypatch.setattr(engine_worker, "load_torch", lambda threads: held.wait(60))
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r", "space")
         held.set()
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
@@ -228,7 +228,7 @@ async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
 
 
 async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("plus", "plus")
         await until(pilot, lambda: "4 × the usual rate" in status_of(app))
         await pilot.press("r")
@@ -239,7 +239,7 @@ async def test_the_playback_rate_is_chosen_before_a_run_and_outlives_it(app: Had
 
 
 async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("x", "n")
@@ -247,7 +247,7 @@ async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
 
 
 async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("n")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("n", "n")
@@ -259,7 +259,7 @@ async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardAp
 
 
 async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: HadamardApp):
-    async with app.run_test(size=SMALL) as pilot:
+    async with opened(app, SMALL) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).outcomes is not None)
         await pilot.resize_terminal(*WIDE)
@@ -269,14 +269,14 @@ async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: Hadamard
 
 
 async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_weights(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r", "x")
         await pilot.pause(0.3)
         assert "is not linear" not in screen_text(app)
 
 
 async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).outcomes is not None)
         app.laboratory.query_one("#remove", Button).press()
@@ -286,7 +286,7 @@ async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_th
 
 @pytest.mark.parametrize("where", ["field", "help"])
 async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp, where: str):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         if where == "field":
             app.laboratory.query(Input).first().focus()
         else:
@@ -296,7 +296,7 @@ async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp
 
 
 async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave(app: HadamardApp):
-    async with app.run_test(size=SMALL) as pilot:
+    async with opened(app, SMALL) as pilot:
         assert "Leave" not in screen_text(app)
         await pilot.press("s")
         await until(pilot, lambda: "esc Leave" in screen_text(app) and "? Help" in screen_text(app))
@@ -308,7 +308,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(draf
     draft.put("problem.matrix.kind", "gaussian")
     draft.put("learners[0].update.lr", 5.0)
     app = HadamardApp(draft)
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).state == "finished")
         await pilot.pause(0.1)
@@ -319,7 +319,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(draf
 
 
 async def test_the_status_keeps_the_lowest_ratio_when_the_bound_has_come_to_zero(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("f")

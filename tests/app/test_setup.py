@@ -12,7 +12,7 @@ from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.form import Row
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
-from .conftest import SMALL, WIDE, until
+from .conftest import SMALL, WIDE, opened, until
 
 
 def row_of(app: HadamardApp, place: str) -> Row:
@@ -39,7 +39,7 @@ def composed(app: HadamardApp, place: str) -> bool:
     ],
 )
 async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, place: str, family: str):
-    async with app.run_test(size=(120, 60)) as pilot:
+    async with opened(app, (120, 60)) as pilot:
         for kind, part in catalogue.members(family).items():
             row_of(app, f"{place}.kind").query_one(Select).value = kind
             wanted = {f"{place}.{field.name}" for field in fields_of(part)} | {f"{place}.kind"}
@@ -49,7 +49,7 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, 
 
 
 async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears_it(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row = row_of(app, "problem.matrix.d")
         row.query_one(Input).value = "92"
         await until(pilot, lambda: row.has_class("-wrong"))
@@ -63,7 +63,7 @@ async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears
 
 
 async def test_text_in_a_number_field_is_refused_in_words(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row = row_of(app, "run.seed")
         row.query_one(Input).value = "soon"
         await until(pilot, lambda: row.has_class("-wrong"))
@@ -71,7 +71,7 @@ async def test_text_in_a_number_field_is_refused_in_words(app: HadamardApp):
 
 
 async def test_a_combination_that_makes_no_sense_is_refused_with_its_reason(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row_of(app, "learners[0].update.kind").query_one(Select).value = "egu"
         row = row_of(app, "learners[0].architecture.kind")
         row.query_one(Select).value = "dense"
@@ -81,7 +81,7 @@ async def test_a_combination_that_makes_no_sense_is_refused_with_its_reason(app:
 
 
 async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         for name in presets.names():
             app.laboratory.query_one("#preset", Select).value = name
             await until(pilot, lambda name=name: app.laboratory._draft.preset == name)
@@ -90,7 +90,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
 
 
 async def test_learners_are_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
-    async with app.run_test(size=(120, 60)) as pilot:
+    async with opened(app, (120, 60)) as pilot:
         draft = app.laboratory._draft
         count = len(draft.learners)
         app.laboratory.query_one("#copy", Button).press()
@@ -108,7 +108,7 @@ async def test_learners_are_copied_renamed_and_removed_but_never_the_last(app: H
 
 
 async def test_a_learner_can_become_a_solver_and_back(app: HadamardApp):
-    async with app.run_test(size=(120, 60)) as pilot:
+    async with opened(app, (120, 60)) as pilot:
         for method, place in (("solver", "learners[0].solver.kind"), ("gradient", "learners[0].update.kind")):
             app.laboratory.query_one("#method", Select).value = method
             await until(
@@ -120,13 +120,13 @@ async def test_a_learner_can_become_a_solver_and_back(app: HadamardApp):
 
 
 async def test_a_flag_is_a_check_box(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row_of(app, "problem.matrix.row_signs").query_one(Checkbox).value = False
         await until(pilot, lambda: app.laboratory._draft.value("problem.matrix.row_signs") is False)
 
 
 async def test_a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row_of(app, "problem.matrix.kind").query_one(Select).value = "file"
         await until(pilot, lambda: "problem.matrix.path" in places(app))
         await until(pilot, lambda: row_of(app, "problem.matrix.path").has_class("-wrong"))
@@ -134,7 +134,7 @@ async def test_a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp)
 
 
 async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
-    async with app.run_test(size=SMALL) as pilot:
+    async with opened(app, SMALL) as pilot:
         setup = app.laboratory.query_one(Setup)
         assert not setup.display
         await pilot.press("s")
@@ -146,7 +146,7 @@ async def test_on_a_small_screen_the_set_up_is_a_drawer(app: HadamardApp):
 
 
 async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(Setup)
         assert setup.display
         await pilot.press("s")
@@ -156,7 +156,7 @@ async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: Hada
 
 async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again():
     app = HadamardApp(Draft.of("hadamard-128"))
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         select = app.laboratory.query_one("#preset", Select)
         row_of(app, "problem.matrix.d").query_one(Input).value = "64"
         await until(pilot, lambda: select.value == OWN)
@@ -175,7 +175,7 @@ async def test_a_value_that_is_put_back_brings_the_claims_back():
 
 
 async def test_the_field_being_edited_shows_its_help(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row = row_of(app, "problem.matrix.d")
         line = row.query_one(".help", Static)
         assert not line.display
@@ -184,14 +184,14 @@ async def test_the_field_being_edited_shows_its_help(app: HadamardApp):
 
 
 async def test_the_help_of_a_choice_follows_the_choice(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         row = row_of(app, "problem.matrix.kind")
         row.query_one(Select).value = "gaussian"
         await until(pilot, lambda: "Gaussian" in str(row.query_one(".help", Static).render()))
 
 
 async def test_a_flag_says_its_value_without_colour(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         flag = row_of(app, "problem.matrix.row_signs").query_one(Checkbox)
         assert "yes" in str(flag.label)
         flag.toggle()
@@ -199,7 +199,7 @@ async def test_a_flag_says_its_value_without_colour(app: HadamardApp):
 
 
 async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: HadamardApp):
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         for _ in range(8):
             app.simulate_key("right_square_bracket")
         await until(pilot, lambda: composed(app, "learners[3].name"))
@@ -210,7 +210,7 @@ async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: Ha
 async def test_showing_a_rate_of_many_digits_does_not_change_it():
     draft = Draft(presets.load("hadamard-128", ["learners.GD.update.lr=0.3333333333333333"]), None)
     app = HadamardApp(draft)
-    async with app.run_test(size=WIDE) as pilot:
+    async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: composed(app, "learners[0].update.lr"))
         await pilot.pause(0.2)
         assert draft.experiment.claims

@@ -1,0 +1,51 @@
+"""What the first paint waits for, and what it does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.widgets.form import Row
+from hadamard_tui.widgets.setup import LearnerForm, Setup
+
+from .conftest import SMALL, WIDE, until
+
+LATER = {"torch", "scipy", "sklearn", "pyarrow", "plotext", "matplotlib", "textual_serve"}
+
+OPENED = f"""
+import asyncio, sys
+from engine import presets
+from hadamard_tui import cli
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+
+async def opened():
+    async with HadamardApp(Draft(presets.load("hadamard-128"), "hadamard-128")).run_test(size={WIDE}):
+        print("loaded", *(name for name in {sorted(LATER)} if name in sys.modules))
+
+asyncio.run(opened())
+"""
+
+
+def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
+    done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["loaded"]
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp, size: tuple[int, int]):
+    async with app.run_test(size=size) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await until(pilot, lambda: setup.filled)
+        assert len(setup.query(Row)) > 10
+
+
+async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):
+    app.call_later(lambda: app.simulate_key("right_square_bracket"))
+    async with app.run_test(size=WIDE) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await until(pilot, lambda: setup.filled and setup.learner == 1)
+        await until(pilot, lambda: setup.query_one(LearnerForm).number == 1)
