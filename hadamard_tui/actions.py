@@ -21,8 +21,13 @@ class Action:
     def binding(self) -> Binding:
         """The action as Textual wants it."""
         return Binding(
-            self.keys, self.name, self.label, show=self.footer, key_display=self.key_display, id=self.name
+            self.keys, self.name, self.label, show=self.footer, key_display=self.key_display, id=self.id
         )
+
+    @property
+    def id(self) -> str:
+        """The name by which the configuration gives the action other keys."""
+        return self.name.removeprefix("app.")
 
     @property
     def shown_keys(self) -> str:
@@ -74,6 +79,7 @@ ACTIONS = (
         footer=False,
         key_display="[",
     ),
+    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", footer=False),
     Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", footer=False),
     Action("quit", "q,ctrl+q,ctrl+c", "Quit", "End the program; a run under way is stopped", key_display="q"),
 )

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
+import msgspec
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from engine.experiment import Experiment
+from hadamard_tui import memory, palette
 from hadamard_tui.actions import ACTIONS
+from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
+from hadamard_tui.line import FrameRate, TimedDriver, most_frames
+from hadamard_tui.memory import Memory, View
+from hadamard_tui.plain_text import AsciiFilter
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.starting import Start
+from hadamard_tui.themes import LOOKS, after
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -30,12 +37,36 @@ class HadamardApp(App[None]):
     # With priority: a field would copy, and a page on top would not hear of it.
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
 
-    def __init__(self, draft: Draft, autorun: bool = False) -> None:
-        super().__init__()
-        self.laboratory = Laboratory(draft, autorun)
+    def __init__(
+        self,
+        draft: Draft,
+        autorun: bool = False,
+        config: Config | None = None,
+        view: View | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """`notes` are told to the person at the start, as that a broken file was set aside."""
+        super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else TimedDriver)
+        self.config = config or Config()
+        self._notes = notes
+        if self.config.ascii:
+            self._filters.append(AsciiFilter())
+        for look in LOOKS.values():
+            self.register_theme(look.theme)
+        self.set_keymap(self.config.keys)
+        view = view or View()
+        self.wear(view.theme or self.config.theme)
+        rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
+        self.laboratory = Laboratory(draft, autorun, view, rate)
+        self.left = Memory()
+        """What is remembered for the next start."""
 
     def get_default_screen(self) -> Screen[None]:
         return self.laboratory
+
+    def on_mount(self) -> None:
+        for note in self._notes:
+            self.notify(note, severity="warning", timeout=15)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for action in ACTIONS:
@@ -47,12 +78,38 @@ class HadamardApp(App[None]):
 
         return act
 
+    def wear(self, look: str) -> None:
+        """Take on a look, with the palette of its curves."""
+        palette.use(LOOKS[look].palette)  # type: ignore[index]
+        self.theme = look
 
-def open_app(experiment: Experiment, preset: str | None, autorun: bool) -> None:
-    """Open the laboratory on an experiment; returns when the person quits, within a second."""
-    app = HadamardApp(Draft(experiment, preset), autorun)
+    def action_theme(self) -> None:
+        """Take on the next look."""
+        self.wear(after(self.theme))
+        self.laboratory.redraw()
+
+    def exit(self, *arguments: Any, **options: Any) -> None:
+        """End the app, and see first what is left for the next start."""
+        draft = self.laboratory.draft
+        view = self.laboratory.view()
+        if self.theme != self.config.theme:
+            view.theme = self.theme  # type: ignore[assignment]
+        self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset)
+        super().exit(*arguments, **options)
+
+
+def open_app(start: Start) -> None:
+    """Open the laboratory; returns when the person quits, within a second."""
+    app = HadamardApp(
+        Draft(start.experiment, start.preset), start.autorun, start.config, start.view, start.notes
+    )
     app.run()
+    if not app.is_web:  # viewers in browsers share no memory
+        complaint = memory.write(app.left)
+        if complaint:
+            print(complaint, file=sys.stderr)
     ended = app.laboratory.end(PATIENCE)
     if not ended:
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(app.return_code or 0)

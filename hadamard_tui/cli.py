@@ -66,6 +66,13 @@ def laboratory(
     run: Annotated[bool, typer.Option("--run", help="Start the run at once.")] = False,
     settings: Settings = None,
     device: Device = None,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Ignore the set-up and the view of the last time.")
+    ] = False,
+    theme: Annotated[
+        str | None, typer.Option(metavar="THEME", help="Colours: dark, light or contrast.")
+    ] = None,
+    ascii_only: Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters alone.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -75,18 +82,23 @@ def laboratory(
     Without a command it opens the app.
     """
     if context.invoked_subcommand is not None:
-        if preset is not None or run or settings or device is not None:
+        if any((preset, run, settings, device, reset, theme, ascii_only)):
             from engine.parts import BadInput
 
             command = context.invoked_subcommand
             raise BadInput("", f"options before {command} belong to the app; put them after the command")
         return
-    preset = DEFAULT_PRESET if preset is None else preset
-    _need_terminal(preset)
-    experiment = _load(preset, settings, device)
+    _need_terminal(preset or DEFAULT_PRESET)
+    from hadamard_tui.starting import begin
+
+    wanted = None
+    if preset or settings or device:
+        preset = preset or DEFAULT_PRESET
+        wanted = _load(preset, settings, device)
+    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only)
     from hadamard_tui.app import open_app
 
-    open_app(experiment, preset, run)
+    open_app(start)
 
 
 @app.command("run")
@@ -201,6 +213,22 @@ def list_parts(
     from hadamard_tui.headless import console, listing
 
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
+
+
+@app.command("config")
+def print_config(
+    path: Annotated[bool, typer.Option("--path", help="Print where the configuration file belongs.")] = False,
+    default: Annotated[
+        bool, typer.Option("--default", help="Print a configuration file to begin with, all of it comments.")
+    ] = False,
+) -> None:
+    """Say where the configuration file belongs, or what it may say."""
+    from engine.parts import BadInput
+    from hadamard_tui import config
+
+    if path == default:
+        raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
+    typer.echo(str(config.path()) if path else config.default_text(), nl=path)
 
 
 @app.command("schema")

@@ -9,13 +9,9 @@ import numpy as np
 from engine.experiment import Problem
 from engine.problems.targets.feature import Feature
 from engine.trace import BoundCurve, Curve, Trace
+from hadamard_tui import palette
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 
-PALETTE = ("#56b4e9", "#e69f00", "#00b894", "#ff79c6", "#f0e442", "#ff6b4a", "#9d8cff", "#a3d977")
-"""Colours of the learners: after Okabe and Ito, lightened for dark terminals."""
-
-THEORY = "#c8c8c8"
-OTHERS = "#6f7a85"
 MOST_LINES = 256
 """More weights than a screen has dots are thinned to so many."""
 
@@ -29,7 +25,8 @@ def mark(number: int) -> str:
 
 def colour(number: int) -> str:
     """The colour of learner `number`."""
-    return PALETTE[number % len(PALETTE)]
+    colours = palette.current().learners
+    return colours[number % len(colours)]
 
 
 def loss_series(trace: Trace, shown: float) -> list[Series]:
@@ -45,7 +42,7 @@ def loss_series(trace: Trace, shown: float) -> list[Series]:
 
 def _bound(bound: BoundCurve) -> Series:
     style: LineStyle = "dotted" if bound.sense == "conjecture" else "dashed"
-    return Series(f"{bound.kind} {bound.formula}", bound.x, bound.loss, THEORY, style=style)
+    return Series(f"{bound.kind} {bound.formula}", bound.x, bound.loss, palette.current().theory, style=style)
 
 
 def _learner(number: int, curve: Curve, shown: float) -> Series:
@@ -88,9 +85,12 @@ def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
         others = [others[i] for i in np.linspace(0, len(others) - 1, MOST_LINES).astype(int)]
     other = "other " if target is not None else ""
     name = f"{len(others)} {other}weights" + (f" of {d}" if len(others) < d - 1 else "")
-    lines = [Series(name if i == others[0] else "", x, weights[:, i], OTHERS, faint=True) for i in others]
+    lines = [
+        Series(name if i == others[0] else "", x, weights[:, i], palette.current().others, faint=True)
+        for i in others
+    ]
     if target is not None:
-        lines.append(Series(f"weight {target}, the target", x, weights[:, target], PALETTE[1], mark="★"))
+        lines.append(Series(f"weight {target}, the target", x, weights[:, target], colour(1), mark="★"))
     return lines
 
 

@@ -41,7 +41,7 @@ def installed(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
 
 
 def test_everything_that_is_installed_is_pinned_at_its_version() -> None:
-    versions = installed(Requirement("hadamard-tui[test,parquet]"), {})
+    versions = installed(Requirement("hadamard-tui[test,parquet,paper,serve]"), {})
     del versions["hadamard-tui"]
     pinned = pins()
     assert len(versions) > 20

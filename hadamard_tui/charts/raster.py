@@ -14,6 +14,7 @@ from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD = ord("┊")
+_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
 _BLANK, _BRAILLE = ord(" "), 0x2800
 # Unicode's numbering of the dots: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -119,7 +120,8 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> list[tuple[int, int, int]]:
-    """Where each series' letter goes, as (series, row, column): at its end, or left of there if taken."""
+    """Where each series' letter goes, as (series, row, column): at its end, or left of there if taken, and
+    now and then along its way, each series at columns of its own, so that no colour is needed."""
     cells = lines.centre // DOTS_DOWN * columns + np.arange(lines.centre.shape[1]) // DOTS_ACROSS
     free = np.ones(rows * columns, dtype=bool)
     marks = []
@@ -131,4 +133,11 @@ def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> l
         if choice.size:
             free[choice[-1]] = False
             marks.append((index, *divmod(int(choice[-1]), columns)))
+    marked = [index for index, one in enumerate(series) if one.mark]
+    for turn, index in enumerate(marked, start=1):
+        for column in range(turn * _MARK_ROOM, columns, max(_MARK_PERIOD, _MARK_ROOM * len(marked))):
+            cell = cells[index, column * DOTS_ACROSS]
+            if lines.shown[index, column * DOTS_ACROSS] and free[cell]:
+                free[cell] = False
+                marks.append((index, *divmod(int(cell), columns)))
     return marks

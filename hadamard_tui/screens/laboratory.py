@@ -18,8 +18,11 @@ from engine import worker as engine
 from engine.run import Diverged
 from engine.trace import Curve, Trace
 from hadamard_tui.actions import ACTIONS
+from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
 from hadamard_tui.drawing import loss_axes, loss_series, weight_axes, weight_series
+from hadamard_tui.line import FrameRate, line_of
+from hadamard_tui.memory import View
 from hadamard_tui.playback import Pace
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.help import Help
@@ -29,9 +32,6 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.status import Status
 from hadamard_tui.widgets.theory import claims_text, theory_text
-
-FRAMES, FRAMES_OVER_SSH = 20.0, 5.0
-"""Frames per second; a slow link gets few, so that keys are not delayed."""
 
 TALL = 32
 """From so many rows on, the table of learners stays below the lower panel."""
@@ -55,11 +55,18 @@ class Laboratory(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Screen declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
 
-    def __init__(self, draft: Draft, autorun: bool = False) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        autorun: bool = False,
+        view: View | None = None,
+        rate: FrameRate | None = None,
+    ) -> None:
         super().__init__()
-        self._draft, self._autorun = draft, autorun
+        self._rate = rate or FrameRate(Config().fps)
+        self._draft, self._autorun, self._left = draft, autorun, view or View()
         self.session: Session | None = None
-        self._pace = Pace()
+        self._pace = Pace(self._left.pace, self._left.unlimited)
         self._ticked = time.monotonic()
         self._drawn: object = None
 
@@ -79,11 +86,11 @@ class Laboratory(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._show_view("weights" if self.app.size.height >= TALL else "learners")
+        usual = "weights" if self.app.size.height >= TALL else "learners"
+        self._show_view(self._left.panel if self._left.panel in VIEWS else usual)
+        self.set_class(self._left.setup_toggled, "-setup-toggled")
         self._forget()
-        rate = FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES
-        self._tick()
-        self.set_interval(1 / rate, self._tick)
+        self._frame()
         if self._autorun:
             self.call_after_refresh(self.action_run)
 
@@ -216,7 +223,35 @@ class Laboratory(Screen[None]):
         """End the engine's work; whether its thread ended within `seconds`."""
         return self.session is None or self.session.end(seconds)
 
+    @property
+    def draft(self) -> Draft:
+        """The set-up."""
+        return self._draft
+
+    def view(self) -> View:
+        """How the person looks at runs now, to look at them alike the next time."""
+        return View(
+            panel=self._view,
+            setup_toggled=self.has_class("-wide", "-setup-toggled"),
+            learner=self._selected,
+            pace=self._pace.factor,
+            unlimited=self._pace.unlimited,
+        )
+
+    def redraw(self) -> None:
+        """Draw everything anew, as in other colours."""
+        self._drawn = None
+        trace = self.session.trace if self.session is not None else None
+        shown = self._draft.experiment.learners if trace is None else trace.curves
+        self.query_one(Scoreboard).show([one.name for one in shown])
+
     # What is shown
+
+    def _frame(self) -> None:
+        """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
+        if self._rate.adapt(line_of(self.app)):
+            self._tick()
+        self.set_timer(1 / self._rate.now, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()

@@ -7,14 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
 
-from engine.experiment import Experiment
+from engine import presets
+from hadamard_tui import config, memory
+from hadamard_tui.memory import Memory, View
+from hadamard_tui.starting import Start
 
 from .conftest import Answer
 
 Call = Callable[..., Answer]
-Opened = list[tuple[Experiment, str | None, bool]]
+Opened = list[Start]
 
 
 @pytest.fixture
@@ -22,7 +26,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     """What the app was opened with; there is no app."""
     calls: Opened = []
     app = ModuleType("hadamard_tui.app")
-    app.open_app = lambda *arguments: calls.append(arguments)  # type: ignore[attr-defined]
+    app.open_app = calls.append  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "hadamard_tui.app", app)
     return calls
 
@@ -45,20 +49,22 @@ def on_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
 
 def test_the_app_opens_on_the_hadamard_problem(opened: Opened, on_terminal: Call) -> None:
     assert on_terminal() == (0, "", "")
-    [(experiment, preset, autorun)] = opened
-    assert experiment.problem.matrix.kind == "hadamard"
-    assert preset == "hadamard-128"
-    assert autorun is False
+    [start] = opened
+    assert start.experiment == presets.load("hadamard-128")
+    assert start.preset == "hadamard-128"
+    assert start.autorun is False
+    assert start.first is True
 
 
 def test_the_app_opens_on_a_changed_preset_and_runs(opened: Opened, small: Path, on_terminal: Call) -> None:
     changes = ("--set", "problem.matrix.d=16", "--device", "cpu")
     assert on_terminal("--preset", "small.toml", "--run", *changes) == (0, "", "")
-    [(experiment, preset, autorun)] = opened
-    assert experiment.problem.matrix.shape() == (16, 16)
-    assert experiment.run.device == "cpu"
-    assert preset == "small.toml"
-    assert autorun is True
+    [start] = opened
+    assert start.experiment.problem.matrix.shape() == (16, 16)
+    assert start.experiment.run.device == "cpu"
+    assert start.preset == "small.toml"
+    assert start.autorun is True
+    assert start.first is False
 
 
 def test_bad_input_is_told_before_the_app_opens(opened: Opened, on_terminal: Call) -> None:
@@ -75,4 +81,94 @@ def test_no_terminal_no_app(lack: dict[str, str | None], opened: Opened, on_term
     assert out == ""
     assert err.count("\n") == 1
     assert "hadamard-tui run gaussian-128" in err
+    assert opened == []
+
+
+def left_behind(view: View | None = None) -> None:
+    experiment = presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
+    written = memory.write(Memory(view or View(), msgspec.to_builtins(experiment), "gaussian-128"))
+    assert written == ""
+
+
+def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
+    left_behind(View(theme="light", panel="claims", pace=4.0))
+    assert on_terminal() == (0, "", "")
+    [start] = opened
+    assert start.experiment == presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
+    assert start.preset == "gaussian-128"
+    assert start.autorun is False
+    assert start.first is False
+    assert start.view == View(theme="light", panel="claims", pace=4.0)
+
+
+def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:
+    left_behind(View(theme="light"))
+    assert on_terminal("--reset").code == 0
+    assert on_terminal("--preset", "rademacher-128").code == 0
+    reset, preset = opened
+    assert reset.preset == "hadamard-128"
+    assert reset.view == View()
+    assert preset.preset == "rademacher-128"
+    assert preset.view.theme == "light"
+
+
+BROKEN = [b"{", b"\xff", b'{"experiment": {"problem": 3}}', b"[]", b'{"view": {"pace": "fast"}}']
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_broken_memory_is_told_of_set_aside_and_not_fatal(
+    content: bytes, opened: Opened, on_terminal: Call
+) -> None:
+    memory.path().parent.mkdir(parents=True)
+    memory.path().write_bytes(content)
+    assert on_terminal().code == 0
+    [start] = opened
+    [note] = start.notes
+    assert "last.json.broken" in note
+    assert "\n" not in note
+    assert start.preset == "hadamard-128"
+    assert not memory.path().exists()
+    assert memory.path().with_name("last.json.broken").read_bytes() == content
+
+
+BAD_CONFIGS = [
+    ("theme = 'pink'", "pink"),
+    ("theme = ", "Invalid"),
+    ("colour = 'red'", "colour"),
+    ("[keys]\nfly = 'f'", "there is no such action"),
+    ("[keys]\nrun = 'q'", "q belongs to"),
+    ("[keys]\nrun = ''", "no key is named"),
+    ("fps = 1000", "60"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), BAD_CONFIGS)
+def test_a_broken_configuration_is_told_of_set_aside_and_not_fatal(
+    text: str, why: str, opened: Opened, on_terminal: Call
+) -> None:
+    config.path().parent.mkdir(parents=True)
+    config.path().write_text(text)
+    assert on_terminal().code == 0
+    [start] = opened
+    [note] = start.notes
+    assert why in note
+    assert "config.toml.broken" in note
+    assert "\n" not in note
+    assert start.config == config.Config()
+    assert config.path().with_name("config.toml.broken").read_text() == text
+
+
+def test_the_configuration_and_the_options_are_heard(opened: Opened, on_terminal: Call) -> None:
+    config.path().parent.mkdir(parents=True)
+    config.path().write_text("theme = 'light'\nfps = 10\n[keys]\nrun = 'f5'\n")
+    assert on_terminal("--ascii", "--theme", "contrast").code == 0
+    [start] = opened
+    assert start.config == config.Config(theme="light", ascii=True, fps=10.0, keys={"run": "f5"})
+    assert start.view.theme == "contrast"
+
+
+def test_a_theme_that_is_not_there_is_refused(opened: Opened, on_terminal: Call) -> None:
+    code, _, err = on_terminal("--theme", "pink")
+    assert code == 2
+    assert "take dark, light or contrast" in err
     assert opened == []

@@ -1,0 +1,73 @@
+"""What the app remembers from one start to the next: the set-up and the view, never a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine import reading
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from hadamard_tui.config import NAME, ThemeName
+from hadamard_tui.headless import saving
+from hadamard_tui.setting_aside import read_or_set_aside
+
+
+class View(msgspec.Struct):
+    """How the person looks at runs."""
+
+    theme: ThemeName | None = None
+    panel: str | None = None
+    setup_toggled: bool = False
+    learner: int = 0
+    pace: float = 1.0
+    unlimited: bool = False
+
+
+class Memory(msgspec.Struct):
+    """The set-up and the view that were left. Without a set-up this is the first start."""
+
+    view: View = msgspec.field(default_factory=View)
+    experiment: dict[str, Any] | None = None
+    preset: str | None = None
+
+    def set_up(self) -> Experiment | None:
+        """The experiment that was left. Raises: BadInput if it makes no sense any more."""
+        return None if self.experiment is None else reading.parse(self.experiment)
+
+
+def path() -> Path:
+    """Where the memory is kept."""
+    from platformdirs import user_state_path
+
+    return user_state_path(NAME) / "last.json"
+
+
+def parse(text: bytes) -> Memory:
+    """The memory that a file's content says. Raises: BadInput."""
+    try:
+        memory = msgspec.json.decode(text, type=Memory)
+        memory.set_up()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput("", str(error)) from error
+    return memory
+
+
+def read() -> tuple[Memory, str]:
+    """The memory, and one line about a file that is broken and was set aside, or nothing."""
+    return read_or_set_aside(path(), parse, Memory(), "the app starts afresh")
+
+
+def write(memory: Memory) -> str:
+    """Keep the memory; one line about why that cannot be done, or nothing."""
+    file = path()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        saving.write(file, msgspec.json.encode(memory), "what was left")
+    except OSError as error:
+        return f"what was left {file}: cannot be written: {error.strerror}"
+    except BadInput as error:
+        return str(error)
+    return ""

@@ -1,0 +1,60 @@
+"""The whole screen in ASCII, for terminals and fonts that have nothing else."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import numpy as np
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+from hadamard_tui.charts import plain
+
+_SHAPES = {
+    **dict.fromkeys("━═▔▁▂▀▄", "-"),
+    **dict.fromkeys("┃║▏▕▌▐▎▍", "|"),
+    **dict.fromkeys("╭╮╰╯┏┓┗┛┣┫┳┻╋╔╗╚╝", "+"),
+    **dict.fromkeys("█▉▊▋▇▆▅▃", "#"),
+    **dict.fromkeys("▲△▴", "^"),
+    **dict.fromkeys("▼▽▾", "v"),
+    **dict.fromkeys("▶▸►", ">"),
+    **dict.fromkeys("◀◂◄", "<"),
+    **dict.fromkeys("●★•■◆", "*"),
+    **dict.fromkeys("○⊙", "."),
+    **dict.fromkeys("–—−", "-"),
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’", "'"),
+}
+_WORDS = {
+    "α": "a", "β": "b", "η": "n", "λ": "l", "μ": "m", "ρ": "r", "σ": "s", "Σ": "S", "θ": "t", "ᵀ": "T",
+    "×": "x", "±": "~", "≤": "<", "≥": ">", "≈": "~", "√": "V", "∞": "8", "∈": "E", "‖": "|", "✓": "+",
+    "✗": "x", "→": ">", "←": "<", "⌈": "[", "⌉": "]",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def to_ascii(text: str) -> str:
+    """Text of the same width in ASCII alone."""
+    return text if text.isascii() else "".join(map(_letter, text))
+
+
+@lru_cache(maxsize=4096)
+def _letter(letter: str) -> str:
+    width = cell_len(letter)
+    if letter.isascii() or width == 0:
+        return letter if letter.isascii() else ""
+    drawn = chr(int(plain.to_ascii(np.array([ord(letter)], dtype=np.uint32))[0]))
+    if found := drawn if drawn.isascii() else _SHAPES.get(letter) or _WORDS.get(letter):
+        return found
+    folded = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return folded[:width].ljust(width) if folded else "?" * width
+
+
+class AsciiFilter(LineFilter):
+    """Replaces whatever is not ASCII in the lines of the screen."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [Segment(to_ascii(text), style, control) for text, style, control in segments]

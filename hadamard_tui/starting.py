@@ -1,0 +1,64 @@
+"""What the app opens with: what the command line says, else what was left the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from engine import presets
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from hadamard_tui import config, memory
+from hadamard_tui.config import Config, ThemeName
+from hadamard_tui.memory import Memory, View
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the app opens with.
+
+    Args:
+        preset: name or file of the preset that the experiment is or was, if any.
+        autorun: start the run at once.
+        notes: lines to tell the person, as that a broken file was set aside.
+        first: whether the app was never opened before, so that it introduces itself.
+    """
+
+    experiment: Experiment
+    preset: str | None = None
+    autorun: bool = False
+    config: Config = field(default_factory=Config)
+    view: View = field(default_factory=View)
+    notes: Sequence[str] = ()
+    first: bool = False
+
+
+def begin(
+    wanted: Experiment | None, preset: str, autorun: bool, reset: bool, theme: str | None, ascii_only: bool
+) -> Start:
+    """What the app opens with.
+
+    Args:
+        wanted: what the command line asks for, `preset` with changes; None for what was left the last time.
+        preset: the preset to take if nothing is wanted and nothing was left.
+        reset: ignore what was left.
+
+    Raises: BadInput for a theme that is not there.
+    """
+    configured, complaint = config.read()
+    left, lost = (Memory(), "") if reset else memory.read()
+    if theme is not None:
+        try:
+            left.view.theme = msgspec.convert(theme, ThemeName)
+        except msgspec.ValidationError as error:
+            raise BadInput("--theme", f"{theme!r} is unknown; take dark, light or contrast") from error
+    if ascii_only:
+        configured = msgspec.structs.replace(configured, ascii=True)
+    first = wanted is None and left.experiment is None
+    if wanted is None and (wanted := left.set_up()) is not None:
+        preset = left.preset or preset
+    experiment = wanted or presets.load(preset)
+    notes = [note for note in (complaint, lost) if note]
+    return Start(experiment, preset, autorun, configured, left.view, notes, first)

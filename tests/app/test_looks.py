@@ -1,0 +1,139 @@
+"""Themes, palettes, and terminals without colour or with ASCII alone."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.config import Config
+from hadamard_tui.draft import Draft
+from hadamard_tui.plain_text import to_ascii
+from hadamard_tui.themes import LOOKS, after
+from hadamard_tui.widgets.scoreboard import Scoreboard
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of
+
+# Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB.
+SIGHTS = {
+    "normal": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+
+
+def linear(colour: str) -> np.ndarray:
+    channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(rgb: np.ndarray) -> np.ndarray:
+    """Ottosson 2020; distances in it are nearly those that are seen, 0.02 being a just noticeable one."""
+    cones = np.array(
+        [
+            [0.4122214708, 0.5363325363, 0.0514459929],
+            [0.2119034982, 0.6806995451, 0.1073969566],
+            [0.0883024619, 0.2817188376, 0.6299787005],
+        ]
+    )
+    lab = np.array(
+        [
+            [0.2104542553, 0.7936177850, -0.0040720468],
+            [1.9779984951, -2.4285922050, 0.4505937099],
+            [0.0259040371, 0.7827717662, -0.8086757660],
+        ]
+    )
+    return lab @ np.cbrt(cones @ np.clip(rgb, 0, 1))
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2."""
+    low, high = sorted(float(linear(colour) @ (0.2126, 0.7152, 0.0722)) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_curves_differ_in_colour_for_every_sight(name: str, sight: str) -> None:
+    seen = [oklab(SIGHTS[sight] @ linear(colour)) for colour in LOOKS[name].palette.learners]
+    least = min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2))
+    assert least > 0.075  # some four just noticeable differences
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_curves_stand_out_from_their_ground(name: str) -> None:
+    look = LOOKS[name]
+    assert look.theme.background == look.palette.ground
+    for colour in (*look.palette.learners, look.palette.theory):
+        assert contrast(colour, look.palette.ground) >= 3  # WCAG 1.4.11, graphical objects
+
+
+def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
+    names = list(LOOKS)
+    assert [after(name) for name in names] == [*names[1:], names[0]]
+
+
+async def test_the_theme_key_recolours_the_table_and_is_remembered(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        first = LOOKS["dark"].palette.learners[0]
+        assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
+        await pilot.press("t")
+        assert app.theme == "light"
+        first = LOOKS["light"].palette.learners[0]
+        assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
+        await pilot.press("q")
+    assert app.left.view.theme == "light"
+
+
+def test_ascii_keeps_the_width() -> None:
+    for text in ("⣿⠁ ╭─╮", "1 − k/d · η = 0.1 …", "ŷ = Σ_i x_i u_i^L", "▼▲█ ✓✗ 界"):
+        plain = to_ascii(text)
+        assert plain.isascii()
+        assert len(plain) == sum(2 if letter == "界" else 1 for letter in text)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_ascii_leaves_nothing_else_on_the_screen(draft: Draft, size: tuple[int, int]):
+    app = HadamardApp(draft, config=Config(ascii=True))
+    async with opened(app, size) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.2)
+        written: list[str] = []
+        for line in app.screen._compositor.render_strips():
+            for widget_filter in app._filters:
+                line = line.apply_filter(widget_filter, app.screen.styles.background)
+            written.append(line.text)
+        assert "".join(written).isascii()
+        assert "least squares" in "".join(written)
+
+
+async def test_without_colour_every_curve_is_named_along_its_way(
+    draft: Draft, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = HadamardApp(draft)
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.2)
+        chart = [line[40:] for line in screen_text(app).splitlines()[:16]]
+        for letter in "ABCDE"[: len(draft.learners)]:
+            assert sum(line.count(letter) for line in chart if "│" in line or "┤" in line) >= 2
+        for line in app.screen._compositor.render_strips():
+            for widget_filter in app._filters:
+                line = line.apply_filter(widget_filter, app.screen.styles.background)
+            for segment in line:
+                for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():
+                    if colour is not None:
+                        assert len(set(colour.get_truecolor())) == 1, "a grey"
