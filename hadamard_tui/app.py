@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
@@ -12,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from engine.parts import BadInput
 from hadamard_tui import memory, palette
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
@@ -19,9 +21,13 @@ from hadamard_tui.draft import Draft
 from hadamard_tui.line import FrameRate, TimedDriver, most_frames
 from hadamard_tui.memory import Memory, View
 from hadamard_tui.plain_text import AsciiFilter
+from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.sharing.command_line import command_line, keep
+from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
+from hadamard_tui.widgets.chart_view import ChartView
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -87,6 +93,49 @@ class HadamardApp(App[None]):
         """Take on the next look."""
         self.wear(after(self.theme))
         self.laboratory.redraw()
+
+    def action_export(self) -> None:
+        """Write a file of any kind."""
+        self.push_screen(Export(self._shown, self._file_name(".svg")))
+
+    def action_save_preset(self) -> None:
+        """Write a preset file."""
+        self.push_screen(Export(self._shown, self._file_name(".toml")))
+
+    def action_copy_command(self) -> None:
+        """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
+        command = command_line(
+            self.laboratory.draft.experiment, self.laboratory.draft.preset, *self._options()
+        )
+        self.copy_to_clipboard(command)
+        try:
+            file = keep(command)
+        except BadInput as error:
+            self.notify(str(error), severity="error")
+        else:
+            self.notify(
+                f"{command}\n\nCopied, if the terminal allows it, and written to {file}", markup=False
+            )
+
+    def _options(self) -> list[str]:
+        """How the screen looks, as options of the command line."""
+        look = [] if self.theme == Config().theme else ["--theme", self.theme]
+        return [
+            *look,
+            *(["--ascii"] if self.config.ascii else []),
+            *(["--run"] if self.laboratory.session else []),
+        ]
+
+    def _shown(self) -> Shown:
+        """What there is to export now."""
+        session = self.laboratory.session
+        experiment = self.laboratory.draft.experiment if session is None else session.experiment
+        series, axes = self.laboratory.query_one("#loss", ChartView).shown
+        return Shown(experiment, None if session is None else session.trace, series, axes)
+
+    def _file_name(self, suffix: str) -> str:
+        preset = self.laboratory.draft.preset
+        return ("experiment" if preset is None else Path(preset).stem) + suffix
 
     def exit(self, *arguments: Any, **options: Any) -> None:
         """End the app, and see first what is left for the next start."""

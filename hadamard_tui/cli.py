@@ -110,6 +110,15 @@ def run_headless(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the result as JSON to a file, too.")
     ] = None,
+    exports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, "
+            "the set-up as .toml. Give every file its own --export.",
+        ),
+    ] = None,
 ) -> int:
     """Run a preset without the app: print chart, table, bounds and claims.
 
@@ -120,6 +129,11 @@ def run_headless(
 
     if out is not None:
         saving.check(out)
+    if exports:
+        from hadamard_tui.sharing import exporting
+
+        for file in exports:
+            exporting.check(file, "--export")
     experiment = _load(preset, settings, device)
     from engine.claims import judge, unexpected_divergence
     from engine.report import encode
@@ -129,6 +143,9 @@ def run_headless(
     trace = compute(experiment, console.errors())
     if out is not None:
         saving.write(out, encode(experiment, trace))
+    if exports:
+        for file in exports:
+            exporting.export(file, exporting.finished(experiment, trace), "--export")
     outcomes, strayed = judge(experiment, trace), unexpected_divergence(experiment, trace)
     if as_json:
         typer.echo(encode(experiment, trace), nl=False)

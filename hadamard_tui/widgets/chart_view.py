@@ -90,6 +90,11 @@ class ChartView(Widget):
         elif changed := self._redraw():
             self.refresh(*changed)
 
+    @property
+    def shown(self) -> tuple[Sequence[Series], Axes | None]:
+        """The series and the axes that are shown; no axes while there is nothing."""
+        return self._series, self._axes
+
     def clear(self) -> None:
         """Show nothing but the hint from now on."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None

@@ -178,3 +178,18 @@ def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
     out = call("run", "small.toml").out
     assert "B [red]E :star:" in out
     assert "[red]E :star: is not rotation invariant" in out
+
+
+def test_export_writes_what_the_names_say(small: Path, call: Call) -> None:
+    code, _, err = call("run", "small.toml", "--export", "curves.csv", "--export", "again.toml")
+    assert (code, err) == (0, "")
+    assert Path("curves.csv").read_text().startswith("series,name,x,loss")
+    assert presets.load("again.toml") == presets.load("small.toml")
+
+
+def test_an_export_that_cannot_be_is_refused_before_the_run(small: Path, call: Call) -> None:
+    code, out, err = call("run", "small.toml", "--export", "curves.xls")
+    assert (code, out) == (2, "")
+    assert "--export curves.xls" in err
+    assert ".parquet" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,64 @@
+"""The page that writes files: one name, whose end says what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from rich.table import Table
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from engine.parts import BadInput
+from hadamard_tui.sharing import exporting
+from hadamard_tui.sharing.exporting import KINDS, Shown
+
+
+class Export(ModalScreen[None]):
+    """Asks for a file's name and writes it; says below the name what is wrong with it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
+    DEFAULT_CSS = """
+    Export { align: center middle; }
+    Export > Vertical {
+        width: 76; max-width: 96%; height: auto; max-height: 96%;
+        border: round $primary; padding: 0 1; background: $surface;
+    }
+    Export #wrong { color: $text-error; height: auto; display: none; }
+    """
+
+    def __init__(self, shown: Callable[[], Shown], name: str) -> None:
+        """`shown` is asked when the file is written: a run goes on meanwhile."""
+        super().__init__()
+        self._shown, self._name = shown, name
+
+    def compose(self) -> ComposeResult:
+        kinds = Table.grid(padding=(0, 2))
+        for suffix, (what, _) in KINDS.items():
+            kinds.add_row(suffix, what)
+        with Vertical() as page:
+            page.border_title = "write a file"
+            page.border_subtitle = "enter writes · esc closes"
+            yield Input(self._name, placeholder="name of the file", compact=True, select_on_focus=False)
+            yield Static("", id="wrong", markup=False)
+            place = f"in {Path.cwd()}, unless the name says otherwise; its end says what is written:"
+            yield Static(f"\n{place}\n", markup=False)
+            yield Static(kinds)
+
+    @on(Input.Submitted)
+    def _write(self, event: Input.Submitted) -> None:
+        path = Path(event.value.strip()).expanduser()
+        try:
+            exporting.export(path, self._shown(), "")
+        except BadInput as error:
+            wrong = self.query_one("#wrong", Static)
+            wrong.display = True
+            wrong.update(f"▲ {str(error).strip()}")
+        else:
+            self.dismiss()
+            self.notify(f"Wrote {path.absolute()}", markup=False)

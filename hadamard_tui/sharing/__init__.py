@@ -1,0 +1,1 @@
+"""What leaves the program: command lines, presets, curves and figures."""

@@ -1,0 +1,111 @@
+"""The command line that opens the app on an experiment again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine import presets
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from hadamard_tui.headless import saving
+
+NAME = "hadamard-tui"
+BASE = "hadamard-128"
+"""What an experiment that is no preset is described as a change of."""
+
+
+class _Whole(Exception):
+    """A difference that no single value expresses: a value that is gone, or another number of items."""
+
+
+def command_line(experiment: Experiment, preset: str | None, *options: str) -> str:
+    """The command, quoted for a shell: the preset and every value that differs, then `options`."""
+    base = preset if preset is not None and _there(preset) else BASE
+    changes = [part for change in overrides(base, experiment) for part in ("--set", change)]
+    return shlex.join([NAME, "--preset", base, *changes, *options])
+
+
+def keep(command: str) -> Path:
+    """Write a command to the file of copied commands, which is the returned one. Raises: BadInput."""
+    from platformdirs import user_state_path
+
+    file = user_state_path(NAME) / "command.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(str(file), f"cannot be written: {error.strerror}") from error
+    saving.write(file, f"{command}\n".encode(), "the command line")
+    return file
+
+
+def _there(preset: str) -> bool:
+    try:
+        presets.load(preset)
+    except BadInput:
+        return False
+    return True
+
+
+def overrides(preset: str, experiment: Experiment) -> list[str]:
+    """The changes that make a preset into an experiment, for --set; the fewest that are simple to say."""
+    old, new = msgspec.to_builtins(presets.load(preset)), msgspec.to_builtins(experiment)
+    changes = []
+    for part in new:
+        try:
+            changes += list(_changes(part, old[part], new[part]))
+        except _Whole:
+            changes.append(f"{part}={inline(new[part])}")
+    return changes
+
+
+def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        if old.get("kind") != new.get("kind") or any(
+            new.get(key) is None for key in old if old[key] is not None
+        ):
+            yield _whole(place, new)
+            return
+        for key in new:
+            yield from _changes(f"{place}.{key}", old.get(key), new[key])
+    elif isinstance(old, list | tuple) and isinstance(new, list | tuple) and _tables(old) and _tables(new):
+        if len(old) != len(new):
+            raise _Whole
+        for number, pair in enumerate(zip(old, new, strict=True)):
+            yield from _changes(f"{place}[{number}]", *pair)
+    else:
+        yield _whole(place, new)
+
+
+def _whole(place: str, value: Any) -> str:
+    if value is None:
+        raise _Whole  # TOML has no word for nothing: the table around it is said without it
+    return f"{place}={inline(value)}"
+
+
+def _tables(items: Any) -> bool:
+    return bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def inline(value: Any) -> str:
+    """A value as TOML on one line, without what is None. Its strings are those of JSON, which TOML reads."""
+    if isinstance(value, dict):
+        kept = ((key, item) for key, item in value.items() if item is not None)
+        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in kept) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else inline(key)

@@ -1,0 +1,89 @@
+"""Files by their suffix: curves as CSV, JSON or Parquet, the chart as SVG, PDF or PNG, the set-up as TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from engine.report import encode
+from engine.trace import Trace
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.drawing import loss_axes, loss_series
+from hadamard_tui.headless import saving
+from hadamard_tui.sharing import preset_file, tables
+from hadamard_tui.sharing.figure import figure
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What there is to export: the experiment, its trace, and the chart as it is on the screen."""
+
+    experiment: Experiment
+    trace: Trace | None
+    series: Sequence[Series]
+    axes: Axes | None
+
+
+def finished(experiment: Experiment, trace: Trace) -> Shown:
+    """A run that came to its end, as the app would show it."""
+    series = loss_series(trace, trace.last)
+    return Shown(experiment, trace, series, loss_axes(trace, series))
+
+
+KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
+    ".csv": ("curves and bounds, one row per point", lambda shown: tables.as_csv(_trace(shown))),
+    ".json": ("all that was computed, as run --json prints it", lambda shown: _report(shown)),
+    ".parquet": ("curves and bounds, one row per point", lambda shown: tables.as_parquet(_trace(shown))),
+    ".svg": ("the chart for a paper or the web", lambda shown: _figure(shown, "svg")),
+    ".pdf": ("the chart for a paper", lambda shown: _figure(shown, "pdf")),
+    ".png": ("the chart in pixels", lambda shown: _figure(shown, "png")),
+    ".toml": ("the set-up as a preset", lambda shown: preset_file.as_toml(shown.experiment).encode()),
+}
+"""By suffix: what is in the file, and how it is made."""
+
+EXTRAS = {
+    ".parquet": ("pyarrow", "parquet"),
+    **dict.fromkeys((".svg", ".pdf", ".png"), ("matplotlib", "paper")),
+}
+"""The library that a kind of file needs, and the extra that installs it."""
+
+
+def check(path: Path, option: str) -> None:
+    """See before a run that a file can be written. Raises: BadInput, also where a library is missing."""
+    suffix = path.suffix.lower()
+    if suffix not in KINDS:
+        raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
+    if suffix in EXTRAS:
+        library, extra = EXTRAS[suffix]
+        if find_spec(library) is None:
+            raise BadInput(
+                f"{option} {path}",
+                f"{suffix} needs {library}, which is not installed: pip install 'hadamard-tui[{extra}]'",
+            )
+    saving.check(path, option)
+
+
+def export(path: Path, shown: Shown, option: str) -> None:
+    """Write a file of the kind that its suffix says. Raises: BadInput."""
+    check(path, option)
+    saving.write(path, KINDS[path.suffix.lower()][1](shown), option)
+
+
+def _trace(shown: Shown) -> Trace:
+    if shown.trace is None:
+        raise BadInput("", "nothing has been computed yet; run the set-up first")
+    return shown.trace
+
+
+def _report(shown: Shown) -> bytes:
+    return encode(shown.experiment, _trace(shown))
+
+
+def _figure(shown: Shown, kind: str) -> bytes:
+    if shown.axes is None:
+        raise BadInput("", "nothing is drawn yet; run the set-up first")
+    return figure(shown.series, shown.axes, kind)

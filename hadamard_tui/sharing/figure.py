@@ -1,0 +1,116 @@
+"""The chart as a figure for a paper: vector graphics, colours for every sight, bounds labelled."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hadamard_tui import palette
+from hadamard_tui.charts.series import Axes, Series
+
+INCHES = (5.5, 3.4)
+DOTS_PER_INCH = 300
+MARKERS = "os^Dv<>ph*"
+MARKS_PER_CURVE = 8
+STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (5, 2)), "dotted": (0, (1, 1.5))}
+SETTINGS: dict[str, Any] = {
+    "font.size": 9,
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "hadamard-tui",
+}
+"""Text in PDF stays text; the same chart gives the same SVG."""
+
+
+def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
+    """The chart as `svg`, `pdf` or `png`; the same series and axes that the screen shows, on white.
+
+    Curves with a letter get a marker of their own besides their colour; bounds have their name on the line.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(SETTINGS):
+        sheet = Figure(INCHES, layout="constrained")
+        plot = sheet.add_subplot(
+            title=axes.title,
+            xlabel=axes.x_label,
+            ylabel=axes.y_label,
+            xlim=axes.x_limits,
+            ylim=axes.y_limits,
+            xscale="log" if axes.x_log else "linear",
+            yscale="log" if axes.y_log else "linear",
+        )
+        marked = 0
+        bounds = 0
+        for one in series:
+            if one.style == "solid":
+                _curve(plot, one, marked)
+                marked += one.mark is not None
+            else:
+                _bound(plot, one, axes, bounds)
+                bounds += 1
+        if plot.get_legend_handles_labels()[1]:
+            plot.legend(frameon=False, fontsize=8)
+        file = io.BytesIO()
+        dated = {"svg": "Date", "pdf": "CreationDate"}
+        sheet.savefig(
+            file,
+            format=kind,
+            dpi=DOTS_PER_INCH,
+            metadata={dated[kind]: None} if kind in dated else None,
+        )
+    return file.getvalue()
+
+
+def _on_paper(colour: str) -> str:
+    """A colour of the screen as it is on white."""
+    shown, printed = palette.current(), palette.LIGHT
+    twins = dict(zip(shown.learners, printed.learners, strict=True))
+    twins |= {shown.theory: printed.theory, shown.others: printed.others}
+    return twins.get(colour, colour)
+
+
+def _curve(plot: Any, one: Series, number: int) -> None:
+    colour = _on_paper(one.colour)
+    name = " ".join(filter(None, (one.mark, one.name)))
+    plot.plot(
+        one.x,
+        one.y,
+        color=colour,
+        label=name or "_unnamed",
+        linewidth=0.5 if one.faint else 1.2,
+        alpha=0.4 if one.faint else 1.0,
+        marker=MARKERS[number % len(MARKERS)] if one.mark else None,
+        markersize=4,
+        markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
+    )
+    if one.band is not None:
+        plot.fill_between(one.x, *one.band, color=colour, alpha=0.2, linewidth=0)
+
+
+def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
+    colour = _on_paper(one.colour)
+    plot.plot(one.x, one.y, color=colour, linewidth=1.0, linestyle=STYLES[one.style])
+    inside = np.flatnonzero(
+        np.isfinite(one.y)
+        & (one.y >= axes.y_limits[0])
+        & (one.y <= axes.y_limits[1])
+        & (one.x >= axes.x_limits[0])
+        & (one.x <= axes.x_limits[1])
+    )
+    if inside.size:
+        place = inside[int(inside.size * min(0.35 + 0.2 * number, 0.95))]
+        plot.annotate(
+            one.name,
+            (one.x[place], one.y[place]),
+            xytext=(4, 4),
+            textcoords="offset points",
+            color=colour,
+            fontsize=7,
+        )

@@ -1,0 +1,74 @@
+"""What leaves the app: the command line, presets, curves and the chart."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, Static
+
+from engine import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.export import Export
+from hadamard_tui.screens.laboratory import Laboratory
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import session_of
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
+    app: HadamardApp, own_folders: Path
+):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("w")
+        await until(pilot, lambda: app._notifications)
+        [note] = app._notifications
+        file = own_folders / "xdg_state_home" / "hadamard-tui" / "command.txt"
+        assert str(file) in note.message
+        assert file.read_text().strip() == app.clipboard
+        _, _, preset, *rest = shlex.split(app.clipboard)
+        assert presets.load(preset, rest[1::2]) == app.laboratory.draft.experiment
+        await pilot.press("t", "r", "w")
+        assert app.clipboard.endswith(" --theme light --run")
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+@pytest.mark.parametrize("name", ["curves.csv", "chart.svg", "result.json"])
+async def test_the_export_page_writes_the_file(
+    app: HadamardApp, size: tuple[int, int], name: str, tmp_path: Path
+):
+    async with opened(app, size) as pilot:
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, Export))
+        field = app.screen.query_one(Input)
+        assert field.value == "hadamard-128.svg"
+        field.value = name
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Laboratory))
+        assert (tmp_path / name).stat().st_size > 100
+        assert any(str(tmp_path / name) in note.message for note in app._notifications)
+
+
+async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("e", "enter")
+        wrong = app.screen.query_one("#wrong", Static)
+        await until(pilot, lambda: wrong.display)
+        assert "run the set-up first" in str(wrong.render())
+        await pilot.press("escape")
+        assert isinstance(app.screen, Laboratory)
+
+
+async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path: Path):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("S", "enter")
+        await until(pilot, lambda: (tmp_path / "hadamard-128.toml").exists())
+        assert presets.load("hadamard-128.toml") == app.laboratory.draft.experiment

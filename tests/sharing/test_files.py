@@ -1,0 +1,136 @@
+"""Curves and charts in files: what is in them is what was computed and what is shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from engine import presets
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from engine.run import run
+from engine.trace import Trace
+from hadamard_tui import palette
+from hadamard_tui.sharing import exporting
+from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
+
+CHANGES = [
+    "problem.matrix.d=16",
+    "learners.GD.update.lr=0.03125",
+    "run.replicas=3",
+    "run.device=cpu",
+    "claims=[]",
+]
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    return presets.load("hadamard-128", CHANGES)
+
+
+@pytest.fixture(scope="module")
+def trace(experiment: Experiment) -> Trace:
+    return run(experiment)
+
+
+@pytest.fixture
+def shown(experiment: Experiment, trace: Trace) -> Shown:
+    return finished(experiment, trace)
+
+
+def columns(rows: list[dict[str, object]], series: str, name: str, column: str) -> list[float]:
+    return [float(row[column]) for row in rows if row["series"] == series and row["name"] == name]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_table_holds_every_number_as_it_was_computed(
+    suffix: str, shown: Shown, trace: Trace, tmp_path: Path
+) -> None:
+    export(tmp_path / f"curves{suffix}", shown, "")
+    content = (tmp_path / f"curves{suffix}").read_bytes()
+    if suffix == ".csv":
+        rows = list(csv.DictReader(io.StringIO(content.decode())))
+    else:
+        rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+    for curve in trace.curves:
+        assert curve.stderr is not None
+        for column, values in (("x", curve.x), ("loss", curve.loss), ("stderr", curve.stderr)):
+            np.testing.assert_array_equal(columns(rows, "learner", curve.name, column), values)
+    for bound in trace.bounds:
+        np.testing.assert_array_equal(columns(rows, bound.sense, bound.kind, "loss"), bound.loss)
+    points = sum(curve.length for curve in trace.curves) + sum(len(bound.x) for bound in trace.bounds)
+    assert len(rows) == points
+
+
+def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
+    export(tmp_path / "result.json", shown, "")
+    assert json.loads((tmp_path / "result.json").read_text())["schema"] == 1
+
+
+def test_the_figure_is_vector_graphics_with_all_names_and_the_same_each_time(
+    shown: Shown, tmp_path: Path
+) -> None:
+    for name in ("one.svg", "two.svg"):
+        export(tmp_path / name, shown, "")
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(text).iter()}
+    assert "path" in tags
+    assert "image" not in tags
+    for one in shown.series:
+        assert one.name in text, "matplotlib writes every text as a comment beside its outlines"
+
+
+@pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
+def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
+    look: palette.Palette, experiment: Experiment, trace: Trace, tmp_path: Path
+) -> None:
+    before = palette.current()
+    palette.use(look)
+    try:
+        export(tmp_path / "chart.svg", finished(experiment, trace), "")
+    finally:
+        palette.use(before)
+    text = (tmp_path / "chart.svg").read_text()
+    for colour in (*palette.LIGHT.learners[: len(trace.curves)], palette.LIGHT.theory):
+        assert colour in text
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [(".pdf", b"%PDF"), (".png", b"\x89PNG")])
+def test_the_other_figures_are_what_their_names_say(
+    suffix: str, begins: bytes, shown: Shown, tmp_path: Path
+) -> None:
+    export(tmp_path / f"chart{suffix}", shown, "")
+    assert (tmp_path / f"chart{suffix}").read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in KINDS if suffix != ".toml"])
+def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experiment, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="run the set-up first"):
+        export(tmp_path / f"file{suffix}", Shown(experiment, None, (), None), "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("suffix", "extra"), [(".svg", "paper"), (".png", "paper"), (".pdf", "paper"), (".parquet", "parquet")]
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(
+    suffix: str, extra: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=rf"hadamard-tui\[{extra}\]") as refused:
+        export(tmp_path / f"file{suffix}", shown, "")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["curves", "curves.xls", "missing/curves.csv"])
+def test_a_name_that_says_nothing_useful_is_refused(name: str, shown: Shown, tmp_path: Path) -> None:
+    with pytest.raises(BadInput):
+        export(tmp_path / name, shown, "")

@@ -1,0 +1,104 @@
+"""Set-ups that leave the program come back the same: as a preset file and as a command line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import presets, reading
+from engine.experiment import Experiment
+from hadamard_tui.draft import Draft
+from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
+from hadamard_tui.sharing.preset_file import as_toml
+
+SMALL = [
+    "problem.matrix.d=16",
+    "learners.GD.update.lr=0.03125",
+    'learners.EGU.name="quoted \\"name\\" with $HOME and é"',
+    "run.seed=7",
+    "claims=[]",
+]
+
+
+def changed(edit: str) -> Experiment:
+    """hadamard-128 edited in the app."""
+    draft = Draft.of("hadamard-128")
+    match edit:
+        case "another matrix":
+            draft.put("problem.matrix.kind", "gaussian")
+        case "one learner less":
+            draft.remove_learner(1)
+        case "one learner more":
+            draft.copy_learner(2)
+        case "a learner that solves":
+            draft.put_method(0, "solver")
+        case "a value that is gone":
+            draft = Draft(presets.load("hadamard-128", ["problem.matrix.repeat=2", "claims=[]"]), None)
+        case "several rates":
+            draft.put("learners[0].update.lr", [0.001, 1e-05])
+        case "several values":
+            draft = Draft(presets.load("hadamard-128", SMALL), None)
+    assert draft.error is None
+    return draft.experiment
+
+
+EDITS = ["another matrix", "one learner less", "one learner more", "a learner that solves",
+         "a value that is gone", "several rates", "several values", "nothing"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_preset_survives_being_saved(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "saved.toml"
+    file.write_text(as_toml(presets.load(name)), encoding="utf-8")
+    assert presets.load(str(file)) == presets.load(name)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_set_up_survives_being_saved(edit: str) -> None:
+    assert reading.parse(tomllib.loads(as_toml(changed(edit)))) == changed(edit)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_the_command_line_says_the_set_up(edit: str) -> None:
+    name, option, preset, *rest = shlex.split(command_line(changed(edit), "hadamard-128", "--run"))
+    assert (name, option, preset, rest[-1]) == ("hadamard-tui", "--preset", "hadamard-128", "--run")
+    assert set(rest[:-1:2]) <= {"--set"}
+    assert presets.load(preset, rest[1:-1:2]) == changed(edit)
+
+
+def test_a_single_value_is_a_single_change() -> None:
+    edited = presets.load("hadamard-128", ["run.seed=7"])
+    assert overrides("hadamard-128", edited) == ["run.seed=7"]
+    assert command_line(presets.load("hadamard-128"), "hadamard-128") == "hadamard-tui --preset hadamard-128"
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
+    wanted = presets.load(name)
+    assert presets.load(BASE, overrides(BASE, wanted)) == wanted
+    _, _, base, *rest = shlex.split(command_line(wanted, "no-longer-there.toml"))
+    assert presets.load(base, rest[1::2]) == wanted
+
+
+def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "X.npy", np.eye(4))
+    raw = tomllib.loads(as_toml(changed("nothing")))
+    raw["problem"]["matrix"] = {"kind": "file", "path": "X.npy"}
+    raw["claims"] = []
+    monkeypatch.chdir(tmp_path)
+    saved = tomllib.loads(as_toml(reading.parse(raw)))
+    assert saved["problem"]["matrix"]["path"] == os.path.join(tmp_path, "X.npy")
+
+
+@pytest.mark.parametrize(
+    "value", [True, 3, 0.1, 1e-30, 1e22, 'a "b" \\ \n \x7f é', [1, [2.5]], {"a b": {"c": 1}}]
+)
+def test_a_value_on_one_line_is_read_back(value: object) -> None:
+    text = inline(value)
+    assert "\n" not in text
+    assert tomllib.loads(f"value = {text}")["value"] == value
