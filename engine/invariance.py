@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import msgspec
@@ -38,7 +39,9 @@ def verdict(learner: Learner, experiment: Experiment) -> Verdict:
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
 
 
-def certificate(experiment: Experiment, learner: Learner) -> float:
+def certificate(
+    experiment: Experiment, learner: Learner, going: Callable[[], object] = lambda: None
+) -> float:
     """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
 
     Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
@@ -46,6 +49,8 @@ def certificate(experiment: Experiment, learner: Learner) -> float:
     INVARIANT the learner is invariant on this data. A rule that has an invariant companion, as diagonal
     AdaGrad has the one that shares a rate among all inputs, is compared with it: rotated ±1 data are not ±1,
     so invariance on this data means that the learner equals the companion here. Source: theory.md §8.
+
+    `going` is called after every record; what it raises ends the measurement.
     """
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, "float64", "cpu")
@@ -63,6 +68,7 @@ def certificate(experiment: Experiment, learner: Learner) -> float:
         if isinstance(rotated.hypothesis, Descent):
             rotated.hypothesis.rotate(rotation)
         while _advance(straight) and _advance(rotated):
+            going()
             before = straight.hypothesis.predict(data.instances)
             after = rotated.hypothesis.predict(turned.instances)
             change = torch.maximum(change, (after - before).abs().max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.claims import Outcome, respects
@@ -36,12 +37,17 @@ class Judgement:
         return self.agrees and all(outcome.holds for _, outcome in self.bounds)
 
 
-def judgement(experiment: Experiment, trace: Trace, learner: Learner) -> Judgement:
-    """The judgement of a learner of a finished run; trains it four more times, for the certificate."""
+def judgement(
+    experiment: Experiment, trace: Trace, learner: Learner, going: Callable[[], object] = lambda: None
+) -> Judgement:
+    """The judgement of a learner of a finished run; trains it four more times, for the certificate.
+
+    `going` is called after every record of that; what it raises ends it.
+    """
     return Judgement(
         learner.name,
         trace.curve(learner.name).verdict,
-        certificate(experiment, learner),
+        certificate(experiment, learner, going),
         [
             (bound.kind, respects(experiment, trace, learner.name, bound.kind))
             for bound in trace.bounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -224,6 +225,11 @@ class BoundCurve:
             return []
         return [name for name, finding in self.on_learners.items() if finding.holds]
 
+    @cached_property
+    def mean(self) -> float:
+        """The mean of the bound."""
+        return float(self.loss.mean())
+
     def at(self, x: float) -> float:
         """The bound at x, linear between its points."""
         return float(np.interp(x, self.x, self.loss))
@@ -259,7 +265,7 @@ class Trace:
 
     def strongest(self, learner: str, x: float) -> BoundCurve | None:
         """The highest at x of the bounds that a learner is compared with; of equals the higher elsewhere."""
-        return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.loss.mean()), default=None)
+        return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.mean), default=None)
 
     def heights(self, learner: str, x: Floats) -> Floats:
         """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""

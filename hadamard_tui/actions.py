@@ -6,69 +6,108 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
+from hadamard_tui.panels import ABOUT
+
 
 @dataclass(frozen=True)
 class Action:
-    """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`."""
+    """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
+
+    Args:
+        group: under which heading the help page has it.
+        footer: its rank in the footer, which shows as many as fit; 0 for actions that are not shown there.
+    """
 
     name: str
     keys: str
     label: str
     help: str
-    footer: bool = True
+    group: str
+    footer: int = 0
     key_display: str | None = None
 
     def binding(self) -> Binding:
         """The action as Textual wants it."""
         return Binding(
-            self.keys, self.name, self.label, show=self.footer, key_display=self.key_display, id=self.id
+            self.keys, self.name, self.label, show=self.footer > 0, key_display=self.key_display, id=self.id
         )
 
     @property
     def id(self) -> str:
-        """The name by which the configuration gives the action other keys."""
-        return self.name.removeprefix("app.")
+        """What a map of keys calls the action."""
+        return self.name.replace("(", "-").replace(")", "")
 
     @property
     def shown_keys(self) -> str:
         """The keys as the help page prints them."""
-        names = {"plus": "+", "equals_sign": "=", "minus": "-", "question_mark": "?", "full_stop": ".",
-                 "right_square_bracket": "]", "left_square_bracket": "["}  # fmt: skip
-        return " ".join(names.get(key.strip(), key.strip()) for key in self.keys.split(","))
+        shown = []
+        for key in self.keys.split(","):
+            *held, last = key.strip().split("+")
+            shown.append("+".join([*held, GLYPHS.get(last, last)]))
+        return " ".join(shown)
 
+
+GLYPHS = {
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "question_mark": "?",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "left": "←",
+    "right": "→",
+}
+
+RUN, LOOK, BELOW, COMPARE, PROGRAM = (
+    "The run",
+    "The chart",
+    "Below the chart",
+    "Comparing runs",
+    "The program",
+)
 
 ACTIONS = (
-    Action("help", "question_mark", "Help", "Show this page", key_display="?"),
-    Action("leave", "escape", "Leave", "Leave the field, or close the set-up drawer", key_display="esc"),
-    Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way"),
+    Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN, 4),
     Action(
         "pause",
         "space",
         "Pause",
-        "Hold the run, or let it go on; starts one if there is none",
+        "Hold the run, or let it go on; starts one if there is none, replays one that has ended",
+        RUN,
+        5,
         key_display="space",
     ),
-    Action("step", "n", "Step", "Show one example more; holds the run first"),
-    Action("stop", "x", "Stop", "End the run and keep the curves as far as they are shown"),
-    Action("reset", "z", "Reset", "Forget the run; the set-up stays"),
-    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", footer=False),
-    Action("slower", "minus", "Slower", "Halve the playback rate", footer=False),
-    Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", footer=False),
-    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up"),
+    Action("step", "n", "Step", "Show one example more; holds the run first", RUN, 10),
+    Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 11),
+    Action("reset", "R", "Reset", "Forget the run; the set-up stays", RUN, 14),
+    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),
+    Action("slower", "minus", "Slower", "Halve the playback rate", RUN),
+    Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", RUN),
+    Action("back", "left", "Look back", "Put the playhead one record back", LOOK, 8, key_display="←→"),
+    Action("forward", "right", "Look on", "Put the playhead one record on", LOOK),
     Action(
-        "app.focus_next",
-        "tab",
-        "Next field",
-        "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
-        footer=False,
+        "far_back", "shift+left,ctrl+left", "Look far back", "Put the playhead a tenth of the run back", LOOK
     ),
-    Action("view", "v", "View", "Next lower panel: learners, weights, theory, claims"),
+    Action("far_forward", "shift+right,ctrl+right", "Look far on", "Put it a tenth of the run on", LOOK),
+    Action("first", "home", "First record", "Put the playhead to the start", LOOK),
+    Action("latest", "end", "Last record", "Let the playhead go on with the run", LOOK),
+    Action("x_log", "x", "Logarithmic x", "Logarithmic x-axis, or linear", LOOK, 15),
+    Action("y_log", "y", "Logarithmic y", "Logarithmic y-axis, or linear", LOOK, 16),
+    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK, 12),
+    Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, in the end to all of it", LOOK),
+    Action("smooth", "m", "Smooth", "Running means instead of curves, which stay faint", LOOK),
+    Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
+    Action("view", "v", "Panel", "Next panel below the chart", BELOW, 7),
+    *(
+        Action(f"panel({number})", str(number), f"Panel: {name}", about, BELOW)
+        for number, (name, about) in enumerate(ABOUT.items(), start=1)
+    ),
     Action(
         "next_learner",
         "right_square_bracket",
         "Next learner",
         "Select the next learner: its weights, theory and fields are shown",
-        footer=False,
+        BELOW,
         key_display="]",
     ),
     Action(
@@ -76,25 +115,42 @@ ACTIONS = (
         "left_square_bracket",
         "Previous learner",
         "Select the learner before",
-        footer=False,
+        BELOW,
         key_display="[",
     ),
-    Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file"),
+    Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", BELOW),
+    Action("page_up", "pageup", "Read back", "Scroll a panel of words up", BELOW),
+    Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 9),
+    Action("runs", "l", "Runs", "Go to the list of runs, and leave it", COMPARE, 13),
+    Action("another_seed", "a", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
+    Action("rename_run", "N", "Rename run", "Give the pinned run selected in the list another name", COMPARE),
+    Action("delete_run", "D", "Delete run", "Let the pinned run selected in the list go", COMPARE),
+    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", PROGRAM, 6),
     Action(
-        "app.save_preset",
-        "S",
-        "Save preset",
-        "Write the set-up to a preset file, which run and --preset take",
-        footer=False,
+        "app.focus_next",
+        "tab",
+        "Next field",
+        "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
+        PROGRAM,
     ),
     Action(
-        "app.copy_command",
-        "w",
-        "Copy command",
-        "Copy the command line that opens the app on this set-up again",
-        footer=False,
+        "leave",
+        "escape",
+        "Leave",
+        "Leave the field, or close what lies over the chart",
+        PROGRAM,
+        1,
+        key_display="esc",
     ),
-    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", footer=False),
-    Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", footer=False),
-    Action("quit", "q,ctrl+q,ctrl+c", "Quit", "End the program; a run under way is stopped", key_display="q"),
+    Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", PROGRAM),
+    Action("help", "question_mark", "Help", "Show this page", PROGRAM, 2, key_display="?"),
+    Action(
+        "quit",
+        "q,ctrl+q,ctrl+c",
+        "Quit",
+        "End the program; a run under way is stopped",
+        PROGRAM,
+        3,
+        key_display="q",
+    ),
 )

@@ -10,6 +10,7 @@ import msgspec
 from engine import presets, reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from hadamard_tui.differences import differences
 
 
 class Draft:
@@ -84,7 +85,17 @@ class Draft:
         self.raw["claims"] = []
         try:
             experiment = reading.parse(self.raw)
-            same = experiment == msgspec.structs.replace(self._origin, claims=())
-            self._accept(self._origin if same else experiment)
+            same = _without_words(experiment) == _without_words(self._origin)
+            self._accept(self._origin if same else self._retold(experiment))
         except BadInput as error:
             self.error = error
+
+    def _retold(self, experiment: Experiment) -> Experiment:
+        """What was told of the preset is not true of what it was changed into: its title says the change."""
+        name = self.preset or self._origin.title or "Your own experiment"
+        title = f"{name}: {', '.join(differences(self._origin, experiment))}"
+        return msgspec.structs.replace(experiment, title=title, story="", source="")
+
+
+def _without_words(experiment: Experiment) -> Experiment:
+    return msgspec.structs.replace(experiment, title="", story="", source="", claims=())

@@ -2,20 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import colorsys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.experiment import Problem
-from engine.problems.targets.feature import Feature
 from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui import palette
-from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.colour import triplet
+from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
+from hadamard_tui.charts.smoothing import smoothed
+from hadamard_tui.charts.thinning import thinned
+from hadamard_tui.lens import DECADES, Lens, why_not_log
 
-MOST_LINES = 256
-"""More weights than a screen has dots are thinned to so many."""
+WHOLE = Lens()
+"""All of a run, on linear axes."""
+
+LOSS_TITLE = "Average loss over all rows"
 
 NAMES = {"lower": "lower bound", "upper": "upper bound", "conjecture": "conjecture"}
+
+PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse")
+"""Line styles of pinned runs; those of bounds are dashed and dotted."""
+
+SMOOTHED_SHARE = 1 / 32
+"""A smoothed curve is the mean over so much of the x-axis on either side."""
+
+Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""What is drawn of a curve's values, from their x and themselves."""
+
+
+class Plot(NamedTuple):
+    """What a chart is to show."""
+
+    series: Sequence[Series]
+    axes: Axes
+    note: str = ""
+    playhead: float | None = None
+
+
+@dataclass(frozen=True)
+class Pen:
+    """How the curves of one run are drawn: up to x = `shown`, and faint beyond x = `place`.
+
+    Args:
+        number: 0 for the run on the screen, 1, 2, … for the pinned ones.
+        run: the name of a pinned run.
+    """
+
+    shown: float
+    place: float
+    lens: Lens = WHOLE
+    number: int = 0
+    run: str = ""
+
+    @property
+    def style(self) -> LineStyle:
+        """The line style, by the run."""
+        return PINNED_STYLES[(self.number - 1) % len(PINNED_STYLES)] if self.number else "solid"
+
+    def draw(
+        self,
+        learner: int,
+        curve: Curve,
+        what: str,
+        y: np.ndarray,
+        values: Values = lambda x, y: y,
+        stderr: np.ndarray | None = None,
+    ) -> list[Series]:
+        """Curve number `learner`: its past, and faint what was smoothed away and what lies ahead.
+
+        Args:
+            what: names y among the arrays of the curve.
+            y: what was measured at curve.x [n]; shorter where a curve is being written.
+            stderr: its standard error [n], drawn as a band where the lens has bands.
+        """
+        count = min(int(np.searchsorted(curve.x, self.shown, side="right")), len(y))
+        x, y = curve.x[:count], y[:count]
+        low, high = self.lens.window or (-np.inf, np.inf)
+        picked = thinned(curve, what, x, y, low, high)
+        name = f"{curve.name} · {self.run}" if self.run else curve.name
+        tint = pinned_colour(learner, self.number) if self.number else colour(learner)
+        letter = mark(learner).lower() if self.number else mark(learner)
+        at, raw = x[picked], values(x[picked], y[picked])
+        shown, band = raw, None
+        lines = []
+        if self.lens.smooth and count:
+            half = max(1, round(curve.capacity * SMOOTHED_SHARE))
+            shown = values(at, smoothed(curve, what, y, picked, half))
+            lines.append(Series("", at, raw, tint, faint=True))
+        if stderr is not None and self.lens.band:
+            error = stderr[:count][picked]
+            band = (shown - error, shown + error)
+        past = int(np.searchsorted(at, self.place, side="right"))
+        if past < len(at):
+            begin = max(past - 1, 0)
+            lines.append(Series("", at[begin:], shown[begin:], tint, faint=True, style=self.style))
+        till = np.s_[:past]
+        band = band and (band[0][till], band[1][till])
+        lines.append(Series(name, at[till], shown[till], tint, style=self.style, band=band, mark=letter))
+        return lines
 
 
 def mark(number: int) -> str:
@@ -29,74 +117,92 @@ def colour(number: int) -> str:
     return colours[number % len(colours)]
 
 
-def loss_series(trace: Trace, shown: float) -> list[Series]:
-    """The learners' curves up to x = `shown`, with a band of ± one standard error, then the bounds.
+def theory() -> str:
+    """The colour of bounds."""
+    return palette.current().theory
+
+
+def others() -> str:
+    """The colour of what is only context."""
+    return palette.current().others
+
+
+def pinned_colour(learner: int, run: int) -> str:
+    """The colour of a learner of pinned run 1, 2, …: its own, paler, and turned a little for every run."""
+    red, green, blue = (part / 255 for part in triplet(colour(learner)))
+    hue, light, vivid = colorsys.rgb_to_hls(red, green, blue)
+    paler = colorsys.hls_to_rgb((hue + 0.07 * (run - 1)) % 1, light + (1 - light) * 0.45, vivid * 0.75)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in paler)
+
+
+def loss_series(
+    trace: Trace,
+    shown: float,
+    place: float | None = None,
+    lens: Lens = WHOLE,
+    pinned: Sequence[tuple[str, Trace]] = (),
+) -> list[Series]:
+    """The curves of pinned runs, those of the learners up to x = `shown`, then the bounds.
 
     Bounds come last: their dashes stay visible on a curve that runs along them.
     """
+    pen = Pen(shown, shown if place is None else place, lens)
     return [
-        *(_learner(number, curve, shown) for number, curve in enumerate(trace.curves)),
-        *(_bound(bound) for bound in trace.bounds if bound.on_problem.holds),
+        *(
+            one
+            for number, (name, other) in enumerate(pinned, start=1)
+            for learner, curve in enumerate(other.curves)
+            for one in Pen(np.inf, np.inf, lens, number, name).draw(learner, curve, "loss", curve.loss)
+        ),
+        *(
+            one
+            for learner, curve in enumerate(trace.curves)
+            for one in pen.draw(learner, curve, "loss", curve.loss, stderr=curve.stderr)
+        ),
+        *(_bound(bound, lens) for bound in trace.bounds if bound.on_problem.holds),
     ]
 
 
-def _bound(bound: BoundCurve) -> Series:
+def _bound(bound: BoundCurve, lens: Lens) -> Series:
     style: LineStyle = "dotted" if bound.sense == "conjecture" else "dashed"
-    return Series(f"{bound.kind} {bound.formula}", bound.x, bound.loss, palette.current().theory, style=style)
-
-
-def _learner(number: int, curve: Curve, shown: float) -> Series:
-    count = int(np.searchsorted(curve.x, shown, side="right"))
-    x, loss = curve.x[:count], curve.loss[:count]
-    band = None
-    if curve.stderr is not None:
-        error = curve.stderr[:count]
-        band = (loss - error, loss + error)
-    return Series(curve.name, x, loss, colour(number), band=band, mark=mark(number))
+    low, high = lens.window or (-np.inf, np.inf)
+    picked = thinned(bound, "loss", bound.x, bound.loss, low, high)
+    return Series(f"{bound.kind} {bound.formula}", bound.x[picked], bound.loss[picked], theory(), style=style)
 
 
 def loss_axes(trace: Trace, series: Sequence[Series]) -> Axes:
     """Axes from 0 to a little above the highest start; a curve that leaves them is cut at the border."""
-    starts = [float(one.y[0]) for one in series if len(one.y)] or [1.0]
+    starts = [float(one.y[0]) for one in series if len(one.y) and (one.mark or one.name)] or [1.0]
     highest = [float(np.nanmax(one.y)) for one in series if len(one.y)] or [1.0]
     top = min(max(highest), 2 * max(starts))
     step = max(starts) / 4 or 0.25
-    return Axes(
-        "Average loss over all rows",
-        trace.x_label,
-        trace.y_label,
-        (0.0, max(trace.last, 1.0)),
-        (0.0, max(step, np.ceil(top / step - 1e-6) * step) * 1.04),
-    )
+    y_limits = (0.0, max(step, np.ceil(top / step - 1e-6) * step) * 1.04)
+    return Axes(LOSS_TITLE, trace.x_label, trace.y_label, WHOLE.x_limits(trace.x), y_limits)
 
 
-def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
-    """Every weight of one learner up to x = `shown`; the target's weight on top, in colour."""
-    if curve.weights is None:
-        return []
-    count = int(np.searchsorted(curve.weights_x, shown, side="right"))
-    x, weights = curve.weights_x[:count], curve.weights[:count]
-    d = weights.shape[1]
-    target = None
-    if isinstance(problem.target, Feature) and not problem.matrix.rotate:
-        target = problem.target.index
-    others = [i for i in range(d) if i != target]
-    if len(others) > MOST_LINES:
-        others = [others[i] for i in np.linspace(0, len(others) - 1, MOST_LINES).astype(int)]
-    other = "other " if target is not None else ""
-    name = f"{len(others)} {other}weights" + (f" of {d}" if len(others) < d - 1 else "")
-    lines = [
-        Series(name if i == others[0] else "", x, weights[:, i], palette.current().others, faint=True)
-        for i in others
-    ]
-    if target is not None:
-        lines.append(Series(f"weight {target}, the target", x, weights[:, target], colour(1), mark="★"))
-    return lines
+def loss_plot(
+    trace: Trace, shown: float, place: float, lens: Lens, pinned: Sequence[tuple[str, Trace]]
+) -> Plot:
+    """The chart of losses; its axes stay still while the run goes on, unless the lens asks for others."""
+    series = loss_series(trace, shown, place, lens, pinned)
+    on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, lens)
+    if lens.window is None and not on.y_log:
+        whole = loss_axes(trace, series)
+        on = replace(whole, x_limits=on.x_limits, x_log=on.x_log)
+    return Plot(series, on, refused, place if place < shown else None)
 
 
-def weight_axes(trace: Trace, name: str, series: Sequence[Series]) -> Axes:
-    """Axes that hold every weight seen so far, in quarter steps so that they move rarely."""
-    values = np.concatenate([one.y[np.isfinite(one.y)] for one in series] or [np.empty(0)])
-    low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
-    limits = (np.floor(low * 4 + 1e-3) / 4 - 0.05, np.ceil(high * 4 - 1e-3) / 4 + 0.05)
-    return Axes(f"Weights of {name}", trace.x_label, "weight", (0.0, max(trace.last, 1.0)), limits)
+def axes(title: str, trace: Trace, y_label: str, series: Sequence[Series], lens: Lens) -> tuple[Axes, str]:
+    """Axes that hold what the series show in the window, and why an axis asked to be logarithmic is not."""
+    low, high = x_limits = lens.x_limits(trace.x)
+    ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
+    values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
+    refused = why_not_log("y", values) if lens.y_log and len(values) else ""
+    if lens.y_log and not refused and len(values):
+        top = float(values.max())
+        bottom = max(float(values[values > 0].min()), top * 10.0**-DECADES)
+        y_limits = (bottom / 1.5, top * 1.5)
+    else:
+        y_limits = limits([Series("", values, values, "")])
+    log = lens.y_log and not refused and len(values) > 0
+    return Axes(title, trace.x_label, y_label, x_limits, y_limits, lens.x_log, log), refused

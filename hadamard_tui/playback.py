@@ -1,4 +1,4 @@
-"""Playback: how far along the x-axis the screen shows a run. The engine is never slowed by it."""
+"""Playback: how far along the x-axis the screen shows a run, and where in it the playhead stands."""
 
 from __future__ import annotations
 
@@ -29,13 +29,19 @@ class Pace:
 
 
 class Playback:
-    """A position that moves over the records at `rate` per second, never ahead of what is computed."""
+    """A position that moves over the records at `rate` per second, never ahead of what is computed.
+
+    The engine is never slowed by it. A person may look back: then a playhead stands somewhere before the
+    position, which goes on without it, and plays from there when it is told to.
+    """
 
     def __init__(self, last: float, pace: Pace) -> None:
         self.last = last
         self.pace = pace
         self.position = 0.0
         self.playing = True
+        self.replaying = False
+        self._head: float | None = None
 
     @property
     def rate(self) -> float:
@@ -48,12 +54,36 @@ class Playback:
         """The last x that is shown: a whole number of steps."""
         return math.floor(self.position + 1e-9)
 
+    @property
+    def place(self) -> float:
+        """Where the playhead stands: where a person looks back to, or else at the end of what is shown."""
+        return self.shown if self._head is None else math.floor(self._head + 1e-9)
+
+    @property
+    def looking_back(self) -> bool:
+        """Whether the playhead stands before the end of what is shown."""
+        return self._head is not None
+
+    def seek(self, x: float) -> None:
+        """Put the playhead to x; at the end of what is shown it goes on with the run."""
+        self.replaying = False
+        self._head = max(x, 0.0) if x < self.shown else None
+
+    def replay(self) -> None:
+        """Play from the playhead, from the start if it has nowhere to go, or hold it."""
+        if self._head is None:
+            self._head = 0.0
+        self.replaying = not self.replaying
+
     def tick(self, seconds: float, frontier: float) -> None:
         """Move on by `seconds`, up to the frontier that all curves have reached."""
-        if not self.playing:
-            return
-        ahead = frontier if self.pace.unlimited else self.position + self.rate * seconds
-        self.position = max(self.position, min(ahead, frontier))
+        if self.playing:
+            ahead = frontier if self.pace.unlimited else self.position + self.rate * seconds
+            self.position = max(self.position, min(ahead, frontier))
+        if self.replaying and self._head is not None:
+            self._head += self.rate * seconds
+            if self._head >= self.shown:
+                self.seek(self.shown)
 
     def step(self, frontier: float) -> bool:
         """Show one step more; False if it is not computed yet."""

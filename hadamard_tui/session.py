@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from engine import worker as engine
 from engine.claims import Outcome, judge
 from engine.experiment import Experiment
 from engine.parts import BadInput
 from engine.run import Finished, Loaded
 from engine.trace import Trace
+from hadamard_tui.measuring import Measuring
 from hadamard_tui.playback import Pace, Playback
 
 
@@ -23,12 +26,14 @@ class Session:
         tell: Callable[[Session, engine.Event], None],
         threads: int,
         pace: Pace,
+        preset: str | None = None,
     ) -> None:
-        self.experiment = experiment
+        self.experiment, self.preset = experiment, preset
         rows, _ = experiment.problem.matrix.shape()
         self.playback = Playback(float(experiment.protocol.grid(rows)[-1]), pace)
         self.trace: Trace | None = None
         self.outcomes: list[Outcome] | None = None
+        self.measuring: Measuring | None = None
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
@@ -67,18 +72,52 @@ class Session:
             return "loading engine"
         if self._engine == "failed":
             return "failed"
+        if self.playback.replaying:
+            return "replaying"
         if self._stopped:
             return "stopped"
         if self.trace is None:
             return "preparing"
-        if self._engine == "finished" and self.shown >= self.trace.frontier:
+        if self.over:
             return "finished"
         return "running" if self.playback.playing else "paused"
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end, and the screen to the end of the run."""
+        return self._engine == "finished" and self.trace is not None and self.shown >= self.trace.frontier
 
     @property
     def shown(self) -> float:
         """Up to which x the screen shows the curves."""
         return self.playback.shown
+
+    @property
+    def place(self) -> float:
+        """Where on the x-axis the playhead stands."""
+        return self.playback.place
+
+    def seek(self, x: float) -> None:
+        """Put the playhead to the record nearest to x."""
+        if self.trace is not None:
+            grid = self.trace.x
+            after = min(int(np.searchsorted(grid, x)), len(grid) - 1)
+            before = max(after - 1, 0)
+            self.playback.seek(float(grid[before if x - grid[before] < grid[after] - x else after]))
+
+    def move(self, records: int) -> None:
+        """Move the playhead by so many records, back if negative."""
+        if self.trace is not None:
+            grid = self.trace.x
+            here = int(np.searchsorted(grid, self.place, side="right")) - 1
+            self.playback.seek(float(grid[min(max(here + records, 0), len(grid) - 1)]))
+
+    def measure(self, learner: str) -> None:
+        """Measure the certificates of a run that has finished, once, that of this learner next."""
+        if self.measuring is None and self.outcomes is not None and self.trace is not None:
+            self.measuring = Measuring(self.experiment, self.trace)
+        if self.measuring is not None:
+            self.measuring.ask(learner)
 
     @property
     def speed(self) -> float:
@@ -90,14 +129,17 @@ class Session:
 
     def tick(self, seconds: float) -> None:
         """Move the playback on by `seconds`."""
-        if self.trace is None or self._stopped:
+        if self.trace is None:
             return
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1
         self.playback.tick(seconds, self.trace.frontier)
 
     def toggle(self) -> None:
-        """Hold what is running, or let it go on."""
+        """Hold what is running, or let it go on; play from the playhead where the run itself has ended."""
+        if self.playback.looking_back or self.over:
+            self.playback.replay()
+            return
         if self._stopped:
             return
         self.playback.playing = not self.playback.playing
@@ -110,6 +152,9 @@ class Session:
 
     def step(self) -> None:
         """Hold the run and show one record more, computing it first if need be."""
+        if self.playback.looking_back:
+            self.move(1)
+            return
         if self._stopped:
             return
         if self.playback.playing:
@@ -120,14 +165,19 @@ class Session:
             self._owed += 1
 
     def stop(self) -> None:
-        """End the engine's work and stay where the screen is."""
-        if self.state not in ("finished", "failed"):
+        """End the engine's work, measurements too, and stay where the screen is."""
+        if self.measuring is not None:
+            self.measuring.stop()
+        if self._engine != "failed" and not self.over:
             self._worker.stop()
-            self._stopped = True
+            self._stopped, self.playback.playing = True, False
 
     def end(self, seconds: float = 0.0) -> bool:
-        """End the engine's work; whether its thread ended within `seconds`."""
+        """End the engine's work; whether its threads ended within `seconds`."""
         self._worker.stop()
+        if self.measuring is not None:
+            self.measuring.stop()
+            return self._worker.join(seconds / 2) and self.measuring.join(seconds / 2)
         return self._worker.join(seconds)
 
 

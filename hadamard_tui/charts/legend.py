@@ -10,7 +10,13 @@ from rich.cells import cell_len, set_cell_size
 
 from hadamard_tui.charts.series import LineStyle, Series
 
-SAMPLES: dict[LineStyle, str] = {"solid": "───", "dashed": "╌╌╌", "dotted": "┄┄┄"}
+SAMPLES: dict[LineStyle, str] = {
+    "solid": "───",
+    "dashed": "╌╌╌",
+    "dotted": "┄┄┄",
+    "dash-dot": "─·─",
+    "sparse": "· ·",
+}
 _GAP = 3
 _Entry = tuple[str, int]
 

@@ -23,6 +23,8 @@ _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "dashed": (True, True, True, True, False, False),
     "dotted": (True, False, False, False),
+    "dash-dot": (True,) * 6 + (False, False, True, False, False),
+    "sparse": (True, True, False, False, False, False, False, False),
 }
 
 

@@ -35,6 +35,12 @@ class Scale:
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
+    def value(self, slot: float) -> float:
+        """The data value at a slot; the inverse of `place`."""
+        low, high = self._ends()
+        value = low + slot * ((high - low) / max(self.size - 1, 1))
+        return float(10.0**value) if self.log else value
+
     def edges(self) -> np.ndarray:
         """Data values at the borders of the slots, shape [size + 1]."""
         low, high = self._ends()

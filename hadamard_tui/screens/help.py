@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.table import Table
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -18,7 +19,7 @@ WHAT = (
     "proves: no learner that a bound applies to can stay below it on average. Learners that can tell "
     "features apart may, and do.\n\n"
     "In the table, a bound in parentheses does not bind that learner: it is the line to beat. The ratio is "
-    "loss / bound; far below 1 is what rotation-invariant learners cannot do. The theory panel (v) says why."
+    "loss / bound; far below 1 is what rotation-invariant learners cannot do. The theory panel says why."
 )
 
 
@@ -36,8 +37,11 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         table = Table.grid(padding=(0, 2))
-        for action in ACTIONS:
-            table.add_row(action.shown_keys, action.help)
+        for group in dict.fromkeys(action.group for action in ACTIONS):
+            table.add_row("", Text(group, "bold"))
+            for action in ACTIONS:
+                if action.group == group:
+                    table.add_row(action.shown_keys, action.help)
         with VerticalScroll() as page:
             page.border_title = "hadamard-tui"
             page.border_subtitle = "esc closes"

@@ -1,42 +1,53 @@
-"""The one screen of the laboratory: set-up, charts, learners and status."""
+"""The one screen: set-up, stage, runs and status; what keys do, and what the engine says."""
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher, DataTable, Footer, Static
+from textual.widgets import DataTable, Static
 
 from engine import worker as engine
-from engine.run import Diverged
+from engine.run import Diverged, Loaded
 from engine.trace import Curve, Trace
 from hadamard_tui.actions import ACTIONS
-from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import loss_axes, loss_series, weight_axes, weight_series
-from hadamard_tui.line import FrameRate, line_of
-from hadamard_tui.memory import View
+from hadamard_tui.drawing import loss_plot
+from hadamard_tui.frames import Frames
+from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.playback import Pace
+from hadamard_tui.runs import Kept, Runs
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.help import Help
+from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.session import Session, refusal
+from hadamard_tui.sight import Sight
+from hadamard_tui.view import View, why_not_log
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.side import RunList, Side, Story
+from hadamard_tui.widgets.stage import TALL, PanelView, Stage
 from hadamard_tui.widgets.status import Status
-from hadamard_tui.widgets.theory import claims_text, theory_text
 
-TALL = 32
-"""From so many rows on, the table of learners stays below the lower panel."""
+FRAMES, FRAMES_OVER_SSH = 20.0, 5.0
+"""Frames per second; a slow link gets few, so that keys are not delayed."""
 
-VIEWS = ("learners", "weights", "theory", "claims")
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+DOCKED, HUGE = 110, 180
+"""From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
+
+LEAPS, ZOOM = 10, 1 / 2
+"""A leap of the playhead is one of so many parts of a run; a zoom shows so much of what was shown."""
 
 
 class EngineSpoke(Message):
@@ -52,49 +63,46 @@ class Laboratory(Screen[None]):
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - as Screen declares them
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (TALL, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - as Screen declares them
+        (0, "-too-narrow"),
+        (LEAST_WIDTH, "-narrow"),
+        (DOCKED, "-wide"),
+        (HUGE, "-huge"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-too-short"), (LEAST_HEIGHT, "-short"), (TALL, "-tall")]  # noqa: RUF012
 
-    def __init__(
-        self,
-        draft: Draft,
-        autorun: bool = False,
-        view: View | None = None,
-        rate: FrameRate | None = None,
-    ) -> None:
+    def __init__(self, draft: Draft, autorun: bool = False) -> None:
         super().__init__()
-        self._rate = rate or FrameRate(Config().fps)
-        self._draft, self._autorun, self._left = draft, autorun, view or View()
+        self._draft, self._autorun = draft, autorun
         self.session: Session | None = None
-        self._pace = Pace(self._left.pace, self._left.unlimited)
+        self.runs = Runs()
+        self.view = View()
+        self._pace = Pace()
+        self._frames = Frames(FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES)
         self._ticked = time.monotonic()
-        self._drawn: object = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
             yield Setup(self._draft, id="setup")
-            with Vertical(id="stage"):
-                yield ChartView(id="loss")
-                with ContentSwitcher(initial="weights", id="lower"):
-                    yield ChartView(id="weights")
-                    with VerticalScroll(id="theory"):
-                        yield Static(id="theory-text", markup=False)
-                    with VerticalScroll(id="claims"):
-                        yield Static(id="claims-text", markup=False)
-                yield Scoreboard(id="scoreboard")
+            yield Stage(id="stage")
+            yield Side(self.runs, id="side")
+        yield Static(id="too-small", markup=False)
         yield Status(id="status")
-        yield Footer(show_command_palette=False)
+        yield Keys(id="keys")
 
     def on_mount(self) -> None:
-        usual = "weights" if self.app.size.height >= TALL else "learners"
-        self._show_view(self._left.panel if self._left.panel in VIEWS else usual)
-        self.set_class(self._left.setup_toggled, "-setup-toggled")
         self._forget()
-        self._frame()
+        self.set_interval(1 / self._frames.rate, self._tick)
         if self._autorun:
             self.call_after_refresh(self.action_run)
 
-    # What a person does
+    def on_resize(self, event: events.Resize) -> None:
+        width, height = event.size
+        self.query_one("#too-small", Static).update(
+            f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. A run goes on."
+        )
+
+    # The run
 
     def action_run(self) -> None:
         self._begin()
@@ -113,7 +121,7 @@ class Laboratory(Screen[None]):
             self.session.step()
             self._say_if_stopped(self.session)
 
-    def action_stop(self) -> None:
+    def action_halt(self) -> None:
         if self.session is not None:
             self.session.stop()
 
@@ -129,64 +137,17 @@ class Laboratory(Screen[None]):
     def action_unlimited(self) -> None:
         self._pace.unlimited = not self._pace.unlimited
 
-    def action_setup(self) -> None:
-        self.toggle_class("-setup-toggled")
-        setup = self.query_one(Setup)
-        self.set_focus(next(iter(setup.query("Select, Input")), None) if setup.display else None)
-        self.refresh_bindings()
-
-    def action_view(self) -> None:
-        views = VIEWS if self.has_class("-short") else VIEWS[1:]
-        seen = self._view if self._view in views else str(self.query_one(ContentSwitcher).current)
-        self._show_view(views[(views.index(seen) + 1) % len(views)])
-
-    def action_next_learner(self) -> None:
-        self._pick((self._selected + 1) % len(self._draft.learners))
-
-    def action_previous_learner(self) -> None:
-        self._pick((self._selected - 1) % len(self._draft.learners))
-
-    def action_screenshot(self) -> None:
-        try:
-            self.notify(f"Wrote {self.app.save_screenshot()}")
-        except OSError as error:
-            self.notify(f"The screenshot cannot be written: {error}", severity="error")
-
-    def action_leave(self) -> None:
-        if self.focused is not None:
-            self.set_focus(None)
-        elif self._drawer_open:
-            self.action_setup()
-
-    def action_help(self) -> None:
-        self.app.push_screen(Help())
-
-    def action_quit(self) -> None:
-        self.app.exit()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leaving is offered only where there is something to leave."""
-        if action == "leave":
-            return self.focused is not None or self._drawer_open
-        return True
-
-    @property
-    def _drawer_open(self) -> bool:
-        return self.has_class("-narrow", "-setup-toggled")
-
-    # The run
-
     def _begin(self, paused: bool = False) -> None:
         if self._draft.error is not None:
             self.notify(str(self._draft.error), title="This set-up cannot run", severity="error")
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        self.session = Session(self._draft.experiment, self._hear, spare, self._pace)
+        self.session = Session(self._draft.experiment, self._hear, spare, self._pace, self._draft.preset)
         self.session.start(paused)
 
     def _say_if_stopped(self, session: Session) -> None:
-        if session.state == "stopped":
+        if session.state == "stopped" and not session.playback.looking_back:
             self.notify("This run was stopped and cannot go on; r runs the set-up from the start.")
 
     def _hear(self, session: Session, event: engine.Event) -> None:
@@ -202,87 +163,297 @@ class Laboratory(Screen[None]):
             self.query_one(Setup).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
+            case Loaded(trace):
+                if self.view.window is not None and self.view.window[1] > trace.last:
+                    self.view = replace(self.view, window=None)
             case Diverged(learner, x):
                 self.notify(f"{learner} diverged at k = {x:g}; the others go on.", severity="warning")
             case engine.Failed(traceback):
                 self.app.push_screen(Failure(traceback))
-            case engine.Changed("finished"):
-                self._show_texts()
+        self._list_runs()
 
     def _forget(self) -> None:
         """End the run that is shown and show an empty laboratory."""
         if self.session is not None:
             self.session.end()
         self.session = None
-        self._drawn = None
-        self._show_hints()
-        self.query_one(Scoreboard).show([learner.name for learner in self._draft.experiment.learners])
-        self._show_texts()
+        self._show_set_up()
 
     def end(self, seconds: float) -> bool:
-        """End the engine's work; whether its thread ended within `seconds`."""
+        """End the engine's work; whether its threads ended within `seconds`."""
         return self.session is None or self.session.end(seconds)
 
+    # The chart
+
+    def action_back(self) -> None:
+        self._move(-1)
+
+    def action_forward(self) -> None:
+        self._move(1)
+
+    def action_far_back(self) -> None:
+        self._leap(-1)
+
+    def action_far_forward(self) -> None:
+        self._leap(1)
+
+    def action_first(self) -> None:
+        self._seek(0.0)
+
+    def action_latest(self) -> None:
+        self._seek(float("inf"))
+
+    def _leap(self, times: int) -> None:
+        if (trace := self._trace) is not None:
+            self._move(times * max(1, len(trace.x) // LEAPS))
+
+    def _move(self, records: int) -> None:
+        if (session := self.session) is not None:
+            session.move(records)
+            self._follow(session)
+
+    def _seek(self, x: float) -> None:
+        if (session := self.session) is not None:
+            session.seek(x)
+            self._follow(session)
+
+    def _follow(self, session: Session) -> None:
+        if session.trace is not None:
+            self.view = self.view.following(session.place, session.trace.x)
+
+    @on(ChartView.Pointed)
+    def _pointed(self, event: ChartView.Pointed) -> None:
+        self._seek(event.x)
+
+    @on(ChartView.Wheeled)
+    def _wheeled(self, event: ChartView.Wheeled) -> None:
+        self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+
+    def action_zoom(self) -> None:
+        self._zoom(ZOOM)
+
+    def action_unzoom(self) -> None:
+        self._zoom(1 / ZOOM)
+
+    def _zoom(self, by: float, around: float | None = None) -> None:
+        session = self.session
+        if session is None or session.trace is None:
+            self.notify("There is nothing to zoom into before a run.")
+            return
+        place = session.place if around is None else around
+        self.view = self.view.zoomed(by, place, session.trace.x)
+
+    def action_x_log(self) -> None:
+        refused = "" if self._trace is None else why_not_log("x", self._trace.x)
+        self._change_view("" if self.view.x_log else refused, x_log=not self.view.x_log)
+
+    def action_y_log(self) -> None:
+        refused, session = "", self.session
+        if session is not None and session.trace is not None and not self.view.y_log:
+            tried = replace(self.view, y_log=True)
+            refused = loss_plot(session.trace, session.shown, session.place, tried, ()).note
+        self._change_view(refused, y_log=not self.view.y_log)
+
+    def action_smooth(self) -> None:
+        self._change_view(smooth=not self.view.smooth)
+
+    def action_band(self) -> None:
+        trace = self._trace
+        alone = trace is not None and all(curve.stderr is None for curve in trace.curves)
+        one = "One replica has no standard error; set replicas to 2 or more for a band."
+        self._change_view(one if alone else "", band=not self.view.band)
+
+    def _change_view(self, refused: str = "", **changes: bool) -> None:
+        if refused:
+            self.notify(refused, severity="warning")
+        else:
+            self.view = replace(self.view, **changes)  # type: ignore[arg-type]
+
+    # The panels
+
+    def action_view(self) -> None:
+        self.query_one(Stage).next()
+        self._announce()
+
+    def action_panel(self, number: int) -> None:
+        self.query_one(Stage).choose(list(ABOUT)[number - 1])
+        self._announce()
+
+    def _announce(self) -> None:
+        if self._trace is None:
+            self.query_one(Stage).announce()
+
+    def action_page_down(self) -> None:
+        self.query_one(PanelView).scroll(1)
+
+    def action_page_up(self) -> None:
+        self.query_one(PanelView).scroll(-1)
+
+    def action_next_learner(self) -> None:
+        self._pick((self._selected + 1) % len(self._draft.learners))
+
+    def action_previous_learner(self) -> None:
+        self._pick((self._selected - 1) % len(self._draft.learners))
+
+    # Comparing runs
+
+    def action_pin(self) -> None:
+        session = self.session
+        if (
+            session is None
+            or session.trace is None
+            or session.state not in ("finished", "stopped", "replaying")
+        ):
+            self.notify("A run is pinned once it has finished or was halted; r runs the set-up.")
+        elif self.runs.holds(session.trace):
+            self.notify("This run is pinned already; change one thing and run again.")
+        else:
+            run = self.runs.pin(session.experiment, session.trace, session.preset)
+            self.notify(f"Pinned as {run.name}; change one thing and run again. l lists the runs.")
+            self._list_runs()
+
+    def action_runs(self) -> None:
+        runs = self.query_one(RunList)
+        if not self.has_class("-huge"):
+            self.toggle_class("-runs-open")
+        if runs.has_focus_within or (not self.has_class("-huge") and not self.has_class("-runs-open")):
+            self.set_focus(None)
+        else:
+            runs.enter()
+        self.refresh_bindings()
+
+    async def action_another_seed(self) -> None:
+        runs = self.query_one(RunList)
+        chosen = runs.selected if runs.has_focus_within else None
+        draft = self._draft if chosen is None else Draft(chosen.experiment, chosen.preset)
+        if draft.error is None:
+            run = draft.experiment.run
+            draft.put("run.seed", run.seed + run.replicas)
+            await self._take(draft)
+        self._begin()
+
+    def action_rename_run(self) -> None:
+        if (run := self._chosen_run) is not None:
+            self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
+
+    def _renamed(self, run: Kept, name: str | None) -> None:
+        run.name = name or run.name
+        self._list_runs()
+
+    def action_delete_run(self) -> None:
+        if (run := self._chosen_run) is not None:
+            self.runs.remove(run)
+            self.notify(f"{run.name} is deleted.")
+            self._list_runs()
+
+    @on(RunList.Chosen)
+    async def _run_chosen(self, event: RunList.Chosen) -> None:
+        await self._take(Draft(event.run.experiment, event.run.preset))
+        self.notify(f"This is the set-up of {event.run.name}; r runs it.")
+
+    async def _take(self, draft: Draft) -> None:
+        """Put another draft on the panels, the learner selected staying so if there are as many."""
+        selected = min(self._selected, len(draft.learners) - 1)
+        self._draft = draft
+        await self.query_one(Setup).show(draft)
+        self._pick(selected)
+
     @property
-    def draft(self) -> Draft:
-        """The set-up."""
-        return self._draft
+    def _chosen_run(self) -> Kept | None:
+        run = self.query_one(RunList).selected
+        if run is None:
+            self.notify("No run is pinned; c pins the one on the screen.")
+        return run
 
-    def view(self) -> View:
-        """How the person looks at runs now, to look at them alike the next time."""
-        return View(
-            panel=self._view,
-            setup_toggled=self.has_class("-wide", "-setup-toggled"),
-            learner=self._selected,
-            pace=self._pace.factor,
-            unlimited=self._pace.unlimited,
-        )
+    def _list_runs(self) -> None:
+        session = self.session
+        alone = session is None or session.trace is None or self.runs.holds(session.trace)
+        self.query_one(RunList).show(None if alone or session is None else session.experiment)
 
-    def redraw(self) -> None:
-        """Draw everything anew, as in other colours."""
-        self._drawn = None
-        trace = self.session.trace if self.session is not None else None
-        shown = self._draft.experiment.learners if trace is None else trace.curves
-        self.query_one(Scoreboard).show([one.name for one in shown])
+    # The program
+
+    def action_setup(self) -> None:
+        self.toggle_class("-setup-toggled")
+        setup = self.query_one(Setup)
+        self.set_focus(next(iter(setup.query("Select, Input")), None) if setup.display else None)
+        self.refresh_bindings()
+
+    def action_screenshot(self) -> None:
+        try:
+            self.notify(f"Wrote {self.app.save_screenshot()}")
+        except OSError as error:
+            self.notify(f"The screenshot cannot be written: {error}", severity="error")
+
+    def action_leave(self) -> None:
+        if self._runs_drawer_open:
+            self.action_runs()
+        elif self.focused is not None:
+            self.set_focus(None)
+        elif self._drawer_open:
+            self.action_setup()
+
+    def action_help(self) -> None:
+        self.app.push_screen(Help())
+
+    def action_quit(self) -> None:
+        self.app.exit()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leaving is offered only where there is something to leave."""
+        if action == "leave":
+            return self.focused is not None or self._drawer_open or self._runs_drawer_open
+        return True
+
+    @property
+    def _drawer_open(self) -> bool:
+        return self.has_class("-narrow", "-setup-toggled")
+
+    @property
+    def _runs_drawer_open(self) -> bool:
+        return self.has_class("-runs-open") and not self.has_class("-huge")
 
     # What is shown
-
-    def _frame(self) -> None:
-        """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
-        if self._rate.adapt(line_of(self.app)):
-            self._tick()
-        self.set_timer(1 / self._rate.now, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()
         seconds, self._ticked = now - self._ticked, now
+        self._frames.count(seconds)
         session = self.session
         if session is not None:
             session.tick(seconds)
-            self._draw(session)
-        self.query_one(Status).show(session, self._draft, self._pace)
+            if (sight := self._sight(session)) is not None:
+                self._show(session, sight)
+        self.query_one(Status).show(session, self._draft, self._pace, self._frames.rate)
 
-    def _draw(self, session: Session) -> None:
+    def _show(self, session: Session, sight: Sight) -> None:
+        stage = self.query_one(Stage)
+        if stage.panel is verdict.PANEL:
+            session.measure(sight.curve.learner)
+        if session.playback.replaying:
+            self._follow(session)
+        stage.show(sight)
+        if self.has_class("-huge"):
+            self.query_one(Story).show(sight, session.experiment)
+
+    def _sight(self, session: Session) -> Sight | None:
         trace = session.trace
         if trace is None:
-            return
-        curve, weights = self._curve(trace), self._weights_in_sight
-        state = (trace, session.shown, min(c.length for c in trace.curves), curve, weights)
-        if state == self._drawn:
-            return
-        new = self._drawn is None
-        self._drawn = state
-        series = loss_series(trace, session.shown)
-        self.query_one("#loss", ChartView).show(series, loss_axes(trace, series))
-        self.query_one(Scoreboard).update(trace, session.shown)
-        if weights:
-            self._draw_weights(session, trace, curve)
-        if new:
-            self._show_texts()
+            return None
+        return Sight(
+            session.experiment,
+            trace,
+            self._curve(trace),
+            session.shown,
+            session.place,
+            self.view,
+            self.runs.others(trace),
+            session.outcomes,
+            session.measuring,
+        )
 
     @property
-    def _weights_in_sight(self) -> bool:
-        return self.query_one("#lower").display and self.query_one(ContentSwitcher).current == "weights"
+    def _trace(self) -> Trace | None:
+        return None if self.session is None else self.session.trace
 
     def _curve(self, trace: Trace) -> Curve:
         """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
@@ -290,42 +461,13 @@ class Laboratory(Screen[None]):
         name = self._draft.learners[self._selected]["name"]
         return trace.curves[names.index(name) if name in names else min(self._selected, len(names) - 1)]
 
-    def _draw_weights(self, session: Session, trace: Trace, curve: Curve) -> None:
-        chart = self.query_one("#weights", ChartView)
-        series = weight_series(curve, session.shown, session.experiment.problem)
-        if series:
-            chart.show(series, weight_axes(trace, curve.name, series))
-        elif curve.length:
-            chart.hint = f"{curve.name} is not linear in the instance, so it has no weight per feature"
-            chart.clear()
-
-    def _show_texts(self) -> None:
-        """Theory and claims: texts that change only with the run and the learner."""
-        session = self.session
-        experiment = session.experiment if session is not None else self._draft.experiment
-        outcomes = session.outcomes if session is not None else None
-        self.query_one("#claims-text", Static).update(claims_text(experiment, outcomes))
-        trace = session.trace if session is not None else None
-        text = "What theory says of a learner is shown once a run has begun."
-        if trace is None:
-            self.query_one("#theory-text", Static).update(text)
-        else:
-            self.query_one("#theory-text", Static).update(theory_text(trace, self._curve(trace)))
-
-    def _show_hints(self) -> None:
-        """Say in the empty charts what a run would show there."""
-        loss, weights = self.query_one("#loss", ChartView), self.query_one("#weights", ChartView)
-        title = self._draft.experiment.title or "Your own experiment"
-        loss.hint = f"{title}\n\nr runs it · ? explains the screen and its keys"
-        weights.hint = "The weights of the learner selected; [ and ] select, v shows theory and claims"
-        loss.clear()
-        weights.clear()
-
-    def _show_view(self, view: str) -> None:
-        self._view = view
-        self.set_class(view == "learners", "-learners")
-        if view != "learners":
-            self.query_one(ContentSwitcher).current = view
+    def _show_set_up(self) -> None:
+        """Say in the empty laboratory what a run would show there."""
+        experiment = self._draft.experiment
+        title = experiment.title or "Your own experiment"
+        self.query_one(Stage).clear(title, [learner.name for learner in experiment.learners])
+        self.query_one(Story).show(None, experiment)
+        self._list_runs()
 
     # The learner selected
 
@@ -342,6 +484,8 @@ class Laboratory(Screen[None]):
             return
         session = self.session
         experiment = self._draft.experiment if session is None else session.experiment
+        if event.cursor_row >= len(experiment.learners):
+            return
         name = experiment.learners[event.cursor_row].name
         names = [learner["name"] for learner in self._draft.learners]
         if name in names:
@@ -351,11 +495,7 @@ class Laboratory(Screen[None]):
     def _setup_changed(self) -> None:
         setup = self.query_one(Setup)
         self._draft = setup.draft
-        scoreboard = self.query_one(Scoreboard)
-        trace = self.session.trace if self.session is not None else None
         if self.session is None:
-            scoreboard.show([learner.name for learner in self._draft.experiment.learners])
-            self._show_hints()
-        row = setup.learner if trace is None else trace.curves.index(self._curve(trace))
-        scoreboard.move_cursor(row=row)
-        self._show_texts()
+            self._show_set_up()
+        row = setup.learner if self._trace is None else self._trace.curves.index(self._curve(self._trace))
+        self.query_one(Scoreboard).move_cursor(row=row)

@@ -10,7 +10,9 @@ import numpy as np
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Region
+from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
@@ -19,7 +21,8 @@ from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.legend import hidden_note, legend
 from hadamard_tui.charts.plain import to_ascii
-from hadamard_tui.charts.raster import PLAYHEAD, Picture, paint
+from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
+from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
 
 _BLANK = ord(" ")
@@ -51,6 +54,20 @@ class ChartView(Widget):
 
     hint: reactive[str] = reactive("Nothing to show yet")
 
+    class Pointed(Message):
+        """The mouse was pressed or dragged over the place x on the x-axis."""
+
+        def __init__(self, x: float) -> None:
+            super().__init__()
+            self.x = x
+
+    class Wheeled(Message):
+        """The mouse wheel was turned over the place x on the x-axis, `up` or down."""
+
+        def __init__(self, x: float, up: bool) -> None:
+            super().__init__()
+            self.x, self.up = x, up
+
     def __init__(
         self,
         *,
@@ -66,6 +83,7 @@ class ChartView(Widget):
         self._axes: Axes | None = None
         self._note = ""
         self._playhead: float | None = None
+        self._area = range(0)  # the columns of the plot area
         self._stale = True
         # What is on the screen: code points and positions in `_styles`, both [height, width].
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
@@ -98,7 +116,39 @@ class ChartView(Widget):
     def clear(self) -> None:
         """Show nothing but the hint from now on."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
+        self._area = range(0)
         self._forget()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.button == 1 and (x := self._x_at(event)) is not None:
+            self.capture_mouse()
+            self.post_message(self.Pointed(x))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self.app.mouse_captured is self and (x := self._x_at(event)) is not None:
+            self.post_message(self.Pointed(x))
+
+    def on_mouse_up(self) -> None:
+        self.release_mouse()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, up=True)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, up=False)
+
+    def _wheel(self, event: events.MouseEvent, up: bool) -> None:
+        if (x := self._x_at(event)) is not None:
+            event.stop()
+            self.post_message(self.Wheeled(x, up))
+
+    def _x_at(self, event: events.MouseEvent) -> float | None:
+        """The value on the x-axis under the mouse, the nearest one if it is beside the plot area."""
+        if self._axes is None or not self._area:
+            return None
+        cell = min(max(event.x - self._area.start, 0), len(self._area) - 1)
+        across = Scale(self._axes.x_limits, self._axes.x_log, len(self._area) * DOTS_ACROSS)
+        return across.value((cell + 0.5) * DOTS_ACROSS - 0.5)
 
     def render_line(self, y: int) -> Strip:
         shape = self.size.height, self.size.width
@@ -167,6 +217,7 @@ class ChartView(Widget):
             if len(names) == lines:
                 break
 
+        self._area = range(surround.left, surround.left + surround.columns)
         self._place(glyphs, inks, surround, picture)
         for row, pieces in enumerate(names, start=height - len(names)):
             for piece in pieces:

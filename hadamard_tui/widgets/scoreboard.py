@@ -1,62 +1,131 @@
-"""The table of learners: loss, bound and ratio at the point that is shown."""
+"""The table of learners: loss, bound and ratio at the place that is looked at."""
 
 from __future__ import annotations
 
 import numpy as np
+from rich.cells import cell_len
 from rich.text import Text
+from textual import events
 from textual.widgets import DataTable
 
 from engine.trace import ZERO, Curve, Trace
-from hadamard_tui.drawing import colour, mark
+from hadamard_tui.drawing import colour, mark, pinned_colour
+from hadamard_tui.sight import Sight
 
-COLUMNS = ("", "learner", "loss", "bound", "ratio", "invariant", "state")
+WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "invariant": 12, "rate": 24}
+"""The least width of every column, in the order in which they get room.
 
-WIDTHS = {"loss": 7, "bound": 9, "ratio": 7, "invariant": 9}
-"""Columns whose numbers change have a fixed width, so that nothing moves in a run; the last may grow."""
+Fixed, so that nothing moves in a run.
+"""
+
+ORDER = ("", "learner", "loss", "bound", "ratio", "invariant", "rate", "state")
+"""The order of the columns on the screen."""
+
+PADDING, WHOLE_STATE = 2, 20
+
+
+def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
+    """The columns that fit into a width, with their own widths.
+
+    Args:
+        names: of the learners; their column grows to the longest as far as there is room, then the states'.
+        rates: whether any learner has a rate to be told, found in hindsight or one of several.
+    """
+    chosen: dict[str, int] = {}
+    for name, wide in WIDTHS.items():
+        if (name != "rate" or rates) and sum(chosen.values()) + wide + PADDING * (len(chosen) + 1) <= width:
+            chosen[name] = wide
+    spare = width - sum(chosen.values()) - PADDING * len(chosen)
+    for name, most in (("learner", max(map(cell_len, names), default=0)), ("state", WHOLE_STATE)):
+        if name in chosen:
+            more = max(0, min(spare, most - chosen[name]))
+            chosen[name] += more
+            spare -= more
+    return {name: chosen[name] for name in ORDER if name in chosen}
 
 
 class Scoreboard(DataTable[Text]):
-    """One row per learner. A cell is written only when its text changes."""
+    """One row per learner, then one per learner of every pinned run. A cell is written when it changes."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)
-        self._texts: dict[tuple[str, str], str] = {}
+        self._texts: dict[tuple[str, str], Text] = {}
+        self._names: list[tuple[str, str, str]] = []
+        self._rates = False
+        self.shape: dict[str, int] = {}
+        """The columns that are there, and their widths."""
 
-    def on_mount(self) -> None:
-        for column in COLUMNS:
-            self.add_column(column, key=column, width=WIDTHS.get(column))
+    def on_resize(self, event: events.Resize) -> None:
+        self.shape = {}
+        self._lay_out()
 
-    def show(self, names: list[str]) -> None:
+    def name_learners(self, names: list[str]) -> None:
         """Start with one empty row per learner."""
-        self.clear()
-        self._texts.clear()
-        for number, name in enumerate(names):
-            cells = [Text(mark(number), style=f"bold {colour(number)}"), Text(name, style=colour(number))]
-            self.add_row(*cells, *[Text("")] * (len(COLUMNS) - 2), key=str(number))
+        self._rows([(mark(number), name, colour(number)) for number, name in enumerate(names)], False)
 
-    def update(self, trace: Trace, shown: float) -> None:
-        """Show the numbers at x = `shown`; a learner that tries several rates has a row for each."""
-        if self.row_count != len(trace.curves):
-            self.show([curve.name for curve in trace.curves])
-        for number, curve in enumerate(trace.curves):
-            for column, text in row(trace, curve, shown).items():
-                if self._texts.get((str(number), column)) != text:
-                    self._texts[str(number), column] = text
-                    bad = column == "state" and text.startswith("diverged")
-                    cell = Text(text, style="bold red" if bad else "", justify="left")
-                    self.update_cell(str(number), column, cell, update_width=column == "state")
+    def show(self, sight: Sight) -> None:
+        """Show the numbers at the place; a learner that tries several rates has a row for each."""
+        runs = [(0, "", sight.trace), *((n, name, trace) for n, (name, trace) in enumerate(sight.pinned, 1))]
+        lines = [
+            (
+                mark(number).lower() if run else mark(number),
+                f"{curve.name} · {name}" if run else curve.name,
+                pinned_colour(number, run) if run else colour(number),
+                trace,
+                curve,
+            )
+            for run, name, trace in runs
+            for number, curve in enumerate(trace.curves)
+        ]
+        rates = any(curve.rate is not None for *_, curve in lines)
+        self._rows([(letter, name, tint) for letter, name, tint, _, _ in lines], rates)
+        for number, (*_, trace, curve) in enumerate(lines):
+            for column, text in row(trace, curve, sight.place).items():
+                self._write(number, column, text)
+
+    def _rows(self, names: list[tuple[str, str, str]], rates: bool) -> None:
+        if names != self._names or rates != self._rates:
+            self._names, self._rates, self.shape = names, rates, {}
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Columns for the width there is, and a row per name; numbers are written anew."""
+        width = self.scrollable_content_region.width
+        if self.shape or not width:
+            return
+        self.shape = columns(width, [name for _, name, _ in self._names], self._rates)
+        cursor = self.cursor_row
+        self.clear(columns=True)
+        for column, wide in self.shape.items():
+            self.add_column(column, key=column, width=wide)
+        for number, (letter, name, tint) in enumerate(self._names):
+            cells = {"": Text(letter, f"bold {tint}"), "learner": Text(name, tint, overflow="ellipsis")}
+            old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}
+            self.add_row(*[cells.get(column, old[column]) for column in self.shape], key=str(number))
+        self.move_cursor(row=cursor)
+
+    def _write(self, number: int, column: str, text: str) -> None:
+        bad = column == "state" and text.startswith("diverged")
+        if cell_len(text) > self.shape.get(column, 0):
+            text = text.split(" ", 1)[0] if column == "state" else text
+        cell = Text(text, style="bold red" if bad else "", justify="left", overflow="ellipsis")
+        if self._texts.get((str(number), column)) != cell:
+            self._texts[str(number), column] = cell
+            if column in self.shape:
+                self.update_cell(str(number), column, cell)
 
 
-def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
+def row(trace: Trace, curve: Curve, place: float) -> dict[str, str]:
     """The texts of a learner's row by column."""
     invariant = curve.verdict.invariant
     texts = {"invariant": {True: "yes", False: "no"}.get(invariant, str(invariant))}  # type: ignore[arg-type]
-    count = int(np.searchsorted(curve.x, shown, side="right"))
+    texts["rate"] = rate(curve)
+    count = int(np.searchsorted(curve.x, place, side="right"))
     if not count:
-        return texts | {"state": "waiting"}
+        return texts | {"loss": "", "bound": "", "ratio": "", "state": "waiting"}
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
     bound = trace.strongest(curve.learner, x)
-    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, shown)}
+    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, place)}
     if bound is None:
         return texts | {"bound": "none", "ratio": "–"}
     height = bound.at(x)
@@ -66,14 +135,23 @@ def row(trace: Trace, curve: Curve, shown: float) -> dict[str, str]:
     return texts | {"bound": text if own else f"({text})", "ratio": ratio}
 
 
+def rate(curve: Curve) -> str:
+    """The rate of a curve, and of a rate found in hindsight the grid that it was found in."""
+    if curve.rate is None:
+        return ""
+    if not curve.grid:
+        return f"η = {curve.rate:.3g}"
+    return f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
+
+
 def _decimals(number: float, count: int) -> str:
     """A number within its column: with so many decimals, or in powers of ten where these would not fit."""
     text = f"{number:.{count}f}"
     return text if len(text) <= count + 3 else f"{number:.1e}"
 
 
-def state(curve: Curve, trace: Trace, shown: float) -> str:
+def state(curve: Curve, trace: Trace, place: float) -> str:
     """Where a learner stands, in words."""
-    if curve.diverged_at is not None and shown >= curve.diverged_at:
+    if curve.diverged_at is not None and place >= curve.diverged_at:
         return f"diverged at k = {curve.diverged_at:g}"
-    return "done" if shown >= trace.last else "learning"
+    return "done" if place >= trace.last else "learning"

@@ -1,100 +1,154 @@
-"""The status line: state, k of n, best loss, bound, ratio, device and speed, always in the same order."""
+"""The status line: state, k of n, best loss, bound, ratio, device, steps/s and fps, always all of them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 import numpy as np
+from rich.cells import cell_len
 from rich.text import Text
+from textual import events
 from textual.widgets import Static
 
-from engine.trace import ZERO, Trace
+from engine.trace import ZERO, Curve, Trace
 from hadamard_tui.draft import Draft
 from hadamard_tui.playback import Pace
 from hadamard_tui.session import Session
 
 STYLES = {
     "running": "bold green",
+    "replaying": "bold green",
     "paused": "bold yellow",
     "finished": "bold cyan",
     "stopped": "bold yellow",
     "failed": "bold red",
 }
 
+Piece = str | tuple[str, str]
+"""A text, or a text and its style."""
+
 
 class Status(Static):
-    """Written again only when its text changes."""
+    """Written again only when its text changes; in fewer words where there is less room."""
 
     DEFAULT_CSS = "Status { height: 1; background: $boost; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
+        self._of: tuple[Session | None, Draft, Pace, float] | None = None
 
-    def show(self, session: Session | None, draft: Draft, pace: Pace) -> None:
+    def show(self, session: Session | None, draft: Draft, pace: Pace, fps: float) -> None:
         """Say how a session stands, and whether the set-up has changed since it began."""
-        text = status_text(session, draft, pace)
+        self._of = session, draft, pace, fps
+        text = status_text(session, draft, pace, fps, self.size.width)
         if text != self._text:
             self._text = text
             self.update(text)
 
+    def on_resize(self, event: events.Resize) -> None:
+        if self._of is not None:
+            self.show(*self._of)
 
-def status_text(session: Session | None, draft: Draft, pace: Pace) -> Text:
-    """The status in one line."""
+
+def status_text(session: Session | None, draft: Draft, pace: Pace, fps: float, width: int) -> Text:
+    """The status in one line: the longest of its forms that fits."""
+    forms = [Text.assemble(" ", *form) for form in _forms(session, draft, pace, fps)]
+    return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
+
+
+def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> list[list[Piece]]:
+    """The pieces of the status from the longest form to the shortest."""
     state = "ready" if session is None else session.state
-    text = Text.assemble(" ", (state, STYLES.get(state, "bold")))
+    said: Piece = (state, STYLES.get(state, "bold"))
+    todo, brief = _pending(session, draft)
+    trace = None if session is None else session.trace
+    if session is None or trace is None:
+        rate = f"  to be shown {pace.describe()}" if session is None and pace != Pace() else ""
+        hint = "  press r to run" if session is None and draft.error is None else ""
+        return [[said, todo, hint, (rate, "dim")], [said, todo, hint], [said, brief]]
+    facts = _Facts(session, trace, fps)
+    shown = (f"  shown {session.playback.describe()}", "dim")
+    return [
+        [said, todo, facts.long, shown],
+        [said, todo, facts.long],
+        [said, todo, facts.short],
+        [said, brief, facts.short],
+        [said, brief, facts.shortest],
+    ]
+
+
+def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
+    """What the set-up waits for, at length and in brief."""
     if draft.error is not None:
-        text.append(f"  set-up: mend {draft.error.where}", "bold red")
-    elif session is None:
-        text.append("  press r to run")
-    elif session.experiment != draft.experiment:
-        text.append("  set-up changed: restart pending, press r", "bold magenta")
-    if session is None:
-        return text.append(f"  to be shown {pace.describe()}", "dim") if pace != Pace() else text
-    trace = session.trace
-    if trace is None:
-        return text
-    text.append(f"  k {session.shown:g}/{trace.last:g}")
-    text.append(_best(trace, session.shown))
-    text.append(f"  {trace.environment['device']}")
-    text.append(f"  computed {_short(session.speed)} steps/s")
-    text.append(f"  shown {session.playback.describe()}", "dim")
-    return text
+        return (f"  set-up: mend {draft.error.where}", "bold red"), (" !mend", "bold red")
+    if session is not None and session.experiment != draft.experiment:
+        style = "bold magenta"
+        return ("  set-up changed: restart pending, press r", style), (" new:r", style)
+    return "", ""
 
 
-def _best(trace: Trace, shown: float) -> str:
-    """The lowest loss now, whose it is, and how it stands to the bound drawn."""
+class _Facts:
+    """What the status says of a run, in three lengths."""
+
+    def __init__(self, session: Session, trace: Trace, fps: float) -> None:
+        place, last = session.place, f"{trace.last:g}"
+        of = f" of {session.shown:g} shown" if place < session.shown else ""
+        device, speed = trace.environment["device"], _short(session.speed)
+        best = _best(trace, place)
+        long, short = f"  k {place:g}/{last}{of}", f"  k {place:g}/{last}"
+        shortest = f" {_short(place)}/{_short(trace.last)}"
+        if best is not None:
+            loss, curve, height = best
+            bound = "none" if height is None else f"{height:.4f}"
+            ratio, lowest = _ratio(trace, best, place)
+            long += f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or f'ratio {ratio}'}"
+            short += f"  best {loss:.4f} bound {bound} ratio {ratio}"
+            shortest += f" {loss:.3f}/{bound[:5]}={ratio}"
+        self.long = f"{long}  {device}  {speed} steps/s  {fps:.0f} fps"
+        device = device.split(" ", 1)[0]
+        self.short = f"{short}  {device} {speed} steps/s {fps:.0f} fps"
+        self.shortest = f"{shortest} {device} {speed}/s {fps:.0f}fps"
+
+
+def _best(trace: Trace, place: float) -> tuple[float, Curve, float | None] | None:
+    """The lowest loss at the place, whose it is, and the height of the bound it is compared with."""
     now = []
     for curve in trace.curves:
-        count = int(np.searchsorted(curve.x, shown, side="right"))
-        if count and (curve.diverged_at is None or shown < curve.diverged_at):
+        count = int(np.searchsorted(curve.x, place, side="right"))
+        if count and (curve.diverged_at is None or place < curve.diverged_at):
             now.append((float(curve.loss[count - 1]), curve))
     if not now:
-        return ""
+        return None
     loss, curve = min(now, key=lambda pair: pair[0])
-    text = f"  best {loss:.4f} {curve.name}"
-    bound = trace.strongest(curve.learner, shown)
-    if bound is None:
-        return text
-    height = bound.at(shown)
-    text += f"  bound {height:.4f}"
-    return text + (f"  ratio {loss / height:.3f}" if height > ZERO else _lowest_ratio(trace, shown))
+    bound = trace.strongest(curve.learner, place)
+    return loss, curve, None if bound is None else bound.at(place)
+
+
+def _ratio(trace: Trace, best: tuple[float, Curve, float | None], place: float) -> tuple[str, str]:
+    """Loss in relation to the bound; once that has come to 0, the lowest there was, and in words where."""
+    loss, _, height = best
+    if height is not None and height > ZERO:
+        return f"{loss / height:.3f}", ""
+    lowest = _lowest_ratio(trace, place)
+    if lowest is None:
+        return "–", ""
+    ratio, name, x = lowest
+    return f"{ratio:.3f}", f"lowest ratio {ratio:.3f} {name} at {x:g}"
 
 
 @lru_cache(maxsize=1)
-def _lowest_ratio(trace: Trace, shown: float) -> str:
-    """Who has been lowest in relation to the bound, and where: what remains to be said when that is 0."""
+def _lowest_ratio(trace: Trace, place: float) -> tuple[float, str, float] | None:
+    """Who has been lowest in relation to the bound, and where."""
     found = []
     for curve in trace.curves:
-        x, loss = curve.x[curve.x <= shown], curve.loss[: np.count_nonzero(curve.x <= shown)]
+        count = int(np.searchsorted(curve.x, place, side="right"))
+        x, loss = curve.x[:count], curve.loss[:count]
         heights = trace.heights(curve.learner, x)
         if heights.any():
             ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > 0)
-            found.append((float(ratios.min()), float(x[ratios.argmin()]), curve.name))
-    if not found:
-        return ""
-    ratio, place, name = min(found)
-    return f"  lowest ratio {ratio:.3f} {name} at {place:g}"
+            found.append((float(ratios.min()), curve.name, float(x[ratios.argmin()])))
+    return min(found, default=None)
 
 
 def _short(number: float) -> str:

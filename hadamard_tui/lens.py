@@ -1,0 +1,78 @@
+"""How charts look at a run: logarithmic axes, zoom, smoothing and bands. It outlives runs and refreshes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from hadamard_tui.charts.series import Limits
+
+Axis = Literal["x", "y"]
+
+NARROWEST = 4
+"""A zoom shows at least so many records."""
+
+DECADES = 8
+"""A logarithmic axis reaches so far below its top; what is lower is rounding, cut off at the border."""
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What a person has chosen to see; no refresh changes it.
+
+    Args:
+        window: the part of the x-axis that is zoomed into; None for all of it.
+    """
+
+    x_log: bool = False
+    y_log: bool = False
+    smooth: bool = False
+    band: bool = True
+    window: Limits | None = None
+
+    def zoomed(self, by: float, around: float, x: np.ndarray) -> Lens:
+        """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
+
+        Args:
+            x: where a run has its records, increasing.
+        """
+        first, last = float(x[0]), float(x[-1])
+        low, high = self.window or (first, last)
+        width = max((high - low) * by, min(NARROWEST, len(x) - 1) * (last - first) / max(len(x) - 1, 1))
+        if width >= last - first:
+            return replace(self, window=None)
+        share = min(max((around - low) / (high - low), 0.0), 1.0)
+        return replace(self, window=_within(around - share * width, width, first, last))
+
+    def following(self, place: float, x: np.ndarray) -> Lens:
+        """The same, moved so far along the x-axis that `place` is in sight."""
+        if self.window is None or self.window[0] <= place <= self.window[1]:
+            return self
+        width = self.window[1] - self.window[0]
+        return replace(self, window=_within(place - width / 2, width, float(x[0]), float(x[-1])))
+
+    def x_limits(self, x: np.ndarray) -> Limits:
+        """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
+        low, high = self.window or (float(x[0]), float(x[-1]))
+        if high <= low:
+            return low, low + 1.0
+        if self.x_log:
+            above = x[np.searchsorted(x, 0.0, side="right") :]
+            low = max(low, float(above[0])) if len(above) else low
+        return low, high
+
+
+def _within(low: float, width: float, first: float, last: float) -> Limits:
+    low = min(max(low, first), last - width)
+    return low, low + width
+
+
+def why_not_log(axis: Axis, values: np.ndarray) -> str:
+    """Why an axis over these values cannot be logarithmic; empty if it can."""
+    if np.count_nonzero(values > 0) < 2:
+        return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
+    if axis == "y" and np.nanmin(values) < 0:
+        return "the y-axis stays linear: some values are below 0"
+    return ""

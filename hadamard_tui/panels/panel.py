@@ -1,0 +1,38 @@
+"""What a panel is: a name, and a function from what is in sight to a chart or to words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from rich.text import Text
+
+from hadamard_tui.charts.series import Series
+from hadamard_tui.drawing import Plot, axes
+from hadamard_tui.sight import Sight
+
+
+class Panel(NamedTuple):
+    """A panel below the chart of losses.
+
+    Args:
+        name: one word, for the row of panels.
+        about: what it shows, in half a sentence; all there is to say before a run.
+        show: a chart; or words, where words are what it shows or why it has nothing to show.
+    """
+
+    name: str
+    about: str
+    show: Callable[[Sight], Plot | Text]
+
+
+def plot(sight: Sight, title: str, y_label: str, series: Iterable[Series]) -> Plot:
+    """A chart along the x-axis of the run, with axes that hold what is in sight of the series."""
+    series = list(series)
+    on, refused = axes(title, sight.trace, y_label, series, sight.lens)
+    return Plot(series, on, refused, sight.playhead)
+
+
+def nothing(text: str) -> Text:
+    """Why a panel has nothing to show."""
+    return Text(text, style="italic")

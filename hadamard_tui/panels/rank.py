@@ -1,0 +1,45 @@
+"""The numerical rank of every learner's weight matrix across targets, against k, 2k + 1 and 2^k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rich.text import Text
+
+from hadamard_tui.charts.series import Series
+from hadamard_tui.drawing import Plot, colour, mark, theory
+from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.panels.spectrum import why_none
+from hadamard_tui.sight import Sight
+
+GROWTH: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "k": lambda k: k,
+    "2k + 1": lambda k: 2 * k + 1,
+    "2^k": lambda k: np.exp2(np.minimum(k, 64.0)),
+}
+"""How fast theory lets a rank grow: of GD from 0, of two fully connected linear layers, at most of others."""
+
+
+def show(sight: Sight) -> Plot | Text:
+    """The ranks up to what is shown, under the greatest rank that there can be."""
+    series, greatest = [], 0
+    for number, curve in enumerate(sight.trace.curves):
+        if curve.spectrum is None:
+            continue
+        x, rank = curve.spectrum.x, curve.spectrum.rank.astype(float)
+        count = int(np.searchsorted(x, sight.shown, side="right"))
+        greatest = max(greatest, curve.spectrum.values.shape[1])
+        series.append(Series(curve.name, x[:count], rank[:count], colour(number), mark=mark(number)))
+    if not series:
+        return nothing(why_none(sight))
+    k = sight.trace.x
+    for name, growth in GROWTH.items():
+        height = growth(k)
+        reached = np.minimum(height, greatest)
+        inside = np.searchsorted(height, greatest, side="left") + 1
+        series.append(Series(name, k[:inside], reached[:inside], theory(), style="dashed"))
+    return plot(sight, "Rank of the weights across targets", "rank", series)
+
+
+PANEL = Panel("rank", "the rank of every learner's weights across targets against k, 2k + 1 and 2^k", show)

@@ -1,0 +1,55 @@
+"""The singular values of the selected learner's weight matrix across targets, against k."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from hadamard_tui.charts.series import Series
+from hadamard_tui.drawing import Plot, colour, others
+from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.sight import Sight
+
+MOST_LINES = 256
+
+
+def why_none(sight: Sight) -> str:
+    """Why the learner selected has no spectrum."""
+    curve = sight.curve
+    if sight.experiment.problem.target.columns(sight.experiment.problem.matrix) < 2:
+        return (
+            "There is one target, so the weights are one vector and not a matrix. "
+            "Targets such as all or doubled have a spectrum."
+        )
+    if not sight.experiment.run.spectrum:
+        return "The run does not record spectra: set run.spectrum to yes in the set-up, and run again."
+    if curve.length and curve.weights is None:
+        return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
+    return f"The singular values of {curve.name} are computed once it has come to its first record."
+
+
+def show(sight: Sight) -> Plot | Text:
+    """Singular values up to what is shown; the greatest carries the name."""
+    curve = sight.curve
+    if curve.spectrum is None:
+        return nothing(why_none(sight))
+    x, values = curve.spectrum.x, curve.spectrum.values
+    count = int(np.searchsorted(x, sight.shown, side="right"))
+    r = values.shape[1]
+    shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
+    number = sight.trace.curves.index(curve)
+    series = [
+        Series(
+            "" if i else f"largest of {r} singular values",
+            x[:count],
+            values[:count, i],
+            colour(number) if i == 0 else others(),
+            faint=i > 0,
+            mark="" if i else "1",
+        )
+        for i in shown[::-1]
+    ]
+    return plot(sight, f"Spectrum of {curve.name}", "singular value", series)
+
+
+PANEL = Panel("spectrum", "the singular values of the selected learner's weights across targets", show)

@@ -1,0 +1,62 @@
+"""What am I seeing? The story of a set-up, the theorem that applies, and the claims with their outcomes."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from engine.claims import Outcome
+from engine.experiment import Experiment
+from hadamard_tui.drawing import NAMES
+from hadamard_tui.panels.panel import Panel
+from hadamard_tui.sight import Sight
+
+
+def show(sight: Sight) -> Text:
+    """Story, theorem and claims of a run."""
+    return Text("\n").join(
+        [told(sight.experiment), theorem(sight), *claims(sight.experiment, sight.outcomes)]
+    )
+
+
+def told(experiment: Experiment) -> Text:
+    """The title, the story and its source."""
+    story = " ".join(experiment.story.split())
+    text = Text.assemble((experiment.title or "Your own experiment", "bold"), "\n")
+    if story:
+        text.append(f"{story}\n")
+    if experiment.source:
+        text.append(f"Source: {experiment.source}\n", "dim")
+    return text
+
+
+def theorem(sight: Sight) -> Text:
+    """The strongest bound that the learner selected is compared with at the place, in words."""
+    name = sight.curve.learner
+    bound = sight.trace.strongest(name, sight.place)
+    if bound is None:
+        return Text(f"No theorem here bounds the loss of {name} from below.\n")
+    about = f"{NAMES[bound.sense]} ({bound.kind}, {bound.source})"
+    head = f"{bound.formula} is a {about}: {bound.on_problem.reason}. "
+    finding = bound.on_learners[name]
+    if finding.holds:
+        tail = f"It binds {name}: {finding.reason.removeprefix(name + ' is ')}."
+    else:
+        tail = f"It does not bind {name}, so it is the line to beat: {finding.reason}."
+    return Text(f"{head}{tail}\n")
+
+
+def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
+    """One line per claim, with its outcome once the run has shown it."""
+    if not experiment.claims:
+        none = "No claims are made about this set-up; a preset's are about the preset as it is, unchanged."
+        return [Text(none, style="dim")]
+    if outcomes is None:
+        return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
+    lines = []
+    for outcome in outcomes:
+        word = ("✓ holds  ", "bold green") if outcome.holds else ("✗ fails  ", "bold red")
+        lines.append(Text.assemble(word, outcome.claim.text, (f"  ({outcome.detail})", "dim")))
+    return lines
+
+
+PANEL = Panel("story", "what am I seeing? The story, the theorem that applies, and the claims", show)

@@ -1,0 +1,69 @@
+"""Every weight of the learner selected against k; that of the target on top, in colour."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from engine.experiment import Problem
+from engine.problems.targets.feature import Feature
+from engine.trace import Curve
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.drawing import Plot, others
+from hadamard_tui.panels.panel import Panel, nothing
+from hadamard_tui.sight import Sight
+
+MOST_LINES = 256
+"""More weights than a screen has dots are thinned to so many."""
+
+MOST_POINTS = 1 << 15
+"""All lines together have no more points than this; a screen has fewer dots."""
+
+
+def show(sight: Sight) -> Plot | Text:
+    """The weights up to what is shown."""
+    curve = sight.curve
+    if not curve.length:
+        return nothing(f"{curve.name} has not begun yet.")
+    if curve.weights is None:
+        return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
+    series = weight_series(curve, sight.shown, sight.experiment.problem)
+    low, high = sight.lens.x_limits(sight.trace.x)
+    limits = _limits(series)
+    on = Axes(
+        f"Weights of {curve.name}", sight.trace.x_label, "weight", (low, high), limits, sight.lens.x_log
+    )
+    note = "y stays linear: weights may be negative" if sight.lens.y_log else ""
+    return Plot(series, on, note, sight.playhead)
+
+
+def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
+    """Every weight of one learner up to x = `shown`; the target's weight last, so that it is on top."""
+    assert curve.weights is not None, "a curve without weights has nothing to draw"
+    count = int(np.searchsorted(curve.weights_x, shown, side="right"))
+    d = curve.weights.shape[1]
+    target = None
+    if isinstance(problem.target, Feature) and not problem.matrix.rotate:
+        target = problem.target.index
+    rest = [i for i in range(d) if i != target]
+    if len(rest) > MOST_LINES:
+        rest = [rest[i] for i in np.linspace(0, len(rest) - 1, MOST_LINES).astype(int)]
+    every = max(1, -(-count * (len(rest) + 1) // MOST_POINTS))
+    x = curve.weights_x[:count:every]
+    weights = np.ascontiguousarray(curve.weights[:count:every].T)
+    other = "other " if target is not None else ""
+    name = f"{len(rest)} {other}weights" + (f" of {d}" if len(rest) < d - 1 else "")
+    lines = [Series(name if i == rest[0] else "", x, weights[i], others(), faint=True) for i in rest]
+    if target is not None:
+        lines.append(Series(f"weight {target}, the target", x, weights[target], colour(1), mark="★"))
+    return lines
+
+
+def _limits(series: list[Series]) -> tuple[float, float]:
+    """Limits that hold every weight seen so far, in quarter steps so that they move rarely."""
+    values = np.concatenate([one.y[np.isfinite(one.y)] for one in series] or [np.empty(0)])
+    low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
+    return float(np.floor(low * 4 + 1e-3) / 4 - 0.05), float(np.ceil(high * 4 - 1e-3) / 4 + 0.05)
+
+
+PANEL = Panel("weights", "every weight of the learner selected against k, that of the target in colour", show)

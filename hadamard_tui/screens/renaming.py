@@ -1,0 +1,36 @@
+"""Asks for the name of a run."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+LONGEST = 24
+
+
+class Renaming(ModalScreen[str | None]):
+    """One field; enter takes the name, escape leaves it as it was."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
+    DEFAULT_CSS = """
+    Renaming { align: center middle; }
+    Renaming Input { width: 40; max-width: 90%; border: round $primary; background: $surface; }
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def compose(self) -> ComposeResult:
+        field = Input(self._name, max_length=LONGEST, select_on_focus=True)
+        field.border_title = f"{self._name} is called"
+        yield field
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(" ".join(event.value.split()) or None)

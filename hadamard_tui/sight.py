@@ -1,0 +1,47 @@
+"""What the screen is to show: a run, the learner selected, and the place on the x-axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.claims import Outcome
+from engine.experiment import Experiment
+from engine.trace import Curve, Trace
+from hadamard_tui.drawing import Pen
+from hadamard_tui.lens import Lens
+from hadamard_tui.measuring import Measuring
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """All that a panel may look at.
+
+    Args:
+        curve: that of the learner selected.
+        shown: how far along the x-axis the run is shown.
+        place: where the playhead stands, at most `shown`.
+        pinned: names and traces of the runs to compare with.
+        outcomes: the claims judged, once the run has finished.
+        measuring: the certificates of the learners, where they were asked for.
+    """
+
+    experiment: Experiment
+    trace: Trace
+    curve: Curve
+    shown: float
+    place: float
+    lens: Lens
+    pinned: Sequence[tuple[str, Trace]]
+    outcomes: list[Outcome] | None
+    measuring: Measuring | None
+
+    @property
+    def pen(self) -> Pen:
+        """How the curves of this run are drawn."""
+        return Pen(self.shown, self.place, self.lens)
+
+    @property
+    def playhead(self) -> float | None:
+        """Where to mark the place; nothing to mark at the end of what is shown."""
+        return self.place if self.place < self.shown else None

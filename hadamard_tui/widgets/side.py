@@ -1,0 +1,113 @@
+"""Beside the stage: what am I seeing, and the list of runs."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.experiment import Experiment
+from hadamard_tui.panels import story
+from hadamard_tui.panels.story import told
+from hadamard_tui.runs import Kept, Runs, changes
+from hadamard_tui.sight import Sight
+
+NONE_PINNED = "No run is pinned yet. Run something, press c, change one thing, and run again."
+KEYS = "N renames · D deletes · enter brings its set-up back"
+
+
+class Story(VerticalScroll, can_focus=False):
+    """What am I seeing?"""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text: Text | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        self.border_title = "What am I seeing?"
+
+    def show(self, sight: Sight | None, experiment: Experiment) -> None:
+        """The story of a run, or before there is one of the set-up."""
+        text = told(experiment) if sight is None else story.show(sight)
+        if text != self._text or text.spans != self._text.spans:
+            self._text = text
+            self.query_one(Static).update(text)
+
+
+class RunList(Vertical):
+    """The pinned runs and the one on the screen, each with what differs from the one before."""
+
+    class Chosen(Message):
+        """The set-up of a pinned run is wanted back."""
+
+        def __init__(self, run: Kept) -> None:
+            super().__init__()
+            self.run = run
+
+    def __init__(self, runs: Runs, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._runs = runs
+
+    def compose(self) -> ComposeResult:
+        yield Static(NONE_PINNED, id="runs-hint", markup=False)
+        yield OptionList(id="runs-list", compact=True)
+        yield Static("", id="runs-now", markup=False)
+
+    def on_mount(self) -> None:
+        self.border_title = "Runs"
+        self.show(None)
+
+    @property
+    def selected(self) -> Kept | None:
+        """The pinned run that the list stands on; the last one while it has stood on none."""
+        place = self.query_one(OptionList).highlighted
+        kept = self._runs.kept
+        return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
+
+    def show(self, now: Experiment | None) -> None:
+        """Write the list anew; `now` is the experiment on the screen where that is not pinned itself."""
+        kept, options = self._runs.kept, self.query_one(OptionList)
+        place = options.highlighted
+        options.clear_options()
+        options.add_options(
+            [
+                Option(Text.assemble((run.name, "bold"), f"  {self._runs.told(number)}"))
+                for number, run in enumerate(kept)
+            ]
+        )
+        if kept:
+            options.highlighted = min(len(kept) - 1 if place is None else place, len(kept) - 1)
+        options.display = bool(kept)
+        self.query_one("#runs-hint", Static).update(KEYS if kept else NONE_PINNED)
+        text = Text()
+        if now is not None and kept:
+            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].experiment, now)}")
+        self.query_one("#runs-now", Static).update(text)
+
+    def enter(self) -> None:
+        """Give the list the keys."""
+        self.query_one(OptionList).focus()
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Chosen(self._runs.kept[event.option_index]))
+
+
+class Side(Vertical):
+    """Story and runs, one above the other."""
+
+    def __init__(self, runs: Runs, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._runs = runs
+
+    def compose(self) -> ComposeResult:
+        yield Story(id="story")
+        yield RunList(self._runs, id="runs")

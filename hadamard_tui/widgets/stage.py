@@ -1,0 +1,124 @@
+"""The stage: the chart of losses, never hidden, and below it one of the panels and the table of learners."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.widgets import ContentSwitcher, Static
+
+from hadamard_tui.drawing import Plot, loss_plot
+from hadamard_tui.panels import ABOUT, PANELS, TABLE
+from hadamard_tui.panels.panel import Panel
+from hadamard_tui.sight import Sight
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.tabs import Tabs
+
+TALL = 32
+"""From so many rows on, the table of learners stays below the panel."""
+
+
+class PanelView(ContentSwitcher):
+    """Shows what a panel makes of what is in sight: a chart or words."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id, initial="panel-chart")
+        self._words: Text | None = None
+
+    def compose(self) -> ComposeResult:
+        yield ChartView(id="panel-chart")
+        with VerticalScroll(id="panel-words", can_focus=False):
+            yield Static(markup=False)
+
+    def show(self, panel: Panel, sight: Sight) -> None:
+        """Draw what has changed."""
+        shown = panel.show(sight)
+        if isinstance(shown, Plot):
+            self.current = "panel-chart"
+            self.query_one(ChartView).show(*shown)
+        else:
+            self.say(shown)
+
+    def say(self, words: Text) -> None:
+        """Show words."""
+        self.current = "panel-words"
+        if words != self._words or words.spans != self._words.spans:
+            self._words = words
+            self.query_one(Static).update(words)
+
+    def scroll(self, pages: int) -> None:
+        """Scroll words by so many pages, up if negative."""
+        words = self.query_one("#panel-words", VerticalScroll)
+        words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
+
+
+class Stage(Vertical):
+    """Draws what is in sight, and only what has changed of it."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        yield ChartView(id="loss")
+        yield Tabs(id="tabs")
+        yield PanelView(id="panel")
+        yield Scoreboard(id="scoreboard")
+
+    def on_mount(self) -> None:
+        self.query_one(Tabs).names = tuple(ABOUT)
+        self.choose(PANELS[0].name if self.app.size.height >= TALL else TABLE)
+
+    @property
+    def chosen(self) -> str:
+        """The name of the panel that is chosen."""
+        return self.query_one(Tabs).chosen
+
+    def choose(self, name: str) -> None:
+        """Show this panel from now on."""
+        self.query_one(Tabs).chosen = name
+        self.set_class(name == TABLE, "-table")
+        self._drawn = None
+
+    def next(self) -> None:
+        """Show the panel that follows."""
+        names = list(ABOUT)
+        self.choose(names[(names.index(self.chosen) + 1) % len(names)])
+
+    @property
+    def panel(self) -> Panel | None:
+        """The panel in sight, if there is one."""
+        return next((panel for panel in PANELS if panel.name == self.chosen), None)
+
+    def show(self, sight: Sight) -> None:
+        """Draw a run."""
+        trace, measuring = sight.trace, sight.measuring
+        state = (
+            (trace, sight.shown, sight.place, sight.lens, sight.curve),
+            min(curve.length for curve in trace.curves),
+            [(name, other) for name, other in sight.pinned],
+            (sight.outcomes is None, None if measuring is None else measuring.state),
+        )
+        if state == self._drawn:
+            return
+        self._drawn = state
+        losses = loss_plot(trace, sight.shown, sight.place, sight.lens, sight.pinned)
+        self.query_one("#loss", ChartView).show(*losses)
+        self.query_one(Scoreboard).show(sight)
+        if self.panel is not None:
+            self.query_one(PanelView).show(self.panel, sight)
+
+    def clear(self, title: str, learners: list[str]) -> None:
+        """Show what a run would show."""
+        self._drawn = None
+        chart = self.query_one("#loss", ChartView)
+        chart.hint = f"{title}\n\nr runs it · ? explains the screen and its keys"
+        chart.clear()
+        self.query_one(Scoreboard).name_learners(learners)
+        self.announce()
+
+    def announce(self) -> None:
+        """Say in the panel what it is going to show."""
+        if self.panel is not None:
+            self.query_one(PanelView).say(Text(f"Here: {self.panel.about}.", style="italic"))

@@ -1,0 +1,38 @@
+"""The row of panels: their numbers and names, the one that is shown marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+
+class Tabs(Widget):
+    """One line. Where not all names fit, the others than the chosen have only their numbers."""
+
+    DEFAULT_CSS = (
+        "Tabs { height: 1; background: $boost; color: $text-muted; padding: 0 1; link-style: none; }"
+    )
+
+    names: reactive[tuple[str, ...]] = reactive(())
+    chosen: reactive[str] = reactive("")
+
+    def render(self) -> Content:
+        return Content(" ").join(
+            Content.from_markup(
+                f"[@click=screen.panel({number}){' bold reverse' if chosen else ''}]$text[/]", text=text
+            )
+            for number, text, chosen in labels(self.names, self.chosen, self.content_size.width)
+        )
+
+
+def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str, bool]]:
+    """Number, text and whether it is the chosen one, for every panel."""
+    full = [f"{number} {name}" for number, name in enumerate(names, start=1)]
+    short = len(" ".join(full)) > width
+    return [
+        (number, text if not short or name == chosen else f"{number}", name == chosen)
+        for number, (text, name) in enumerate(zip(full, names, strict=True), start=1)
+    ]
