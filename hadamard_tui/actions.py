@@ -34,8 +34,8 @@ class Action:
 
     @property
     def id(self) -> str:
-        """What a map of keys calls the action."""
-        return self.name.replace("(", "-").replace(")", "")
+        """The name by which the configuration gives the action other keys."""
+        return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
 
     @property
     def shown_keys(self) -> str:
@@ -58,13 +58,8 @@ GLYPHS = {
     "right": "→",
 }
 
-RUN, LOOK, BELOW, COMPARE, PROGRAM = (
-    "The run",
-    "The chart",
-    "Below the chart",
-    "Comparing runs",
-    "The program",
-)
+RUN, LOOK, BELOW = "The run", "The chart", "Below the chart"
+COMPARE, SHARE, PROGRAM = "Comparing runs", "Sharing", "The program"
 
 ACTIONS = (
     Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN, 4),
@@ -122,7 +117,7 @@ ACTIONS = (
     Action("page_up", "pageup", "Read back", "Scroll a panel of words up", BELOW),
     Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 9),
     Action("runs", "l", "Runs", "Go to the list of runs, and leave it", COMPARE, 13),
-    Action("another_seed", "a", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
+    Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
     Action("rename_run", "N", "Rename run", "Give the pinned run selected in the list another name", COMPARE),
     Action("delete_run", "D", "Delete run", "Let the pinned run selected in the list go", COMPARE),
     Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", PROGRAM, 6),
@@ -133,6 +128,23 @@ ACTIONS = (
         "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
         PROGRAM,
     ),
+    Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", SHARE),
+    Action(
+        "app.save_preset",
+        "S",
+        "Save preset",
+        "Write the set-up to a preset file, which run and --preset take",
+        SHARE,
+    ),
+    Action(
+        "app.copy_command",
+        "w",
+        "Copy command",
+        "Copy the command line that opens the app on this set-up again",
+        SHARE,
+    ),
+    Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", SHARE),
+    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", PROGRAM),
     Action(
         "leave",
         "escape",
@@ -142,7 +154,6 @@ ACTIONS = (
         1,
         key_display="esc",
     ),
-    Action("screenshot", "ctrl+s", "Screenshot", "Write the screen to an SVG file", PROGRAM),
     Action("help", "question_mark", "Help", "Show this page", PROGRAM, 2, key_display="?"),
     Action(
         "quit",

@@ -9,7 +9,7 @@ from engine.experiment import Problem
 from engine.problems.targets.feature import Feature
 from engine.trace import Curve
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.drawing import Plot, others
+from hadamard_tui.drawing import Plot, colour, others
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.sight import Sight
 

@@ -19,9 +19,13 @@ from engine import worker as engine
 from engine.run import Diverged, Loaded
 from engine.trace import Curve, Trace
 from hadamard_tui.actions import ACTIONS
+from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
 from hadamard_tui.drawing import loss_plot
 from hadamard_tui.frames import Frames
+from hadamard_tui.lens import Lens, why_not_log
+from hadamard_tui.line import FrameRate, line_of
+from hadamard_tui.memory import View
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.playback import Pace
 from hadamard_tui.runs import Kept, Runs
@@ -30,7 +34,6 @@ from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.session import Session, refusal
 from hadamard_tui.sight import Sight
-from hadamard_tui.view import View, why_not_log
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -38,9 +41,6 @@ from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList, Side, Story
 from hadamard_tui.widgets.stage import TALL, PanelView, Stage
 from hadamard_tui.widgets.status import Status
-
-FRAMES, FRAMES_OVER_SSH = 20.0, 5.0
-"""Frames per second; a slow link gets few, so that keys are not delayed."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 DOCKED, HUGE = 110, 180
@@ -71,14 +71,21 @@ class Laboratory(Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-too-short"), (LEAST_HEIGHT, "-short"), (TALL, "-tall")]  # noqa: RUF012
 
-    def __init__(self, draft: Draft, autorun: bool = False) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        autorun: bool = False,
+        view: View | None = None,
+        rate: FrameRate | None = None,
+    ) -> None:
         super().__init__()
-        self._draft, self._autorun = draft, autorun
+        self._rate = rate or FrameRate(Config().fps)
+        self._draft, self._autorun, self._left = draft, autorun, view or View()
         self.session: Session | None = None
         self.runs = Runs()
-        self.view = View()
-        self._pace = Pace()
-        self._frames = Frames(FRAMES_OVER_SSH if os.environ.get("SSH_CONNECTION") else FRAMES)
+        self.lens = Lens()
+        self._pace = Pace(self._left.pace, self._left.unlimited)
+        self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
 
     def compose(self) -> ComposeResult:
@@ -91,8 +98,11 @@ class Laboratory(Screen[None]):
         yield Keys(id="keys")
 
     def on_mount(self) -> None:
+        if self._left.panel in ABOUT:
+            self.query_one(Stage).choose(self._left.panel)
+        self.set_class(self._left.setup_toggled, "-setup-toggled")
         self._forget()
-        self.set_interval(1 / self._frames.rate, self._tick)
+        self._frame()
         if self._autorun:
             self.call_after_refresh(self.action_run)
 
@@ -164,8 +174,8 @@ class Laboratory(Screen[None]):
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
             case Loaded(trace):
-                if self.view.window is not None and self.view.window[1] > trace.last:
-                    self.view = replace(self.view, window=None)
+                if self.lens.window is not None and self.lens.window[1] > trace.last:
+                    self.lens = replace(self.lens, window=None)
             case Diverged(learner, x):
                 self.notify(f"{learner} diverged at k = {x:g}; the others go on.", severity="warning")
             case engine.Failed(traceback):
@@ -219,7 +229,7 @@ class Laboratory(Screen[None]):
 
     def _follow(self, session: Session) -> None:
         if session.trace is not None:
-            self.view = self.view.following(session.place, session.trace.x)
+            self.lens = self.lens.following(session.place, session.trace.x)
 
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
@@ -241,33 +251,33 @@ class Laboratory(Screen[None]):
             self.notify("There is nothing to zoom into before a run.")
             return
         place = session.place if around is None else around
-        self.view = self.view.zoomed(by, place, session.trace.x)
+        self.lens = self.lens.zoomed(by, place, session.trace.x)
 
     def action_x_log(self) -> None:
         refused = "" if self._trace is None else why_not_log("x", self._trace.x)
-        self._change_view("" if self.view.x_log else refused, x_log=not self.view.x_log)
+        self._change_lens("" if self.lens.x_log else refused, x_log=not self.lens.x_log)
 
     def action_y_log(self) -> None:
         refused, session = "", self.session
-        if session is not None and session.trace is not None and not self.view.y_log:
-            tried = replace(self.view, y_log=True)
+        if session is not None and session.trace is not None and not self.lens.y_log:
+            tried = replace(self.lens, y_log=True)
             refused = loss_plot(session.trace, session.shown, session.place, tried, ()).note
-        self._change_view(refused, y_log=not self.view.y_log)
+        self._change_lens(refused, y_log=not self.lens.y_log)
 
     def action_smooth(self) -> None:
-        self._change_view(smooth=not self.view.smooth)
+        self._change_lens(smooth=not self.lens.smooth)
 
     def action_band(self) -> None:
         trace = self._trace
         alone = trace is not None and all(curve.stderr is None for curve in trace.curves)
         one = "One replica has no standard error; set replicas to 2 or more for a band."
-        self._change_view(one if alone else "", band=not self.view.band)
+        self._change_lens(one if alone else "", band=not self.lens.band)
 
-    def _change_view(self, refused: str = "", **changes: bool) -> None:
+    def _change_lens(self, refused: str = "", **changes: bool) -> None:
         if refused:
             self.notify(refused, severity="warning")
         else:
-            self.view = replace(self.view, **changes)  # type: ignore[arg-type]
+            self.lens = replace(self.lens, **changes)  # type: ignore[arg-type]
 
     # The panels
 
@@ -412,7 +422,35 @@ class Laboratory(Screen[None]):
     def _runs_drawer_open(self) -> bool:
         return self.has_class("-runs-open") and not self.has_class("-huge")
 
+    @property
+    def draft(self) -> Draft:
+        """The set-up."""
+        return self._draft
+
+    def view(self) -> View:
+        """How the person looks at runs now, to look at them alike the next time."""
+        return View(
+            panel=self.query_one(Stage).chosen,
+            setup_toggled=self.has_class("-setup-toggled") and not self.has_class("-narrow"),
+            learner=self._selected,
+            pace=self._pace.factor,
+            unlimited=self._pace.unlimited,
+        )
+
+    def redraw(self) -> None:
+        """Draw everything anew, as in other colours."""
+        if self._trace is None:
+            self._show_set_up()
+        else:
+            self.query_one(Stage).redraw()
+
     # What is shown
+
+    def _frame(self) -> None:
+        """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
+        if self._rate.adapt(line_of(self.app)):
+            self._tick()
+        self.set_timer(1 / self._rate.now, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()
@@ -445,7 +483,7 @@ class Laboratory(Screen[None]):
             self._curve(trace),
             session.shown,
             session.place,
-            self.view,
+            self.lens,
             self.runs.others(trace),
             session.outcomes,
             session.measuring,

@@ -21,7 +21,10 @@ class Keys(Widget):
     """One line; a click on a key does what the key does. Never shows half of an entry."""
 
     DEFAULT_CSS = """
-    Keys { height: 1; background: $footer-background; color: $footer-description-foreground; padding: 0 1; link-style: none; }
+    Keys {
+        height: 1; padding: 0 1; link-style: none;
+        background: $footer-background; color: $footer-description-foreground;
+    }
     """
 
     entries: reactive[tuple[Entry, ...]] = reactive(())

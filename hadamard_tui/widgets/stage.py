@@ -59,6 +59,7 @@ class Stage(Vertical):
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._drawn: object = None
+        self._asked = False
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="loss")
@@ -68,7 +69,15 @@ class Stage(Vertical):
 
     def on_mount(self) -> None:
         self.query_one(Tabs).names = tuple(ABOUT)
-        self.choose(PANELS[0].name if self.app.size.height >= TALL else TABLE)
+        self._suggest()
+
+    def on_resize(self) -> None:
+        self._suggest()
+
+    def _suggest(self) -> None:
+        """Until a person chooses: a panel where there is room for one above the table."""
+        if not self._asked:
+            self._put(PANELS[0].name if self.app.size.height >= TALL else TABLE)
 
     @property
     def chosen(self) -> str:
@@ -77,6 +86,10 @@ class Stage(Vertical):
 
     def choose(self, name: str) -> None:
         """Show this panel from now on."""
+        self._asked = True
+        self._put(name)
+
+    def _put(self, name: str) -> None:
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -108,6 +121,10 @@ class Stage(Vertical):
         self.query_one(Scoreboard).show(sight)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, sight)
+
+    def redraw(self) -> None:
+        """Draw everything anew at the next frame."""
+        self._drawn = None
 
     def clear(self, title: str, learners: list[str]) -> None:
         """Show what a run would show."""

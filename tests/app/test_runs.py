@@ -269,13 +269,8 @@ async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: Hadamard
 
 
 async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_weights(app: HadamardApp):
-<<<<<<< HEAD
     async with opened(app, WIDE) as pilot:
-        await pilot.press("r", "x")
-=======
-    async with app.run_test(size=WIDE) as pilot:
         await pilot.press("r", "h")
->>>>>>> 83b5e0c (Panels below the chart are a registry, one file each; time travel, zoom, logarithmic axes, smoothing; runs pinned and compared)
         await pilot.pause(0.3)
         assert "is not linear" not in screen_text(app)
 
