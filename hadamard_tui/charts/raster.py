@@ -123,23 +123,32 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> list[tuple[int, int, int]]:
     """Where each series' letter goes, as (series, row, column): at its end, or left of there if taken, and
-    now and then along its way, each series at columns of its own, so that no colour is needed."""
+    now and then along its way, each series at columns of its own, so that no colour is needed.
+
+    Letters stand apart, so that they do not read as a word, where there is room for that.
+    """
     cells = lines.centre // DOTS_DOWN * columns + np.arange(lines.centre.shape[1]) // DOTS_ACROSS
-    free = np.ones(rows * columns, dtype=bool)
+    free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
     marks = []
+
+    def put(index: int, cell: int) -> None:
+        row, column = divmod(cell, columns)
+        free[0, cell] = False
+        free[1, row * columns + max(column - 1, 0) : row * columns + min(column + 2, columns)] = False
+        marks.append((index, row, column))
+
     for index, one in enumerate(series):
         if not one.mark:
             continue
         choice = cells[index, lines.shown[index]]
-        choice = choice[free[choice]]
+        apart = choice[free[1, choice]]
+        choice = apart if apart.size else choice[free[0, choice]]
         if choice.size:
-            free[choice[-1]] = False
-            marks.append((index, *divmod(int(choice[-1]), columns)))
+            put(index, int(choice[-1]))
     marked = [index for index, one in enumerate(series) if one.mark]
     for turn, index in enumerate(marked, start=1):
         for column in range(turn * _MARK_ROOM, columns, max(_MARK_PERIOD, _MARK_ROOM * len(marked))):
             cell = cells[index, column * DOTS_ACROSS]
-            if lines.shown[index, column * DOTS_ACROSS] and free[cell]:
-                free[cell] = False
-                marks.append((index, *divmod(int(cell), columns)))
+            if lines.shown[index, column * DOTS_ACROSS] and free[1, cell]:
+                put(index, int(cell))
     return marks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
-from textual import events
 from textual.widgets import DataTable
 
 from engine.trace import ZERO, Curve, Trace
@@ -52,12 +51,15 @@ class Scoreboard(DataTable[Text]):
         self._texts: dict[tuple[str, str], Text] = {}
         self._names: list[tuple[str, str, str]] = []
         self._rates = False
+        self._width = 0
         self.shape: dict[str, int] = {}
         """The columns that are there, and their widths."""
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.shape = {}
-        self._lay_out()
+    def fit(self, width: int) -> None:
+        """Lay the columns out anew for a width, a scrollbar's included."""
+        if width != self._width:
+            self._width, self.shape = width, {}
+            self._lay_out()
 
     def name_learners(self, names: list[str]) -> None:
         """Start with one empty row per learner."""
@@ -90,10 +92,9 @@ class Scoreboard(DataTable[Text]):
 
     def _lay_out(self) -> None:
         """Columns for the width there is, and a row per name; numbers are written anew."""
-        width = self.scrollable_content_region.width
-        if self.shape or not width:
+        if self.shape or not self._width:
             return
-        self.shape = columns(width, [name for _, name, _ in self._names], self._rates)
+        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self._rates)
         cursor = self.cursor_row
         self.clear(columns=True)
         for column, wide in self.shape.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
@@ -71,7 +72,8 @@ class Stage(Vertical):
         self.query_one(Tabs).names = tuple(ABOUT)
         self._suggest()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        self.query_one(Scoreboard).fit(event.size.width)
         self._suggest()
 
     def _suggest(self) -> None:

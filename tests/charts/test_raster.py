@@ -162,9 +162,16 @@ def test_faint_series_are_told_apart():
 def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
     flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
-    assert text(picture)[0].endswith("BA")
+    assert text(picture)[0].endswith("A")
+    assert text(picture)[0][-3] == "B"
     assert text(picture)[-1][4] == "C"
-    assert (picture.colours[0, -1], picture.colours[0, -2], picture.colours[-1, 4]) == (0, 1, 2)
+    assert (picture.colours[0, -1], picture.colours[0, -3], picture.colours[-1, 4]) == (0, 1, 2)
+
+
+def test_marks_stand_side_by_side_only_where_there_is_no_room_to_stand_apart():
+    flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "ABCDEFGHIJ"[:COLUMNS]]
+    marks = [letter for letter in text(painted(flat))[0] if letter.isalpha()]
+    assert sorted(marks) == sorted("ABCDEFGHIJ"[:COLUMNS])
 
 
 def test_the_playhead_stands_behind_the_curves():
