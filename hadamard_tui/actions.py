@@ -94,7 +94,7 @@ ACTIONS = (
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
     Action("view", "v", "Panel", "Next panel below the chart", BELOW, 7),
     *(
-        Action(f"panel({number})", str(number), f"Panel: {name}", about, BELOW)
+        Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, BELOW)
         for number, (name, about) in enumerate(ABOUT.items(), start=1)
     ),
     Action(

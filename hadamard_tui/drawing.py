@@ -49,14 +49,12 @@ class Pen:
 
     Args:
         number: 0 for the run on the screen, 1, 2, … for the pinned ones.
-        run: the name of a pinned run.
     """
 
     shown: float
     place: float
     lens: Lens = WHOLE
     number: int = 0
-    run: str = ""
 
     @property
     def style(self) -> LineStyle:
@@ -83,7 +81,7 @@ class Pen:
         x, y = curve.x[:count], y[:count]
         low, high = self.lens.window or (-np.inf, np.inf)
         picked = thinned(curve, what, x, y, low, high)
-        name = f"{curve.name} · {self.run}" if self.run else curve.name
+        name = "" if self.number else curve.name
         tint = pinned_colour(learner, self.number) if self.number else colour(learner)
         letter = mark(learner).lower() if self.number else mark(learner)
         at, raw = x[picked], values(x[picked], y[picked])
@@ -151,8 +149,7 @@ def loss_series(
         *(
             one
             for number, (name, other) in enumerate(pinned, start=1)
-            for learner, curve in enumerate(other.curves)
-            for one in Pen(np.inf, np.inf, lens, number, name).draw(learner, curve, "loss", curve.loss)
+            for one in _pinned(name, other, Pen(np.inf, np.inf, lens, number))
         ),
         *(
             one
@@ -161,6 +158,16 @@ def loss_series(
         ),
         *(_bound(bound, lens) for bound in trace.bounds if bound.on_problem.holds),
     ]
+
+
+def _pinned(name: str, trace: Trace, pen: Pen) -> list[Series]:
+    """The curves of a pinned run, with small letters, and its name for the legend."""
+    nothing = np.empty(0)
+    tint = pinned_colour(0, pen.number)
+    lines = [Series(f"{name}, small letters", nothing, nothing, tint, style=pen.style)]
+    for learner, curve in enumerate(trace.curves):
+        lines += pen.draw(learner, curve, "loss", curve.loss)
+    return lines
 
 
 def _bound(bound: BoundCurve, lens: Lens) -> Series:

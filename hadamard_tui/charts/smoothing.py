@@ -8,32 +8,38 @@ import numpy as np
 
 
 class Sums:
-    """The sums of the first so many points of a growing curve."""
+    """The sums of the first so many points of a growing curve, and how many points there are; NaN is none."""
 
     def __init__(self) -> None:
         self._buffer: object = None
-        self._sums = np.zeros(1)
+        self._sums = np.zeros((2, 1))
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
         """The mean of y[i − h … i + h] for every i in `at`, h = `half`, or less towards the ends of y.
 
-        y may grow from call to call; what it held must stay.
+        y may grow from call to call; what it held must stay. NaN stays NaN.
         """
         buffer = y if y.base is None else y.base
         if buffer is not self._buffer:
             self._buffer, self._count = buffer, 0
         if len(y) > self._count:
-            if len(y) >= len(self._sums):
-                self._sums = np.resize(self._sums, 2 * len(y) + 1)
-                self._sums[0] = 0.0
-            new = self._sums[self._count + 1 : len(y) + 1]
-            np.cumsum(y[self._count :], out=new)
-            new += self._sums[self._count]
-            self._count = len(y)
+            self._add(y)
         reach = np.minimum(half, np.minimum(at, len(y) - 1 - at))
-        mean: np.ndarray = (self._sums[at + reach + 1] - self._sums[at - reach]) / (2 * reach + 1)
-        return mean
+        total, points = self._sums[:, at + reach + 1] - self._sums[:, at - reach]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isnan(y[at]), np.nan, total / points)
+
+    def _add(self, y: np.ndarray) -> None:
+        if len(y) >= self._sums.shape[1]:
+            longer = np.zeros((2, 2 * len(y) + 1))
+            longer[:, : self._count + 1] = self._sums[:, : self._count + 1]
+            self._sums = longer
+        there = ~np.isnan(y[self._count :])
+        new = np.stack([np.where(there, y[self._count :], 0.0), there])
+        begin, end = self._count, len(y)
+        self._sums[:, begin + 1 : end + 1] = np.cumsum(new, axis=1) + self._sums[:, begin, None]
+        self._count = end
 
 
 _of: WeakKeyDictionary[object, dict[str, Sums]] = WeakKeyDictionary()

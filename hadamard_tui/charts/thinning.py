@@ -6,11 +6,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-BLOCK = 64
+BLOCKS = (8, 64, 512, 4096)
 """So many neighbouring points are replaced by the lowest and the highest of them."""
 
-MOST = 512 * BLOCK
-"""Stretches of fewer points are left as they are: they cost little, and a block would be wider than a dot."""
+ENOUGH = 512
+"""A stretch is cut into at least so many blocks: each is narrower than a dot of a screen of 250 columns."""
 
 
 class Thinning:
@@ -18,28 +18,38 @@ class Thinning:
 
     def __init__(self) -> None:
         self._buffer: object = None
-        self._extremes = np.empty((0, 2), dtype=np.intp)
+        self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
         """Increasing positions in y[first:last] between which nothing is missed that a chart could show.
 
         y may grow from call to call; what it held must stay.
         """
-        if last - first <= MOST:
+        block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
+        if block == 1:
             return np.arange(first, last)
         buffer = y if y.base is None else y.base
         if buffer is not self._buffer:
-            self._buffer, self._extremes = buffer, self._extremes[:0]
-        done, full = len(self._extremes), last // BLOCK
-        if full > done:
-            blocks = y[done * BLOCK : full * BLOCK].reshape(-1, BLOCK)
-            found = np.stack([blocks.argmin(1), blocks.argmax(1)], axis=1)
-            found.sort(axis=1)
-            self._extremes = np.concatenate([self._extremes, found + np.arange(done, full)[:, None] * BLOCK])
-        begin, end = -(-first // BLOCK), last // BLOCK
+            self._buffer, self._extremes = buffer, {}
+        extremes = self._grown(y, block, last)
+        begin, end = -(-first // block), last // block
         return np.concatenate(
-            [np.arange(first, begin * BLOCK), self._extremes[begin:end].ravel(), np.arange(end * BLOCK, last)]
+            [np.arange(first, begin * block), extremes[begin:end].ravel(), np.arange(end * block, last)]
         )
+
+    def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
+        """Where the extremes of all full blocks up to `last` are, [blocks, 2]."""
+        known = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
+        done, full = len(known), last // block
+        if full > done:
+            new = y[done * block : full * block].reshape(-1, block)
+            gap = np.isnan(new)
+            low, high = (np.where(gap, end, new) if gap.any() else new for end in (np.inf, -np.inf))
+            found = np.stack([low.argmin(1), high.argmax(1)], axis=1)
+            found.sort(axis=1)
+            known = np.concatenate([known, found + np.arange(done, full)[:, None] * block])
+            self._extremes[block] = known
+        return known
 
 
 _of: WeakKeyDictionary[object, dict[str, Thinning]] = WeakKeyDictionary()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
-from engine.judgement import Judgement
+from engine.claims import Outcome
 from engine.trace import BoundCurve, Curve
 from hadamard_tui.drawing import colour, mark
 from hadamard_tui.measuring import Measuring
@@ -28,13 +28,15 @@ def _learner(sight: Sight, curve: Curve) -> Text:
     bounds = [
         bound for bound in sight.trace.bounds if curve.learner in bound.applies_to and bound.sense != "upper"
     ]
+    judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
+    outcomes = dict(judged.bounds) if judged is not None and curve.best else {}
     for bound in bounds:
-        text.append(f"  {bound.kind}  ", "dim").append_text(_here(sight, curve, bound)).append("\n")
+        text.append(f"  {bound.kind}  ", "dim").append_text(_here(sight, curve, bound))
+        if bound.kind in outcomes:
+            text.append_text(_whole(outcomes[bound.kind]))
+        text.append("\n")
     if not bounds:
         text.append("  bounds     ", "dim").append("none binds this learner here\n")
-    judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
-    if judged is not None and curve.best:
-        text.append_text(_whole(judged))
     return text
 
 
@@ -78,13 +80,10 @@ def _here(sight: Sight, curve: Curve, bound: BoundCurve) -> Text:
     return text
 
 
-def _whole(judged: Judgement) -> Text:
-    """Whether the whole curve respects its bounds."""
-    text = Text()
-    for kind, outcome in judged.bounds:
-        said = ("✓ respected", "green") if outcome.holds else ("✗ BROKEN", "bold red")
-        text.append(f"  {kind}  ", "dim").append(*said).append(f" by the whole curve: {outcome.detail}\n")
-    return text
+def _whole(outcome: Outcome) -> Text:
+    """Whether the whole curve respects a bound."""
+    said = ("  ✓ respected", "green") if outcome.holds else ("  ✗ BROKEN", "bold red")
+    return Text.assemble(said, f" by the whole curve: {outcome.detail}")
 
 
 PANEL = Panel(

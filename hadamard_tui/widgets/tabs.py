@@ -12,9 +12,7 @@ from textual.widget import Widget
 class Tabs(Widget):
     """One line. Where not all names fit, the others than the chosen have only their numbers."""
 
-    DEFAULT_CSS = (
-        "Tabs { height: 1; background: $boost; color: $text-muted; padding: 0 1; link-style: none; }"
-    )
+    DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
     names: reactive[tuple[str, ...]] = reactive(())
     chosen: reactive[str] = reactive("")
@@ -30,9 +28,9 @@ class Tabs(Widget):
 
 def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str, bool]]:
     """Number, text and whether it is the chosen one, for every panel."""
-    full = [f"{number} {name}" for number, name in enumerate(names, start=1)]
+    full = [f"{number % 10} {name}" for number, name in enumerate(names, start=1)]
     short = len(" ".join(full)) > width
     return [
-        (number, text if not short or name == chosen else f"{number}", name == chosen)
+        (number, text if not short or name == chosen else f"{number % 10}", name == chosen)
         for number, (text, name) in enumerate(zip(full, names, strict=True), start=1)
     ]

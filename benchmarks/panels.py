@@ -1,0 +1,118 @@
+"""How much processor time a redraw of each panel takes, in ms, median of repeats, at 120 × 40 cells.
+
+`python benchmarks/panels.py [RECORDS]`, 10⁶ if not given: five learners with 128 weights each, a band of one
+standard error, and the playhead at another place for every redraw; then the same with smoothing, and with
+logarithmic axes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from time import thread_time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from textual.app import App, ComposeResult
+
+from engine import presets
+from engine.experiment import Experiment
+from engine.parts import Finding, Verdict
+from engine.trace import BoundCurve, Curve, Trace
+from hadamard_tui.lens import Lens
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.sight import Sight
+from hadamard_tui.widgets.stage import PanelView, Stage
+
+WIDTH, HEIGHT = 120, 40
+REPEATS = 15
+D = 128
+
+
+def recorded(records: int) -> tuple[Experiment, Trace]:
+    """A trace as long as that of a run with so many records."""
+    experiment = presets.load(
+        "all-targets-128", ["run.train_loss=true", "run.spectrum=true", "run.replicas=2"]
+    )
+    rng = np.random.default_rng(0)
+    x = np.arange(float(records))
+    curves = []
+    for number, learner in enumerate(experiment.learners):
+        curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"))
+        falling = np.exp(-x / records * (number + 1))[:, None] + rng.normal(scale=0.01, size=(records, 2))
+        kept = max(1, records // 1024)
+        for start in range(0, records, kept):
+            block = slice(start, start + kept)
+            loss = falling[block]
+            weights = rng.normal(size=(1, D)).repeat(len(loss), 0)
+            spectrum = np.full((len(loss), D), np.nan)
+            spectrum[0] = np.exp(-np.arange(D) / 10)
+            measures = {"error": loss / 2, "train": loss, "unseen": loss}
+            curve.append(x[block], loss, measures, weights, spectrum)
+        curve.ended = True
+        curves.append(curve)
+    holds = Finding(True, "it was built so")
+    names = dict.fromkeys([learner.name for learner in experiment.learners], holds)
+    bounds = [
+        BoundCurve(kind, "lower", "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
+        for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
+    ]
+    environment = {"device": "cpu"}
+    return experiment, Trace(curves, bounds, x, "examples k", "average square loss", environment)
+
+
+class Bench(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Stage()
+
+
+def redraw(draw: Callable[[Sight], None], sight: Sight) -> float:
+    """Milliseconds for one redraw, median; the first is thrown away."""
+    times = []
+    for repeat in range(REPEATS + 1):
+        moved = replace(sight, place=sight.trace.last * (0.3 + 0.02 * repeat))
+        begin = thread_time()
+        draw(moved)
+        times.append(thread_time() - begin)
+    return 1e3 * statistics.median(times[1:])
+
+
+async def measure(records: int) -> dict[str, list[float]]:
+    """For every panel a time per way of looking."""
+    experiment, trace = recorded(records)
+    lenses = (Lens(), Lens(smooth=True), Lens(x_log=True, y_log=True))
+    app = Bench()
+    async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
+        stage = app.query_one(Stage)
+        found: dict[str, list[float]] = {}
+        for name in reversed(ABOUT):
+            stage.choose(name)
+            await pilot.pause()
+            for lens in lenses:
+                sight = Sight(experiment, trace, trace.curves[0], trace.last, 0.0, lens, (), None, None)
+                stage.show(sight)
+                await pilot.pause()
+                if stage.panel is None:
+                    found.setdefault("chart and table", []).append(redraw(stage.show, sight))
+                else:
+                    show = partial(stage.query_one(PanelView).show, stage.panel)
+                    found.setdefault(name, []).append(redraw(show, sight))
+        return found
+
+
+def main() -> None:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
+    found = asyncio.run(measure(records))
+    table = Table("panel", "as it is", "smoothed", "log axes", title=f"ms, {records:,} records")
+    for name, times in found.items():
+        table.add_row(name, *(f"{time:.1f}" for time in times))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
