@@ -59,7 +59,7 @@ GLYPHS = {
 }
 
 RUN, LOOK, BELOW = "The run", "The chart", "Below the chart"
-COMPARE, SHARE, PROGRAM = "Comparing runs", "Sharing", "The program"
+COMPARE, SET_UP, SHARE, PROGRAM = "Comparing runs", "The set-up", "Sharing", "The program"
 
 ACTIONS = (
     Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN, 4),
@@ -120,13 +120,17 @@ ACTIONS = (
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
     Action("rename_run", "N", "Rename run", "Give the pinned run selected in the list another name", COMPARE),
     Action("delete_run", "D", "Delete run", "Let the pinned run selected in the list go", COMPARE),
-    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", PROGRAM, 6),
+    Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", SET_UP),
+    Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the learner selected", SET_UP),
+    Action("app.remove_learner", "delete", "Remove learner", "Remove the learner selected", SET_UP),
+    Action("app.switch_learner", "o", "Learner on/off", "Leave the learner selected out, or not", SET_UP),
+    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", SET_UP, 6),
     Action(
         "app.focus_next",
         "tab",
         "Next field",
         "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
-        PROGRAM,
+        SET_UP,
     ),
     Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", SHARE),
     Action(

@@ -28,6 +28,7 @@ from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.setup import Setup
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -94,6 +95,18 @@ class HadamardApp(App[None]):
         self.wear(after(self.theme))
         self.laboratory.redraw()
 
+    async def action_add_learner(self) -> None:
+        await self.laboratory.query_one(Setup).add()
+
+    async def action_copy_learner(self) -> None:
+        await self.laboratory.query_one(Setup).copy()
+
+    async def action_remove_learner(self) -> None:
+        await self.laboratory.query_one(Setup).remove_learner()
+
+    async def action_switch_learner(self) -> None:
+        await self.laboratory.query_one(Setup).switch()
+
     def action_export(self) -> None:
         """Write a file of any kind."""
         self.push_screen(Export(self._shown, self._file_name(".svg")))
@@ -143,14 +156,18 @@ class HadamardApp(App[None]):
         view = self.laboratory.view()
         if self.theme != self.config.theme:
             view.theme = self.theme  # type: ignore[assignment]
-        self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset)
+        self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset, draft.off)
         super().exit(*arguments, **options)
 
 
 def open_app(start: Start) -> None:
     """Open the laboratory; returns when the person quits, within a second."""
     app = HadamardApp(
-        Draft(start.experiment, start.preset), start.autorun, start.config, start.view, start.notes
+        Draft(start.experiment, start.preset, start.off),
+        start.autorun,
+        start.config,
+        start.view,
+        start.notes,
     )
     app.run()
     if not app.is_web:  # viewers in browsers share no memory

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import re
 from typing import Any
 
 import msgspec
@@ -14,10 +16,16 @@ from hadamard_tui.differences import differences
 
 
 class Draft:
-    """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot."""
+    """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot.
 
-    def __init__(self, experiment: Experiment, preset: str | None) -> None:
+    `off` holds the learners that stay in the set-up and out of the run, by their place among all.
+    """
+
+    def __init__(
+        self, experiment: Experiment, preset: str | None, off: dict[int, dict[str, Any]] | None = None
+    ) -> None:
         self.preset = preset
+        self.off = dict(off or {})
         self._origin = presets.load(preset) if preset in presets.names() else experiment
         self._accept(experiment)
 
@@ -30,6 +38,8 @@ class Draft:
         self.experiment = experiment
         self.error: BadInput | None = None
         self.raw: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(experiment))
+        for place in sorted(self.off):
+            self.learners.insert(place, self.off[place])
 
     @property
     def changed(self) -> bool:
@@ -62,33 +72,73 @@ class Draft:
             changed |= {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         self._check()
 
+    def add_learner(self, learner: int) -> int:
+        """Add a new learner behind another, gradient descent on a linear neuron; its place."""
+        parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
+        return self._insert(learner + 1, {"name": self._free_name("GD"), **parts})
+
     def copy_learner(self, learner: int) -> int:
         """Add a copy of a learner behind it, under a name of its own; the place of the copy."""
         twin = copy.deepcopy(self.learners[learner])
+        return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
+
+    def _free_name(self, wanted: str) -> str:
         names = {other["name"] for other in self.learners}
-        number = 2
-        while f"{twin['name']} {number}" in names:
-            number += 1
-        twin["name"] = f"{twin['name']} {number}"
-        self.learners.insert(learner + 1, twin)
+        numbered = (f"{wanted} {number}" for number in itertools.count(2))
+        return next(name for name in itertools.chain((wanted,), numbered) if name not in names)
+
+    def _insert(self, place: int, values: dict[str, Any]) -> int:
+        self.learners.insert(place, values)
+        self.off = {other + (other >= place): left for other, left in self.off.items()}
         self._check()
-        return learner + 1
+        return place
 
     def remove_learner(self, learner: int) -> int:
-        """Remove a learner unless it is the last; the place of the one that is next to it now."""
-        if len(self.learners) > 1:
+        """Remove a learner unless none would be left to run; the place of the one that is next to it now."""
+        if learner in self.off or len(self.learners) - len(self.off) > 1:
             del self.learners[learner]
+            self.off.pop(learner, None)
+            self.off = {other - (other > learner): left for other, left in self.off.items()}
             self._check()
         return min(learner, len(self.learners) - 1)
+
+    def switch_learner(self, learner: int) -> bool:
+        """Take a learner out of the run, or back in; False for the last one, which has to stay."""
+        if learner in self.off:
+            del self.off[learner]
+        elif len(self.learners) - len(self.off) > 1:
+            self.off[learner] = self.learners[learner]
+        else:
+            return False
+        self._check()
+        return True
+
+    def place_in_run(self, learner: int) -> int | None:
+        """Which of the learners that run this is; None if it is off."""
+        return None if learner in self.off else learner - sum(place < learner for place in self.off)
+
+    def refused(self, learner: int) -> bool:
+        """Whether something about a learner is why the set-up cannot run."""
+        where = "" if self.error is None else self.error.where
+        return where == f"learners[{learner}]" or where.startswith(f"learners[{learner}].")
 
     def _check(self) -> None:
         self.raw["claims"] = []
         try:
-            experiment = reading.parse(self.raw)
+            running = [values for place, values in enumerate(self.learners) if place not in self.off]
+            experiment = reading.parse({**self.raw, "learners": running})
             same = _without_words(experiment) == _without_words(self._origin)
             self._accept(self._origin if same else self._retold(experiment))
         except BadInput as error:
-            self.error = error
+            self.error = BadInput(self._among_all(error.where), error.what)
+
+    def _among_all(self, where: str) -> str:
+        """A place inside the learners that run, as a place among all of them."""
+        found = re.match(r"learners\[(\d+)\]", where)
+        if found is None:
+            return where
+        running = [place for place in range(len(self.learners)) if place not in self.off]
+        return f"learners[{running[int(found.group(1))]}]{where[found.end() :]}"
 
     def _retold(self, experiment: Experiment) -> Experiment:
         """What was told of the preset is not true of what it was changed into: its title says the change."""

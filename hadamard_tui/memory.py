@@ -32,6 +32,8 @@ class Memory(msgspec.Struct):
     view: View = msgspec.field(default_factory=View)
     experiment: dict[str, Any] | None = None
     preset: str | None = None
+    off: dict[int, dict[str, Any]] = {}
+    """The learners of the set-up that are switched off, by their place among all."""
 
     def set_up(self) -> Experiment | None:
         """The experiment that was left. Raises: BadInput if it makes no sense any more."""

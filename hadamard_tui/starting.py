@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ class Start:
         preset: name or file of the preset that the experiment is or was, if any.
         autorun: start the run at once.
         notes: lines to tell the person, as that a broken file was set aside.
+        off: the learners of the set-up that are switched off, by their place among all.
         first: whether the app was never opened before, so that it introduces itself.
     """
 
@@ -33,6 +35,7 @@ class Start:
     view: View = field(default_factory=View)
     notes: Sequence[str] = ()
     first: bool = False
+    off: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def begin(
@@ -57,8 +60,9 @@ def begin(
     if ascii_only:
         configured = msgspec.structs.replace(configured, ascii=True)
     first = wanted is None and left.experiment is None
+    off: dict[int, dict[str, Any]] = {}
     if wanted is None and (wanted := left.set_up()) is not None:
-        preset = left.preset or preset
+        preset, off = left.preset or preset, left.off
     experiment = wanted or presets.load(preset)
     notes = [note for note in (complaint, lost) if note]
-    return Start(experiment, preset, autorun, configured, left.view, notes, first)
+    return Start(experiment, preset, autorun, configured, left.view, notes, first, off)

@@ -535,5 +535,7 @@ class Laboratory(Screen[None]):
         self._draft = setup.draft
         if self.session is None:
             self._show_set_up()
-        row = setup.learner if self._trace is None else self._trace.curves.index(self._curve(self._trace))
-        self.query_one(Scoreboard).move_cursor(row=row)
+        place = self._draft.place_in_run(setup.learner)
+        row = place if self._trace is None else self._trace.curves.index(self._curve(self._trace))
+        if row is not None:
+            self.query_one(Scoreboard).move_cursor(row=row)

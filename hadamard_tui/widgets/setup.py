@@ -14,6 +14,7 @@ from engine.experiment import Learner, Problem, Run
 from engine.parts import BadInput
 from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
+from hadamard_tui.widgets.learner_list import LearnerList
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = ""
@@ -58,7 +59,7 @@ class Setup(VerticalScroll, can_focus=False):
     Setup .line { height: 1; }
     Setup .line .title { width: 14; color: $text-muted; }
     Setup .line Select { width: 1fr; }
-    Setup Button { min-width: 8; width: 1fr; }
+    Setup Button { min-width: 6; width: 1fr; }
     Setup #blurb { color: $text-muted; height: auto; }
     Setup #elsewhere { display: none; color: $text-error; height: auto; }
     """
@@ -83,6 +84,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def _fill(self) -> None:
         await self.mount_compose(self._panels())
         self.filled = True
+        self._show_list()
         self._show_complaint()
 
     def _panels(self) -> ComposeResult:
@@ -95,12 +97,12 @@ class Setup(VerticalScroll, can_focus=False):
         yield PartForm("problem.target", "target", "targets", raw["problem"]["target"])
         yield Fields("problem", Problem, raw["problem"])
         yield Static("Learners", classes="section")
+        yield LearnerList(id="learners")
         with Horizontal(classes="line"):
-            yield Static("learner", classes="title")
-            yield Select(self._choices(), value=self.learner, allow_blank=False, compact=True, id="learner")
-        with Horizontal(classes="line"):
-            yield Button("+ copy", id="copy", compact=True, tooltip="Add a copy of this learner")
-            yield Button("− remove", id="remove", compact=True, tooltip="Remove this learner")
+            yield Button("add", id="add", compact=True, tooltip="Add a learner (a)")
+            yield Button("copy", id="copy", compact=True, tooltip="Add a copy of this learner (d)")
+            yield Button("remove", id="remove", compact=True, tooltip="Remove this learner (del)")
+            yield Button("on/off", id="switch", compact=True, tooltip="Leave this learner out, or not (o)")
         yield LearnerForm(self.draft, self.learner)
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
@@ -115,9 +117,6 @@ class Setup(VerticalScroll, can_focus=False):
         """All presets to choose from, and the set-up itself where it is none of them."""
         own = f"({self.draft.preset}, changed)" if self.draft.changed else "(your own)"
         return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
-
-    def _choices(self) -> list[tuple[str, int]]:
-        return [(str(values["name"]), number) for number, values in enumerate(self.draft.learners)]
 
     async def show(self, draft: Draft) -> None:
         """Show another draft."""
@@ -142,10 +141,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.complain(self.draft.error)
 
     async def _show_learner(self) -> None:
-        select = self.query_one("#learner", Select)
-        with self.prevent(Select.Changed):
-            select.set_options(self._choices())
-            select.value = self.learner
+        self._show_list()
         for old in self.query(LearnerForm):
             await self.mount(LearnerForm(self.draft, self.learner), after=old)
             await old.remove()
@@ -163,7 +159,13 @@ class Setup(VerticalScroll, can_focus=False):
             found = found or here
         for elsewhere in self.query("#elsewhere").results(Static):
             elsewhere.display = error is not None and not found
-            elsewhere.update(f"▲ {error}" if error is not None and not found else "")
+            elsewhere.update(f"▲ {self._told(error)}" if error is not None and not found else "")
+
+    def _told(self, error: BadInput) -> str:
+        """A problem whose field is not shown, with the learner's name where it is about one."""
+        refused = [number for number in range(len(self.draft.learners)) if self.draft.refused(number)]
+        named = f"{self.draft.learners[refused[0]]['name']}: " if refused else ""
+        return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
         """Whether a widget was replaced since it spoke: it speaks of another learner then."""
@@ -177,8 +179,13 @@ class Setup(VerticalScroll, can_focus=False):
                 select.set_options(self._presets())
                 select.value = self._preset()
 
+    def _show_list(self) -> None:
+        if self.filled:
+            self.query_one(LearnerList).show(self.draft, self.learner)
+
     def _tell(self) -> None:
         self._show_preset()
+        self._show_list()
         self.complain(self.draft.error)
         self.post_message(self.Changed())
 
@@ -193,11 +200,6 @@ class Setup(VerticalScroll, can_focus=False):
             for form in self.query(PartForm):
                 if form.place == place:
                     await form.rebuild(self.draft.value(place))
-        if event.place == f"learners[{self.learner}].name":
-            select = self.query_one("#learner", Select)
-            with self.prevent(Select.Changed):
-                select.set_options(self._choices())
-                select.value = self.learner
         self._tell()
 
     @on(Select.Changed, "#preset")
@@ -207,11 +209,17 @@ class Setup(VerticalScroll, can_focus=False):
             return
         await self.show(Draft.of(str(event.value)))
 
-    @on(Select.Changed, "#learner")
-    async def _learner_chosen(self, event: Select.Changed) -> None:
+    @on(LearnerList.OptionHighlighted)
+    def _learner_chosen(self, event: LearnerList.OptionHighlighted) -> None:
         event.stop()
-        if isinstance(event.value, int):
-            self.pick(event.value)
+        if event.option_list.has_focus:
+            self.pick(event.option_index)
+
+    @on(LearnerList.OptionSelected)
+    def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
+        """Enter goes to the fields of the learner."""
+        event.stop()
+        self.query_one(LearnerForm).query("Input, Select").first().focus()
 
     @on(Select.Changed, "#method")
     async def _method_chosen(self, event: Select.Changed) -> None:
@@ -222,17 +230,36 @@ class Setup(VerticalScroll, can_focus=False):
             await self._show_learner()
             self._tell()
 
+    @on(Button.Pressed, "#add")
+    async def add(self) -> None:
+        """Add a learner behind the one selected."""
+        await self._go_to(self.draft.add_learner(self.learner))
+
     @on(Button.Pressed, "#copy")
-    async def _copy(self) -> None:
-        self.learner = self.draft.copy_learner(self.learner)
-        await self._show_learner()
-        self._tell()
+    async def copy(self) -> None:
+        """Add a copy of the learner selected."""
+        await self._go_to(self.draft.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
-    async def _remove(self) -> None:
-        if len(self.draft.learners) == 1:
+    async def remove_learner(self) -> None:
+        """Remove the learner selected."""
+        count = len(self.draft.learners)
+        place = self.draft.remove_learner(self.learner)
+        if len(self.draft.learners) == count:
             self.notify("An experiment needs at least one learner.", severity="warning")
-            return
-        self.learner = self.draft.remove_learner(self.learner)
-        await self._show_learner()
-        self._tell()
+        else:
+            await self._go_to(place)
+
+    @on(Button.Pressed, "#switch")
+    async def switch(self) -> None:
+        """Leave the learner selected out of the run, or take it back."""
+        if self.draft.switch_learner(self.learner):
+            self._tell()
+        else:
+            self.notify("An experiment needs at least one learner.", severity="warning")
+
+    async def _go_to(self, learner: int) -> None:
+        self.learner = learner
+        if self.filled:
+            await self._show_learner()
+            self._tell()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Button, Checkbox, Input, Select, Static
 
-from engine import catalogue, presets
+from engine import catalogue, presets, reading
 from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.form import Row
+from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, opened, until
@@ -204,7 +205,7 @@ async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: Ha
             app.simulate_key("right_square_bracket")
         await until(pilot, lambda: composed(app, "learners[3].name"))
         await until(pilot, lambda: [form.number for form in app.laboratory.query(LearnerForm)] == [3])
-        assert app.laboratory.query_one("#learner", Select).value == 3
+        assert app.laboratory.query_one(LearnerList).highlighted == 3
 
 
 async def test_showing_a_rate_of_many_digits_does_not_change_it():
@@ -215,3 +216,78 @@ async def test_showing_a_rate_of_many_digits_does_not_change_it():
         await pilot.pause(0.2)
         assert draft.experiment.claims
         assert not draft.changed
+
+
+def listed(app: HadamardApp) -> list[str]:
+    """The lines of the list of learners."""
+    options = app.laboratory.query_one(LearnerList).options
+    return [str(option.prompt) for option in options]
+
+
+async def test_learners_are_added_copied_switched_and_removed_with_keys(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        draft = app.laboratory.draft
+        await pilot.press("right_square_bracket", "d")
+        await until(pilot, lambda: "least squares 2" in listed(app)[2])
+        assert [learner.name for learner in draft.experiment.learners][1:3] == [
+            "least squares",
+            "least squares 2",
+        ]
+        await pilot.press("a")
+        await until(pilot, lambda: listed(app)[3].startswith("D GD 2  linear · gd"))
+        await pilot.press("o")
+        await until(pilot, lambda: listed(app)[3].startswith("○ GD 2  off, linear · gd"))
+        assert "GD 2" not in [learner.name for learner in draft.experiment.learners]
+        assert listed(app)[4].startswith("D ")
+        await pilot.press("o")
+        await until(pilot, lambda: listed(app)[3].startswith("D "))
+        assert draft.experiment.learners[3].name == "GD 2"
+        await pilot.press("delete", "delete")
+        await until(pilot, lambda: len(listed(app)) == 5)
+        assert "GD 2" not in [learner.name for learner in draft.experiment.learners]
+
+
+async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        draft = app.laboratory.draft
+        for _ in range(len(draft.learners) - 1):
+            await pilot.press("o", "right_square_bracket")
+        await pilot.press("o", "delete")
+        await until(pilot, lambda: len(app._notifications) == 2)
+        assert len(draft.experiment.learners) == 1
+        assert len(draft.learners) == 5
+
+
+async def test_the_list_selects_with_the_arrows_and_enter_goes_to_the_fields(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        learners = app.laboratory.query_one(LearnerList)
+        learners.focus()
+        await pilot.press("down", "down")
+        await until(pilot, lambda: composed(app, "learners[2].name"))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.focused in row_of(app, "learners[2].name").query(Input))
+
+
+async def test_a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.draft.switch_learner(0)
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        await until(pilot, lambda: composed(app, "learners[2].architecture.kind"))
+        row_of(app, "learners[2].architecture.kind").query_one(Select).value = "dense"
+        await until(pilot, lambda: listed(app)[2].startswith("▲ "))
+        assert app.laboratory.draft.error is not None
+        assert app.laboratory.draft.error.where == "learners[2].update"
+        await pilot.press("left_square_bracket")
+        elsewhere = app.laboratory.query_one("#elsewhere", Static)
+        await until(pilot, lambda: elsewhere.display and "EGU" in str(elsewhere.render()))
+
+
+async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("right_square_bracket", "o", "q")
+    left = app.left
+    again = Draft(reading.parse(left.experiment or {}), left.preset, left.off)
+    assert [values["name"] for values in again.learners] == ["GD", "least squares", "EGU", "EGU±", "spindly"]
+    assert again.place_in_run(1) is None
+    assert again.switch_learner(1)
+    assert again.experiment.learners[1].name == "least squares"

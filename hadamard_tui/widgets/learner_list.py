@@ -1,0 +1,46 @@
+"""The learners of a set-up in a list: who is on, who is off, who is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+from textual.widgets import OptionList
+
+from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import colour, mark
+
+
+class LearnerList(OptionList):
+    """One line per learner; moving in it selects. Nothing is told but what the person does."""
+
+    DEFAULT_CSS = """
+    LearnerList { height: auto; max-height: 9; border: none; padding: 0; background: transparent; }
+    LearnerList:focus { border: none; }
+    """
+
+    def show(self, draft: Draft, selected: int) -> None:
+        """Show the learners of a draft."""
+        with self.prevent(OptionList.OptionHighlighted):
+            self.set_options(line(draft, number) for number in range(len(draft.learners)))
+            self.highlighted = selected
+
+
+def line(draft: Draft, number: int) -> Text:
+    """A learner in one line: its letter in charts, its name, and how it learns."""
+    values = draft.learners[number]
+    place = draft.place_in_run(number)
+    if draft.refused(number):
+        sign, style = "▲", "bold"
+    elif place is None:
+        sign, style = "○", "dim"
+    else:
+        sign, style = mark(place), f"bold {colour(place)}"
+    off = "off, " if place is None else ""
+    return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
+
+
+def method(values: dict[str, Any]) -> str:
+    """How a learner learns, as its parts are called in preset files."""
+    parts = (values.get(part) for part in ("architecture", "update", "solver"))
+    return " · ".join(str(part["kind"]) for part in parts if part)
