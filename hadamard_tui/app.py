@@ -23,6 +23,7 @@ from hadamard_tui.memory import Memory, View
 from hadamard_tui.plain_text import AsciiFilter
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.serving import TOLD, served
 from hadamard_tui.sharing.command_line import command_line, keep
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
@@ -53,7 +54,7 @@ class HadamardApp(App[None]):
         notes: Sequence[str] = (),
     ) -> None:
         """`notes` are told to the person at the start, as that a broken file was set aside."""
-        super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else TimedDriver)
+        super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
         self._notes = notes
         if self.config.ascii:
@@ -72,6 +73,8 @@ class HadamardApp(App[None]):
         return self.laboratory
 
     def on_mount(self) -> None:
+        if served():
+            self.notify(TOLD, timeout=10)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
 
@@ -170,7 +173,7 @@ def open_app(start: Start) -> None:
         start.notes,
     )
     app.run()
-    if not app.is_web:  # viewers in browsers share no memory
+    if not served():  # viewers in browsers share no memory
         complaint = memory.write(app.left)
         if complaint:
             print(complaint, file=sys.stderr)

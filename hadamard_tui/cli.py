@@ -232,6 +232,18 @@ def list_parts(
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
 
 
+@app.command("serve")
+def serve_app(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
+    preset: Annotated[str, typer.Option(metavar="NAME|FILE", help="The preset to open.")] = DEFAULT_PRESET,
+) -> None:
+    """Open the app in a browser on this machine; every viewer has an engine of their own."""
+    _load(preset, None, None)
+    from hadamard_tui.serving import serve
+
+    serve(port, preset)
+
+
 @app.command("config")
 def print_config(
     path: Annotated[bool, typer.Option("--path", help="Print where the configuration file belongs.")] = False,
@@ -321,6 +333,8 @@ def _need_terminal(preset: str) -> None:
     """Raises: BadInput where the app could not draw or hear keys."""
     from engine.parts import BadInput
 
+    if "TEXTUAL_DRIVER" in os.environ:
+        return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         lack = "this is none"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):

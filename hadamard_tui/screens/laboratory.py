@@ -439,6 +439,7 @@ class Laboratory(Screen[None]):
 
     def redraw(self) -> None:
         """Draw everything anew, as in other colours."""
+        self.query_one(Setup).show_list()
         if self._trace is None:
             self._show_set_up()
         else:

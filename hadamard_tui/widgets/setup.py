@@ -84,7 +84,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def _fill(self) -> None:
         await self.mount_compose(self._panels())
         self.filled = True
-        self._show_list()
+        self.show_list()
         self._show_complaint()
 
     def _panels(self) -> ComposeResult:
@@ -141,7 +141,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.complain(self.draft.error)
 
     async def _show_learner(self) -> None:
-        self._show_list()
+        self.show_list()
         for old in self.query(LearnerForm):
             await self.mount(LearnerForm(self.draft, self.learner), after=old)
             await old.remove()
@@ -179,13 +179,14 @@ class Setup(VerticalScroll, can_focus=False):
                 select.set_options(self._presets())
                 select.value = self._preset()
 
-    def _show_list(self) -> None:
+    def show_list(self) -> None:
+        """Show the list of learners anew, as in other colours."""
         if self.filled:
             self.query_one(LearnerList).show(self.draft, self.learner)
 
     def _tell(self) -> None:
         self._show_preset()
-        self._show_list()
+        self.show_list()
         self.complain(self.draft.error)
         self.post_message(self.Changed())
 

@@ -12,6 +12,7 @@ from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
 from hadamard_tui.plain_text import to_ascii
 from hadamard_tui.themes import LOOKS, after
+from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until
@@ -91,6 +92,7 @@ async def test_the_theme_key_recolours_the_table_and_is_remembered(app: Hadamard
         assert app.theme == "light"
         first = LOOKS["light"].palette.learners[0]
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
+        assert first in str(app.laboratory.query_one(LearnerList).get_option_at_index(0).prompt.spans)
         await pilot.press("q")
     assert app.left.view.theme == "light"
 
