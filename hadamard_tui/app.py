@@ -18,16 +18,19 @@ from hadamard_tui import memory, palette
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
+from hadamard_tui.guide import Guide
 from hadamard_tui.line import FrameRate, TimedDriver, most_frames
 from hadamard_tui.memory import Memory, View
 from hadamard_tui.plain_text import AsciiFilter
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import TOLD, served
 from hadamard_tui.sharing.command_line import command_line, keep
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
+from hadamard_tui.tour import Tour
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.setup import Setup
 
@@ -43,7 +46,12 @@ class HadamardApp(App[None]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
     # With priority: a field would copy, and a page on top would not hear of it.
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
+    # Those who speak in halls press page down and page up, whatever has the focus.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", show=False, priority=True),
+        Binding("pagedown", "next_stop", show=False, priority=True),
+        Binding("pageup", "previous_stop", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -52,11 +60,18 @@ class HadamardApp(App[None]):
         config: Config | None = None,
         view: View | None = None,
         notes: Sequence[str] = (),
+        tour: Tour | None = None,
+        first: bool = False,
     ) -> None:
-        """`notes` are told to the person at the start, as that a broken file was set aside."""
+        """An app on a set-up.
+
+        Args:
+            notes: told to the person at the start, as that a broken file was set aside.
+            first: whether the app was never opened before, so that it introduces itself.
+        """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
-        self._notes = notes
+        self._notes, self._first = notes, first
         if self.config.ascii:
             self._filters.append(AsciiFilter())
         for look in LOOKS.values():
@@ -66,17 +81,26 @@ class HadamardApp(App[None]):
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(draft, autorun, view, rate)
+        self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.left = Memory()
         """What is remembered for the next start."""
 
     def get_default_screen(self) -> Screen[None]:
         return self.laboratory
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
+        if self._guide is not None:
+            self.call_after_refresh(self._guide.start)
+        elif self._first:
+            self.push_screen(Welcome(), self._welcomed)
         if served():
             self.notify(TOLD, timeout=10)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
+
+    async def _welcomed(self, preset: str | None) -> None:
+        if preset is not None:
+            await self.laboratory.present(Draft.of(preset))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for action in ACTIONS:
@@ -109,6 +133,20 @@ class HadamardApp(App[None]):
 
     async def action_switch_learner(self) -> None:
         await self.laboratory.query_one(Setup).switch()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Stops are gone to on a tour only."""
+        return self._guide is not None if action in ("next_stop", "previous_stop") else True
+
+    async def action_next_stop(self) -> None:
+        """The next preset of a tour."""
+        if self._guide is not None:
+            await self._guide.move(1)
+
+    async def action_previous_stop(self) -> None:
+        """The preset before on a tour."""
+        if self._guide is not None:
+            await self._guide.move(-1)
 
     def action_export(self) -> None:
         """Write a file of any kind."""
@@ -171,9 +209,11 @@ def open_app(start: Start) -> None:
         start.config,
         start.view,
         start.notes,
+        start.tour,
+        start.first,
     )
     app.run()
-    if not served():  # viewers in browsers share no memory
+    if not served() and start.tour is None:  # viewers in browsers share no memory, tours leave none
         complaint = memory.write(app.left)
         if complaint:
             print(complaint, file=sys.stderr)

@@ -21,6 +21,9 @@ DEFAULT_PRESET = "hadamard-128"
 STOPPED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
 
+FAILED = 3
+"""Exit code after an error of the program itself."""
+
 
 class Commands(TyperGroup):
     """The commands; a preset in the place of one is answered by the two commands that take it."""
@@ -47,6 +50,11 @@ Device = Annotated[
     str | None, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1, for run.device.")
 ]
 
+Theme = Annotated[
+    str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
+]
+Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters alone.")]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -69,10 +77,8 @@ def laboratory(
     reset: Annotated[
         bool, typer.Option("--reset", help="Ignore the set-up and the view of the last time.")
     ] = False,
-    theme: Annotated[
-        str | None, typer.Option(metavar="THEME", help="Colours: dark, light or contrast.")
-    ] = None,
-    ascii_only: Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters alone.")] = False,
+    theme: Theme = None,
+    ascii_only: Ascii = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -122,8 +128,8 @@ def run_headless(
 ) -> int:
     """Run a preset without the app: print chart, table, bounds and claims.
 
-    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input. 130:
-    stopped by Ctrl-C.
+    Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
+    3: the program failed. 130: stopped by Ctrl-C.
     """
     from hadamard_tui.headless import saving
 
@@ -232,6 +238,30 @@ def list_parts(
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
 
 
+@app.command("demo")
+def open_demo(
+    stops: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PRESET|FILE.toml]…", help="Where to go; ten presets if not given."),
+    ] = None,
+    script: Annotated[bool, typer.Option("--script", help="Let the tour run alone, over and over.")] = False,
+    theme: Theme = None,
+    ascii_only: Ascii = False,
+) -> None:
+    """Go through presets as a guided tour, for a lecture.
+
+    Page down, or >, moves on; page up, or <, goes back.
+    """
+    stops = stops or []
+    _need_terminal(stops[0] if stops else DEFAULT_PRESET)
+    from hadamard_tui.starting import begin_tour
+
+    start = begin_tour(stops, script, theme, ascii_only)
+    from hadamard_tui.app import open_app
+
+    open_app(start)
+
+
 @app.command("serve")
 def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
@@ -284,6 +314,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except TyperException as error:
         return _refuse(_usage(error))
+    except BrokenPipeError:  # whoever reads, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        return _broken(error)
     if code == STOPPED:
         _stop()
     return code or 0
@@ -293,6 +328,27 @@ def _refuse(text: str) -> int:
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     typer.echo(f"error: {line}", err=True)
     return 2
+
+
+def _broken(error: Exception) -> int:
+    """An error of the program itself: one line, and a file with all that is known of it."""
+    import traceback
+
+    from platformdirs import user_state_path
+
+    told = f"{type(error).__name__}: {error}"
+    text = "".join(traceback.format_exception(error))
+    file = user_state_path(NAME) / "traceback.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError:
+        typer.echo(text, err=True)
+        where = "its traceback is above"
+    else:
+        where = f"its traceback is in {file}"
+    _refuse(f"the program failed: {told}; {where}")
+    return FAILED
 
 
 def _usage(error: TyperException) -> str:

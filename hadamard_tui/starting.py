@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from engine.parts import BadInput
 from hadamard_tui import config, memory
 from hadamard_tui.config import Config, ThemeName
 from hadamard_tui.memory import Memory, View
+from hadamard_tui.tour import STOPS, Tour
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Start:
         autorun: start the run at once.
         notes: lines to tell the person, as that a broken file was set aside.
         off: the learners of the set-up that are switched off, by their place among all.
+        tour: the tour to lead through, if any.
         first: whether the app was never opened before, so that it introduces itself.
     """
 
@@ -34,6 +36,7 @@ class Start:
     config: Config = field(default_factory=Config)
     view: View = field(default_factory=View)
     notes: Sequence[str] = ()
+    tour: Tour | None = None
     first: bool = False
     off: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -65,4 +68,14 @@ def begin(
         preset, off = left.preset or preset, left.off
     experiment = wanted or presets.load(preset)
     notes = [note for note in (complaint, lost) if note]
-    return Start(experiment, preset, autorun, configured, left.view, notes, first, off)
+    return Start(experiment, preset, autorun, configured, left.view, notes, None, first, off)
+
+
+def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:
+    """A tour, without the set-up panels. Raises: BadInput for a preset or theme that is not there."""
+    for stop in stops:
+        presets.load(stop)
+    tour = Tour(stops or STOPS, alone)
+    start = begin(tour.draft.experiment, tour.stops[0], False, True, theme, ascii_only)
+    start.view.setup_toggled = True
+    return replace(start, tour=tour, first=False)

@@ -34,6 +34,7 @@ from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.session import Session, refusal
 from hadamard_tui.sight import Sight
+from hadamard_tui.waiting import waiting_words
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -100,7 +101,7 @@ class Laboratory(Screen[None]):
     def on_mount(self) -> None:
         if self._left.panel in ABOUT:
             self.query_one(Stage).choose(self._left.panel)
-        self.set_class(self._left.setup_toggled, "-setup-toggled")
+        self.set_class(self._left.setup_toggled and self.app.size.width >= DOCKED, "-setup-toggled")
         self._forget()
         self._frame()
         if self._autorun:
@@ -361,6 +362,11 @@ class Laboratory(Screen[None]):
         await self._take(Draft(event.run.experiment, event.run.preset))
         self.notify(f"This is the set-up of {event.run.name}; r runs it.")
 
+    async def present(self, draft: Draft) -> None:
+        """Show another set-up and run it."""
+        await self._take(draft)
+        self._begin()
+
     async def _take(self, draft: Draft) -> None:
         """Put another draft on the panels, the learner selected staying so if there are as many."""
         selected = min(self._selected, len(draft.learners) - 1)
@@ -385,7 +391,10 @@ class Laboratory(Screen[None]):
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled")
         setup = self.query_one(Setup)
-        self.set_focus(next(iter(setup.query("Select, Input")), None) if setup.display else None)
+        if setup.display:
+            setup.enter()
+        else:
+            self.set_focus(None)
         self.refresh_bindings()
 
     def action_screenshot(self) -> None:
@@ -462,6 +471,8 @@ class Laboratory(Screen[None]):
             session.tick(seconds)
             if (sight := self._sight(session)) is not None:
                 self._show(session, sight)
+            else:
+                self.query_one("#loss", ChartView).hint = waiting_words(session)
         self.query_one(Status).show(session, self._draft, self._pace, self._frames.rate)
 
     def _show(self, session: Session, sight: Sight) -> None:

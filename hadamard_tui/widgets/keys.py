@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from hadamard_tui.actions import ACTIONS
 
-_RANKS = {action.name: action.footer for action in ACTIONS if action.footer}
+_RANKS = {action.id: action.footer for action in ACTIONS if action.footer}
 _GAP = 2
 
 Entry = tuple[str, str, str]
@@ -37,15 +37,16 @@ class Keys(Widget):
         ranked: dict[int, Entry] = {}
         for _, binding, enabled, _ in screen.active_bindings.values():
             if enabled and (rank := _RANKS.get(binding.id or "")) and rank not in ranked:
-                ranked[rank] = self.app.get_key_display(binding), binding.description, binding.action
+                action = binding.action if "." in binding.action else f"screen.{binding.action}"
+                ranked[rank] = self.app.get_key_display(binding), binding.description, action
         self.entries = tuple(ranked[rank] for rank in sorted(ranked))
 
     def render(self) -> Content:
         return Content("  ").join(
             Content.assemble(
-                Content.from_markup(f"[bold $footer-key-foreground @click=screen.{action}]$key[/]", key=key),
+                Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),
                 " ",
-                Content.from_markup(f"[@click=screen.{action}]$label[/]", label=label),
+                Content.from_markup(f"[@click={action}]$label[/]", label=label),
             )
             for key, label, action in fitting(self.entries, self.content_size.width)
         )

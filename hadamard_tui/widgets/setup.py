@@ -76,14 +76,21 @@ class Setup(VerticalScroll, can_focus=False):
         self.learner = 0
         self._complaint = draft.error
         self.filled = False
-        """Whether the panels are there: two hundred widgets, for which the first paint does not wait."""
+        """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
+        which are not made where nobody sees them."""
+        self._entered = False
 
-    def on_mount(self) -> None:
-        self.call_after_refresh(self._fill)
+    def on_show(self) -> None:
+        if not self.filled:
+            self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
+        if self.filled:
+            return
         await self.mount_compose(self._panels())
         self.filled = True
+        if self._entered:
+            self.enter()
         self.show_list()
         self._show_complaint()
 
@@ -122,9 +129,16 @@ class Setup(VerticalScroll, can_focus=False):
         """Show another draft."""
         self.draft = draft
         self.learner = 0
-        await self.remove_children()
-        await self.mount_compose(self._panels())
+        if self.filled:
+            await self.remove_children()
+            await self.mount_compose(self._panels())
         self._tell()
+
+    def enter(self) -> None:
+        """Go to the first field, or as soon as there is one."""
+        self._entered = True
+        if self.filled:
+            self.screen.set_focus(self.query("Select, Input").first())
 
     def pick(self, number: int) -> None:
         """Select a learner at once; its fields follow, and only those of the last of many picked quickly."""
@@ -173,6 +187,8 @@ class Setup(VerticalScroll, can_focus=False):
 
     def _show_preset(self) -> None:
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
+        if not self.filled:
+            return
         select = self.query_one("#preset", Select)
         if select.value != self._preset():
             with self.prevent(Select.Changed):
@@ -263,4 +279,4 @@ class Setup(VerticalScroll, can_focus=False):
         self.learner = learner
         if self.filled:
             await self._show_learner()
-            self._tell()
+        self._tell()

@@ -96,7 +96,7 @@ class _Facts:
         place, last = session.place, f"{trace.last:g}"
         of = f" of {session.shown:g} shown" if place < session.shown else ""
         device, speed = trace.environment["device"], _short(session.speed)
-        best = _best(trace, place)
+        best = best_now(trace, place)
         long, short = f"  k {place:g}/{last}{of}", f"  k {place:g}/{last}"
         shorter, shortest = f"  k {place:g}/{last}", f" {_short(place)}/{_short(trace.last)}"
         if best is not None:
@@ -114,7 +114,7 @@ class _Facts:
         self.shortest = f"{shortest} {device} {speed}/s {fps:.0f}fps"
 
 
-def _best(trace: Trace, place: float) -> tuple[float, Curve, float | None] | None:
+def best_now(trace: Trace, place: float) -> tuple[float, Curve, float | None] | None:
     """The lowest loss at the place, whose it is, and the height of the bound it is compared with."""
     now = []
     for curve in trace.curves:
@@ -133,7 +133,7 @@ def _ratio(trace: Trace, best: tuple[float, Curve, float | None], place: float) 
     loss, _, height = best
     if height is not None and height > ZERO:
         return f"{loss / height:.3f}", ""
-    lowest = _lowest_ratio(trace, place)
+    lowest = lowest_ratio(trace, place)
     if lowest is None:
         return "–", ""
     ratio, name, x = lowest
@@ -141,7 +141,7 @@ def _ratio(trace: Trace, best: tuple[float, Curve, float | None], place: float) 
 
 
 @lru_cache(maxsize=1)
-def _lowest_ratio(trace: Trace, place: float) -> tuple[float, str, float] | None:
+def lowest_ratio(trace: Trace, place: float) -> tuple[float, str, float] | None:
     """Who has been lowest in relation to the bound, and where."""
     found = []
     for curve in trace.curves:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.widgets.form import Row
 from hadamard_tui.widgets.setup import LearnerForm, Setup
@@ -35,12 +33,21 @@ def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     assert done.stdout.split() == ["loaded"]
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp, size: tuple[int, int]):
-    async with app.run_test(size=size) as pilot:
+async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
         setup = app.laboratory.query_one(Setup)
         await until(pilot, lambda: setup.filled)
         assert len(setup.query(Row)) > 10
+
+
+async def test_the_fields_of_a_drawer_are_made_when_it_is_opened(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await pilot.pause(0.3)
+        assert not setup.filled
+        await pilot.press("s")
+        await until(pilot, lambda: setup.filled)
+        await until(pilot, lambda: app.focused is setup.query("Select, Input").first())
 
 
 async def test_keys_pressed_before_the_set_up_is_filled_are_heard(app: HadamardApp):

@@ -1,0 +1,51 @@
+"""The first start: one sentence, and three presets to begin with."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine import presets
+
+FIRST = ("hadamard-128", "kernels-128", "rotated-128")
+WHAT = (
+    "Watch learners live against the lower bounds that theory proves for them, "
+    "and see who falls below the line, and why."
+)
+
+
+class Welcome(ModalScreen[str | None]):
+    """Gives the name of the preset that is chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    Welcome { align: center middle; }
+    Welcome > Vertical {
+        width: 80; max-width: 100%; height: auto; max-height: 100%;
+        border: round $primary; padding: 1 1; background: $surface;
+    }
+    Welcome OptionList { height: auto; border: none; padding: 0; margin: 1 0 0 0; background: transparent; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as page:
+            page.border_title = "hadamard-tui"
+            page.border_subtitle = "enter runs it · esc looks around first · ? explains, later"
+            yield Static(WHAT, markup=False)
+            yield OptionList(*(Option(_line(name), id=name) for name in FIRST), compact=True)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+def _line(name: str) -> Text:
+    return Text.assemble((name, "bold"), f"\n  {presets.load(name).title}")

@@ -1,0 +1,84 @@
+"""The banner of a tour: which stop this is, its story, and the numbers of now, large enough for a hall."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Digits, Label, Static
+
+from engine.experiment import Experiment
+from engine.trace import Trace
+from hadamard_tui.tour import Tour
+from hadamard_tui.widgets.status import best_now, lowest_ratio
+
+NOTHING = "–"
+WIDE = 110
+"""From so many columns on there is room for all of a story, and not just its first sentence."""
+
+
+class Number(Vertical):
+    """A large number over what it is."""
+
+    DEFAULT_CSS = """
+    Number { width: auto; min-width: 13; height: auto; margin: 0 0 0 2; }
+    Number Digits { width: auto; min-width: 12; }
+    Number Label { color: $text-muted; }
+    """
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self._said = ("", "")
+
+    def compose(self) -> ComposeResult:
+        yield Digits(NOTHING)
+        yield Label("")
+
+    def show(self, number: str, what: str) -> None:
+        """Show another number, if it is another."""
+        if (number, what) != self._said:
+            self._said = number, what
+            self.query_one(Digits).update(number)
+            self.query_one(Label).update(Text(what))
+
+
+class Banner(Horizontal):
+    """Docked above the laboratory while a tour is on."""
+
+    DEFAULT_CSS = """
+    Banner { height: 5; padding: 0 1; background: $boost; }
+    Banner #told { width: 1fr; height: 5; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="told", markup=False)
+        yield Number("seen")
+        yield Number("best")
+        yield Number("ratio")
+
+    def show(self, tour: Tour, experiment: Experiment, trace: Trace | None, place: float) -> None:
+        """Say where the tour stands, and the numbers at x = `place`."""
+        story = " ".join(experiment.story.split())
+        if self.size.width < WIDE:
+            story = story.partition(". ")[0]
+        head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
+        told = Text.assemble((head, "bold"), "\n", story)
+        static = self.query_one("#told", Static)
+        if str(static.content) != str(told):
+            static.update(told)
+        seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
+        if trace is None:
+            seen.show(NOTHING, "loading engine")
+            best.show(NOTHING, "least loss")
+            ratio.show(NOTHING, "of the bound")
+            return
+        seen.show(f"{place:g}", f"{trace.x_label} of {trace.last:g}")
+        now, lowest = best_now(trace, place), lowest_ratio(trace, place)
+        if now is None:
+            best.show(NOTHING, "least loss")
+        else:
+            best.show(f"{now[0]:.3f}", f"loss of {now[1].name}")
+        if lowest is None:
+            ratio.show(NOTHING, "of the bound")
+        else:
+            ratio.show(f"{lowest[0]:.3f}", f"of the bound, {lowest[1]}")

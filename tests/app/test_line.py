@@ -1,0 +1,82 @@
+"""Frames as the line to the terminal takes them."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+
+import pytest
+
+from hadamard_tui.line import SHARE, SLOWEST, FrameRate, TimedFile, most_frames
+
+
+class Blocked(io.StringIO):
+    """A file whose flushes last until they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = threading.Event()
+
+    def flush(self) -> None:
+        self.open.wait(10)
+
+
+class Line:
+    """A line whose delays are given."""
+
+    def __init__(self) -> None:
+        self.blocked, self.busy = 0.0, False
+
+
+def test_a_write_that_lasts_is_seen_while_it_lasts() -> None:
+    slow = Blocked()
+    file = TimedFile(slow)
+    file.write("text")
+    assert not file.busy
+    writer = threading.Thread(target=file.flush)
+    writer.start()
+    while not file.busy:
+        time.sleep(0.001)
+    first = file.blocked
+    time.sleep(0.05)
+    assert file.blocked >= first + 0.05
+    slow.open.set()
+    writer.join()
+    assert not file.busy
+    assert file.written == 4
+    assert slow.getvalue() == "text"
+
+
+def test_a_quick_line_gets_all_the_frames_that_are_wanted() -> None:
+    rate, line = FrameRate(20), Line()
+    for _ in range(100):
+        line.blocked += 0.001
+        assert rate.adapt(line)  # type: ignore[arg-type]
+    assert rate.now == 20
+
+
+def test_a_slow_line_is_left_free_for_keys_and_recovers() -> None:
+    rate, line = FrameRate(20), Line()
+    line.blocked = 0.1
+    rate.adapt(line)  # type: ignore[arg-type]
+    assert rate.now == pytest.approx(SHARE / 0.1)
+    line.blocked += 100
+    rate.adapt(line)  # type: ignore[arg-type]
+    assert rate.now == SLOWEST
+    for _ in range(100):
+        rate.adapt(line)  # type: ignore[arg-type]
+    assert rate.now == 20
+
+
+def test_nothing_is_drawn_while_the_last_frame_is_on_its_way() -> None:
+    rate, line = FrameRate(20), Line()
+    line.busy = True
+    assert not rate.adapt(line)  # type: ignore[arg-type]
+    assert FrameRate(20).adapt(None)
+
+
+def test_over_ssh_there_are_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert most_frames(20, 5) == 20
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 5 192.0.2.2 22")
+    assert most_frames(20, 5) == 5

@@ -1,0 +1,116 @@
+"""The tour, the first start, and what an empty chart says."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from textual.widgets import Digits, OptionList, Static
+
+from engine import presets, worker
+from hadamard_tui import guide
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+from hadamard_tui.screens.welcome import FIRST, Welcome
+from hadamard_tui.tour import STOPS, Tour
+from hadamard_tui.waiting import WORDS
+from hadamard_tui.widgets.banner import Banner
+from hadamard_tui.widgets.chart_view import ChartView
+
+from .conftest import SMALL, WIDE, until
+from .test_runs import screen_text, session_of
+
+TWO = ("hadamard-128", "zero-one-128")
+
+
+def banner(app: HadamardApp) -> str:
+    """What the banner says, its large numbers included."""
+    shown = app.laboratory.query_one(Banner)
+    digits = " ".join(digits.value for digits in shown.query(Digits))
+    return f"{shown.query_one('#told', Static).content} {digits}"
+
+
+def at(app: HadamardApp, preset: str) -> bool:
+    """Whether a preset is being run."""
+    session = app.laboratory.session
+    return session is not None and session.experiment == presets.load(preset)
+
+
+def test_every_stop_is_a_preset_with_a_story() -> None:
+    for stop in STOPS:
+        assert presets.load(stop).story
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
+    tour = Tour(TWO)
+    app = HadamardApp(tour.draft, tour=tour)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: at(app, TWO[0]))
+        await until(pilot, lambda: "1 of 2" in banner(app) and presets.load(TWO[0]).title in banner(app))
+        await pilot.press("pagedown")
+        await until(pilot, lambda: at(app, TWO[1]))
+        await until(pilot, lambda: "2 of 2" in banner(app))
+        await pilot.press("greater_than_sign")
+        assert any("ends here" in note.message for note in app._notifications)
+        await pilot.press("less_than_sign")
+        await until(pilot, lambda: at(app, TWO[0]))
+        await pilot.press("pageup")
+        assert any("begins here" in note.message for note in app._notifications)
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await until(pilot, lambda: "128 0.000 0.018" in banner(app))
+        assert "> Next" in screen_text(app)
+        assert "< Back" in screen_text(app)
+
+
+async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guide, "REST", 0.1)
+    tour = Tour(TWO, alone=True)
+    app = HadamardApp(tour.draft, tour=tour)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("f")
+        await until(pilot, lambda: at(app, TWO[1]), 60)
+        await until(pilot, lambda: at(app, TWO[0]), 60)
+
+
+async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardApp):
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("pagedown", "greater_than_sign")
+        assert not app.laboratory.query(Banner)
+        assert "Next" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
+    draft: Draft, size: tuple[int, int]
+):
+    app = HadamardApp(draft, first=True)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Welcome))
+        assert app.screen.query_one(OptionList).option_count == len(FIRST) == 3
+        await until(pilot, lambda: all(presets.load(name).title in screen_text(app) for name in FIRST))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: at(app, FIRST[1]))
+
+
+async def test_the_first_start_can_be_left(draft: Draft):
+    app = HadamardApp(draft, first=True)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Welcome))
+        await pilot.press("escape")
+        assert app.screen is app.laboratory
+        assert app.laboratory.session is None
+
+
+async def test_an_empty_chart_says_what_it_waits_for(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+    held = threading.Event()
+    monkeypatch.setattr(worker, "load_torch", lambda threads: held.wait(60))
+    async with app.run_test(size=WIDE) as pilot:
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await pilot.press("r")
+        await until(pilot, lambda: chart.hint == WORDS["loading engine"])
+        assert "loading engine" in screen_text(app)
+        await pilot.press("h")
+        held.set()
+        await until(pilot, lambda: chart.hint == WORDS["stopped"])

@@ -1,0 +1,50 @@
+"""Errors of the program itself: one line, and a way to see the rest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hadamard_tui.headless import compute
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+
+
+def broken(*_: object, **__: object) -> None:
+    raise RuntimeError("the engine\nis on fire")
+
+
+def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_traceback(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
+) -> None:
+    monkeypatch.setattr(compute, "run", broken)
+    code, out, err = call("run", "small.toml", "--json")
+    file = own_folders / "xdg_state_home" / "hadamard-tui" / "traceback.txt"
+    assert (code, out) == (3, "")
+    assert (
+        err == f"error: the program failed: RuntimeError: the engine is on fire; its traceback is in {file}\n"
+    )
+    assert "in broken" in file.read_text()
+
+
+def test_a_traceback_that_cannot_be_kept_is_printed(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
+) -> None:
+    (own_folders / "xdg_state_home").write_text("no folder")
+    monkeypatch.setattr(compute, "run", broken)
+    code, _, err = call("run", "small.toml")
+    assert code == 3
+    assert "in broken" in err
+    assert err.endswith("its traceback is above\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    program = f"{sys.executable} -m hadamard_tui list updates | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
