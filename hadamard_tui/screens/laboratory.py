@@ -471,7 +471,7 @@ class Laboratory(Screen[None]):
             session.tick(seconds)
             if (sight := self._sight(session)) is not None:
                 self._show(session, sight)
-            else:
+            if session.trace is None or session.trace.frontier < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         self.query_one(Status).show(session, self._draft, self._pace, self._frames.rate)
 
