@@ -30,8 +30,8 @@ PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse")
 SMOOTHED_SHARE = 1 / 32
 """A smoothed curve is the mean over so much of the x-axis on either side."""
 
-Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""What is drawn of a curve's values, from their x and themselves."""
+Ground = Callable[[np.ndarray], np.ndarray]
+"""From x to what a curve is measured from; 0 unless told otherwise."""
 
 
 class Plot(NamedTuple):
@@ -67,7 +67,7 @@ class Pen:
         curve: Curve,
         what: str,
         y: np.ndarray,
-        values: Values = lambda x, y: y,
+        ground: Ground = np.zeros_like,
         stderr: np.ndarray | None = None,
     ) -> list[Series]:
         """Curve number `learner`: its past, and faint what was smoothed away and what lies ahead.
@@ -75,6 +75,7 @@ class Pen:
         Args:
             what: names y among the arrays of the curve.
             y: what was measured at curve.x [n]; shorter where a curve is being written.
+            ground: what is subtracted from it.
             stderr: its standard error [n], drawn as a band where the lens has bands.
         """
         count = min(int(np.searchsorted(curve.x, self.shown, side="right")), len(y))
@@ -84,12 +85,13 @@ class Pen:
         name = "" if self.number else curve.name
         tint = pinned_colour(learner, self.number) if self.number else colour(learner)
         letter = mark(learner).lower() if self.number else mark(learner)
-        at, raw = x[picked], values(x[picked], y[picked])
+        at, under = x[picked], ground(x[picked])
+        raw = y[picked] - under
         shown, band = raw, None
         lines = []
         if self.lens.smooth and count:
             half = max(1, round(curve.capacity * SMOOTHED_SHARE))
-            shown = values(at, smoothed(curve, what, y, picked, half))
+            shown = smoothed(curve, what, y, picked, half) - under
             lines.append(Series("", at, raw, tint, faint=True))
         if stderr is not None and self.lens.band:
             error = stderr[:count][picked]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from rich.text import Text
 
-from engine.trace import Trace
 from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, Values, theory
+from hadamard_tui.drawing import Plot, theory
 from hadamard_tui.panels.panel import Panel, nothing, plot
 from hadamard_tui.sight import Sight
 
@@ -16,11 +17,8 @@ def show(sight: Sight) -> Plot | Text:
     """Loss minus the strongest bound, for all learners; 0 is the bound."""
     trace = sight.trace
     if not any(trace.compared(curve.learner) for curve in trace.curves):
-        reasons = dict.fromkeys(bound.on_problem.reason for bound in trace.bounds if bound.sense == "lower")
-        return nothing(
-            "No lower bound speaks of this problem, so there is no gap to show. "
-            + " ".join(f"({reason}.)" for reason in list(reasons)[:2])
-        )
+        reasons = "".join(f"\n{bound.kind}: {bound.on_problem.reason}." for bound in trace.bounds)
+        return nothing(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
     series = [
         one
         for number, curve in enumerate(trace.curves)
@@ -29,18 +27,13 @@ def show(sight: Sight) -> Plot | Text:
             curve,
             "loss",
             curve.loss,
-            _above(trace, curve.learner),
+            partial(trace.heights, curve.learner),
             curve.stderr,
         )
     ]
     ends = np.array(sight.lens.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
     return plot(sight, "Gap: loss − bound", "gap", [*series, zero])
-
-
-def _above(trace: Trace, learner: str) -> Values:
-    """How far values are above the bound that a learner is compared with."""
-    return lambda x, y: y - trace.heights(learner, x)
 
 
 PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show)

@@ -1,0 +1,282 @@
+"""What every panel makes of a run: a chart of the right numbers, or words that say why there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.text import Text
+
+from engine import judgement, presets
+from engine.claims import judge
+from engine.judgement import Judgement
+from engine.parts import Verdict
+from engine.run import run
+from hadamard_tui import measuring as measuring_module
+from hadamard_tui.actions import ACTIONS
+from hadamard_tui.charts.series import Series
+from hadamard_tui.drawing import Plot
+from hadamard_tui.lens import Lens
+from hadamard_tui.measuring import Measuring
+from hadamard_tui.panels import ABOUT, PANELS, gap, mistakes, rank, spectrum, story, theory, train, verdict
+from hadamard_tui.panels import weights as weights_panel
+from hadamard_tui.sight import Sight
+
+SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
+
+
+def sight_of(preset: str, *settings: str, learner: int = 0) -> Sight:
+    """A run that has finished, seen as a whole."""
+    experiment = presets.load(preset, [*SMALL, *settings])
+    trace = run(experiment)
+    curve, outcomes = trace.curves[learner], judge(experiment, trace)
+    return Sight(experiment, trace, curve, trace.last, trace.last, Lens(), (), outcomes, None)
+
+
+@pytest.fixture(scope="module")
+def one() -> Sight:
+    """One target."""
+    return sight_of("hadamard-128", "run.replicas=3")
+
+
+@pytest.fixture(scope="module")
+def many() -> Sight:
+    """Many targets, everything recorded."""
+    return sight_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
+
+
+def words(shown: Plot | Text) -> str:
+    assert isinstance(shown, Text), "expected words, got a chart"
+    return shown.plain
+
+
+def series(shown: Plot | Text) -> dict[str, Series]:
+    assert isinstance(shown, Plot), f"expected a chart, got {shown}"
+    return {line.name: line for line in shown.series if line.name}
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+def test_every_panel_shows_something_at_every_place(panel, one: Sight, many: Sight):
+    for sight in (one, many):
+        for place in (0.0, 5.0, 16.0):
+            for lens in (Lens(), Lens(x_log=True, y_log=True), Lens(smooth=True, window=(3.0, 9.0))):
+                shown = panel.show(replace(sight, place=place, lens=lens))
+                assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
+
+
+def test_every_panel_has_a_number_and_says_what_it_shows():
+    numbers = {action.keys: action.help for action in ACTIONS if action.name.startswith("panel(")}
+    assert list(numbers) == [str(number % 10) for number in range(1, len(ABOUT) + 1)]
+    assert list(numbers.values()) == list(ABOUT.values())
+
+
+def test_weights_have_the_target_on_top(one: Sight):
+    shown = weights_panel.show(one)
+    assert isinstance(shown, Plot)
+    assert len(shown.series) == 16
+    top = shown.series[-1]
+    assert (top.name, top.mark) == ("weight 3, the target", "★")
+    assert one.curve.weights is not None
+    assert (top.y == one.curve.weights[:, 3]).all()
+    assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_learner_without_weights_per_feature_is_told_in_words():
+    sight = sight_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
+    assert "not linear in the instance" in words(weights_panel.show(sight))
+
+
+def test_weights_of_many_features_are_thinned_and_counted():
+    sight = sight_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
+    shown = weights_panel.show(sight)
+    assert isinstance(shown, Plot)
+    assert len(shown.series) == weights_panel.MOST_LINES + 1
+    assert "of 512" in " ".join(series(shown))
+
+
+def test_there_is_no_spectrum_of_one_target(one: Sight):
+    for panel in (spectrum, rank):
+        assert "There is one target" in words(panel.show(one))
+
+
+def test_a_spectrum_that_is_not_recorded_is_told_with_how_to_record_it():
+    sight = sight_of("all-targets-128")
+    assert "set spectrum to yes" in words(spectrum.show(sight))
+
+
+def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
+    shown = series(rank.show(many))
+    assert set(shown) >= {"GD", "k", "2k + 1", "2^k"}
+    gd = shown["GD"]
+    assert (gd.y == np.minimum(gd.x, 16)).all()
+    for name, growth in rank.GROWTH.items():
+        assert (shown[name].y == np.minimum(growth(shown[name].x), 16)).all()
+
+
+def test_the_spectrum_is_that_of_the_learner_selected(many: Sight):
+    for curve in many.trace.curves:
+        if curve.spectrum is None:
+            continue
+        shown = spectrum.show(replace(many, curve=curve))
+        assert isinstance(shown, Plot)
+        drawn = np.stack([line.y for line in shown.series], axis=1)[:, ::-1]
+        assert (drawn == curve.spectrum.values).all()
+
+
+def test_the_gap_is_loss_minus_bound(one: Sight):
+    shown = series(gap.show(one))
+    for curve in one.trace.curves:
+        naive = [
+            loss - max(bound.at(x) for bound in one.trace.compared(curve.learner))
+            for x, loss in zip(curve.x, curve.loss, strict=True)
+        ]
+        assert shown[curve.name].y == pytest.approx(naive, abs=1e-9)
+        assert shown[curve.name].band is not None
+    assert (shown["the bound"].y == 0).all()
+
+
+def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
+    sight = sight_of("hadamard-128", "problem.matrix.row_signs=false", "problem.matrix.permute=false")
+    assert "no gap to show" in words(gap.show(sight))
+    assert "row_signs is off" in words(gap.show(sight))
+
+
+def test_mistakes_are_those_of_the_trace_and_need_signs(one: Sight):
+    shown = series(mistakes.show(one))
+    for curve in one.trace.curves:
+        assert curve.error is not None
+        assert shown[curve.name].y == pytest.approx(curve.error)
+    assert "no 0/1 error" in words(mistakes.show(sight_of("gaussian-128")))
+
+
+def test_the_train_loss_is_shown_where_it_is_recorded(one: Sight, many: Sight):
+    assert "set train loss to yes" in words(train.show(one))
+    shown = series(train.show(many))
+    train_loss = many.curve.train
+    assert train_loss is not None
+    assert np.nan_to_num(shown["GD"].y, nan=-1) == pytest.approx(np.nan_to_num(train_loss, nan=-1))
+    assert "GD on unseen rows" in shown
+
+
+def test_theory_gives_the_reason_and_the_rates_tried():
+    sight = sight_of("hadamard-128", 'learners.GD.update.lr="best"')
+    text = words(theory.show(sight))
+    assert "GD is rotation invariant" in text
+    assert "ri-signed" in text
+    assert text.count("η = ") == len(sight.curve.grid) > 5
+    best = next(line for line in text.splitlines() if "the best" in line)
+    assert f"{sight.curve.rate:.4g}" in best
+
+
+def test_the_story_has_title_theorem_and_claims():
+    experiment = presets.load("hadamard-128", ["run.device=cpu"])
+    trace = run(experiment)
+    sight = Sight(experiment, trace, trace.curves[2], 128, 64, Lens(), (), None, None)
+    text = words(story.show(sight))
+    assert experiment.title in text
+    assert "c(1 − k/d) is a lower bound (ri-signed" in text
+    assert "does not bind EGU, so it is the line to beat" in text
+    assert text.count("not measured yet") == len(experiment.claims)
+    judged = words(story.show(replace(sight, outcomes=judge(experiment, trace))))
+    assert judged.count("✓ holds") == len(experiment.claims)
+
+
+def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: Sight):
+    text = words(verdict.show(replace(one, place=4.0)))
+    assert text.count("once the run has finished") == len(one.trace.curves)
+    assert "at 4: loss − bound = +0" in text
+    assert "none binds this learner here" in text  # EGU, say
+    gaussian = sight_of("gaussian-128", "run.replicas=3")
+    assert gaussian.curve.stderr is not None
+    gap = float(gaussian.curve.loss[4] - (1 - 4 / 16) ** 2)
+    errors = f"{gap:+.2g}, {gap / float(gaussian.curve.stderr[4]):+.1f} standard errors"
+    assert errors in words(verdict.show(replace(gaussian, place=4.0)))
+
+
+def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: Sight):
+    measuring = Measuring(one.experiment, one.trace)
+    assert measuring.join(30)
+    assert set(measuring.judged) == {learner.name for learner in one.experiment.learners}
+    text = words(verdict.show(replace(one, measuring=measuring)))
+    assert "predictions are unchanged by rotations" in text
+    assert "predictions are changed by rotations" in text
+    assert "✓ respected" in text
+    assert "DISAGREE" not in text
+    assert "BROKEN" not in text
+
+
+def test_structure_and_measurement_that_disagree_are_told_in_red(one: Sight):
+    odd = Judgement("GD", Verdict(True, "it is said"), 0.5, [])
+    measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
+    text = verdict.show(replace(one, measuring=measuring))  # type: ignore[arg-type]
+    assert isinstance(text, Text)
+    start = text.plain.index("✗ DISAGREE")
+    assert any(span.start <= start < span.end and "red" in str(span.style) for span in text.spans)
+
+
+def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
+    one: Sight, monkeypatch: pytest.MonkeyPatch
+):
+    held = threading.Event()
+
+    def slow(experiment, trace, learner, going):
+        while not held.wait(0.01):
+            going()
+
+    monkeypatch.setattr(measuring_module, "judgement", slow)
+    measuring = Measuring(one.experiment, one.trace)
+    try:
+        while measuring.at is None:
+            time.sleep(0.01)
+        sight = replace(one, measuring=measuring)
+        assert "measuring …" in words(verdict.show(sight))
+        assert "waiting its turn" in words(verdict.show(sight))
+        begun = time.monotonic()
+        measuring.stop()
+        assert measuring.join(1.0)
+        assert time.monotonic() - begun < 1.0
+        assert words(verdict.show(sight)).count("it was stopped") == len(one.trace.curves)
+    finally:
+        held.set()
+
+
+def test_the_learner_asked_for_is_measured_next(one: Sight, monkeypatch: pytest.MonkeyPatch):
+    order, go = [], threading.Semaphore(0)
+
+    def noted(experiment, trace, learner, going):
+        order.append(learner.name)
+        go.acquire()
+
+    monkeypatch.setattr(measuring_module, "judgement", noted)
+    measuring = Measuring(one.experiment, one.trace)
+    measuring.ask("spindly")
+    go.release(9)
+    assert measuring.join(5)
+    assert order[1] == "spindly" or order[0] == "spindly"
+
+
+def test_a_measurement_that_fails_says_why(one: Sight, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(measuring_module, "judgement", broken)
+    measuring = Measuring(one.experiment, one.trace)
+    assert measuring.join(5)
+    assert "failed: MemoryError: too large" in words(verdict.show(replace(one, measuring=measuring)))
+
+
+def test_a_certificate_is_ended_by_what_its_watcher_raises(one: Sight):
+    counted = []
+
+    def going() -> None:
+        counted.append(1)
+        if len(counted) == 5:
+            raise measuring_module.Stopped
+
+    with pytest.raises(measuring_module.Stopped):
+        judgement.judgement(one.experiment, one.trace, one.experiment.learners[0], going)
+    assert len(counted) == 5

@@ -1,0 +1,166 @@
+"""Looking back: the playhead over k, by keys and mouse, and replaying from it."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.playback import Pace, Playback
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of, status_of
+
+
+async def finished(app: HadamardApp, pilot: Pilot[None]) -> None:
+    """Run the set-up to its end."""
+    await pilot.press("r")
+    app.laboratory._pace.unlimited = True
+    await until(pilot, lambda: session_of(app).state == "finished")
+    await pilot.pause(0.1)
+
+
+def cells(app: HadamardApp, row: int = 0) -> dict[str, str]:
+    scoreboard = app.laboratory.query_one(Scoreboard)
+    return dict(zip(scoreboard.shape, map(str, scoreboard.get_row_at(row)), strict=True))
+
+
+async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its_place(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        assert "┊" not in screen_text(app)
+        for keys, place in (
+            (["left"], 15),
+            (["left", "left"], 13),
+            (["right"], 14),
+            (["shift+left"], 13),
+            (["ctrl+left"], 12),
+            (["shift+right", "ctrl+right"], 14),
+            (["home"], 0),
+            (["left"], 0),
+            (["right", "right", "right", "right"], 4),
+        ):
+            await pilot.press(*keys)
+            assert session_of(app).place == place, keys
+        assert session_of(app).shown == 16
+        await until(pilot, lambda: cells(app)["loss"] == "0.75000")
+        assert cells(app)["bound"] == "0.75000"
+        assert f"k {4}/16" in status_of(app)
+        assert screen_text(app).count("┊") > 10
+        await pilot.press("7")
+        await until(pilot, lambda: "at 4: loss − bound" in screen_text(app))
+        await pilot.press("end")
+        await until(pilot, lambda: "┊" not in screen_text(app))
+        assert session_of(app).place == 16
+
+
+async def test_curves_beyond_the_playhead_are_faint_and_their_letters_stand_at_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("home", "right", "right")
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: chart._playhead == 2)
+        gd = [one for one in chart.shown[0] if one.mark == "A"]
+        assert [len(one.x) for one in gd] == [3]
+        ahead = [one for one in chart.shown[0] if one.faint and one.colour == gd[0].colour]
+        assert [(one.x[0], one.x[-1]) for one in ahead] == [(2, 16)]
+
+
+async def test_a_run_goes_on_while_a_person_looks_back(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 3)
+        await pilot.press("left")
+        place, shown = session_of(app).place, session_of(app).shown
+        await until(pilot, lambda: session_of(app).shown > shown + 1)
+        assert session_of(app).place == place
+        assert "running" in status_of(app)
+        await pilot.press("end")
+        assert session_of(app).place == session_of(app).shown
+
+
+async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        app.laboratory._pace.unlimited = False
+        await pilot.press("space")
+        await until(pilot, lambda: 1 <= session_of(app).place < 16)
+        await until(pilot, lambda: "replaying" in status_of(app))
+        await pilot.press("space")
+        place = session_of(app).place
+        await pilot.pause(0.4)
+        assert session_of(app).place == place
+        assert "finished" in status_of(app)
+        for _ in range(8):
+            await pilot.press("plus")
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).place == 16)
+        assert session_of(app).state == "finished"
+
+
+async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("home", "n")
+        assert session_of(app).place == 1
+
+
+async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 3)
+        await pilot.press("h", "home")
+        assert session_of(app).place == 0
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).place >= 2)
+        assert session_of(app).shown < 16
+
+
+async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        area = chart._area
+        middle, quarter = area.start + len(area) // 2, area.start + len(area) // 4
+        await pilot.mouse_down(chart, offset=(middle, 5))
+        await until(pilot, lambda: session_of(app).place == 8)
+        await pilot.hover(chart, offset=(quarter, 5))
+        await until(pilot, lambda: session_of(app).place == 4)
+        await pilot.mouse_up(chart, offset=(quarter, 5))
+        await pilot.hover(chart, offset=(middle, 5))
+        await pilot.pause(0.1)
+        assert session_of(app).place == 4
+        await pilot.mouse_down(chart, offset=(area.stop, 5))
+        await until(pilot, lambda: session_of(app).place == 16)
+        await pilot.mouse_up(chart, offset=(area.stop, 5))
+
+
+async def test_moving_before_a_run_does_nothing(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("left", "shift+right", "home", "end")
+        assert app.laboratory.session is None
+
+
+@pytest.mark.parametrize("x", [-3.0, 0.0, 4.0, 9.0, 20.0])
+def test_a_playhead_stays_within_what_is_shown(x: float):
+    playback = Playback(16.0, Pace(unlimited=True))
+    playback.tick(1.0, 9.0)
+    playback.seek(x)
+    assert playback.place == min(max(x, 0.0), 9.0)
+    assert playback.looking_back == (x < 9.0)
+
+
+async def test_the_playhead_stops_at_records_only(app: HadamardApp):
+    draft = app.laboratory._draft
+    async with opened(app, WIDE) as pilot:
+        draft.put("protocol.kind", "erm")
+        draft.put("protocol", {"kind": "erm", "every": 5, "steps": 2})
+        assert draft.error is None
+        await finished(app, pilot)
+        for place in (15, 10, 5, 0):
+            await pilot.press("left")
+            assert session_of(app).place == place
+        session_of(app).seek(11.0)
+        assert session_of(app).place == 10
