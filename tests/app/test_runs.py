@@ -264,7 +264,7 @@ async def test_weights_are_drawn_when_a_small_screen_becomes_large(app: Hadamard
         await until(pilot, lambda: session_of(app).outcomes is not None)
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: "Weights of GD" in screen_text(app))
-        await pilot.press("7")
+        await pilot.press("8")
         await until(pilot, lambda: "is rotation invariant" in screen_text(app))
 
 
