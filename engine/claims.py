@@ -51,6 +51,8 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
         return Outcome(
             claim, where is not None, where, "it did not" if where is None else f"at k = {where:g}"
         )
+    if claim.same_as is not None:
+        return _alike(claim, curve, trace.curve(claim.same_as))
     if claim.never_below or claim.never_above or claim.follows:
         return _along(claim, trace, curve, rounding)
     assert claim.k is not None, "Claim admits no other combination"
@@ -92,3 +94,16 @@ def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome
     if not whole:
         detail += f"; the curve ends at k = {curve.x[-1]:g}"
     return Outcome(claim, holds and whole, float(gap[at]), detail)
+
+
+def _alike(claim: Claim, curve: Curve, other: Curve) -> Outcome:
+    """A claim that two curves are the same: both are complete, and at every record their gap is allowed."""
+    assert claim.within is not None, "Claim admits no other combination"
+    if not (curve.complete and other.complete):
+        name, end = min((one.name, one.length) for one in (curve, other) if not one.complete)
+        return Outcome(claim, False, None, f"the curve of {name} ends after {end} records")
+    gap = curve.loss - other.loss
+    at = int(np.argmax(np.abs(gap)))
+    measured, holds = float(gap[at]), bool(abs(gap[at]) <= claim.within)
+    where = f"at k = {curve.x[at]:g}, where ± {claim.within:.2g} is allowed"
+    return Outcome(claim, holds, measured, f"loss − that of {other.name} = {measured:.2g} {where}")

@@ -120,7 +120,8 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spectrum, the `rank` of the weights across targets. `of` says of which measure `below` and `above` speak.
 
     Over the whole curve, `never_below` and `never_above` name a bound that the curve respects, and `follows`
-    one that it stays on, ± `within` and ± `standard_errors`. `diverges` says that the learner will.
+    one that it stays on, ± `within` and ± `standard_errors`; `same_as` names another learner whose curve it
+    stays on, ± `within`. `diverges` says that the learner will.
     """
 
     text: Annotated[str, Meta(min_length=1)]
@@ -137,11 +138,12 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     never_below: str | None = None
     never_above: str | None = None
     follows: str | None = None
+    same_as: str | None = None
     diverges: Literal[True] | None = None
 
     def __post_init__(self) -> None:
         at_k = ("loss", "error", "rank", "below", "above")
-        forms = (*at_k, "never_below", "never_above", "follows", "diverges")
+        forms = (*at_k, "never_below", "never_above", "follows", "same_as", "diverges")
         given = [form for form in forms if getattr(self, form) is not None]
         if len(given) != 1:
             raise BadField("text", f"a claim needs exactly one of {', '.join(forms)}")
@@ -156,13 +158,15 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "rank": {"k"},
             "below": {"k", "of"},
             "above": {"k", "of"},
+            "same_as": {"within"},
             "diverges": set(),
         }.get(form, {"within", "standard_errors"})
         for name, default in (("k", None), ("within", None), ("standard_errors", None), ("of", "loss")):
             if getattr(self, name) != default and name not in meaningful:
                 raise BadField(name, f"means nothing in a claim with {form!r}; leave it out")
-        if form in ("loss", "error", "follows") and self.within is None and self.standard_errors is None:
-            or_errors = "" if form == "error" else ", or standard_errors = …"
+        needs = form in ("loss", "error", "follows", "same_as")
+        if needs and self.within is None and self.standard_errors is None:
+            or_errors = ", or standard_errors = …" if "standard_errors" in meaningful else ""
             raise BadField(form, f"needs a tolerance: within = …{or_errors}")
         for name in ("loss", "error", "within", "standard_errors", "below", "above"):
             value = getattr(self, name)
@@ -231,6 +235,10 @@ def check(experiment: Experiment) -> None:
         if claim.learner not in names:
             known = ", ".join(repr(name) for name in names)
             raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
+        if claim.same_as is not None and (claim.same_as not in names or claim.same_as == claim.learner):
+            others = ", ".join(repr(name) for name in names if name != claim.learner)
+            what = f"there is no {claim.same_as!r} among the other learners, {others}"
+            raise BadInput(f"claims[{number}].same_as", what)
         if claim.k is not None and claim.k > grid[-1]:
             raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {grid[-1]:g}")
         if claim.k is not None and claim.k not in grid:

@@ -7,6 +7,7 @@ import pytest
 from building import LLS, experiment, gd
 
 from engine.claims import judge
+from engine.experiment import check
 from engine.parts import BadInput, Finding, Verdict
 from engine.run import run
 from engine.trace import BoundCurve, Curve, Trace
@@ -182,6 +183,7 @@ def test_a_claim_may_speak_of_the_error_and_of_the_rank(made, claim, true, false
         ({"error": 0.5, "within": 0.1, "of": "rank"}, "claims[0].of"),
         ({"rank": 4, "within": 1}, "claims[0].within"),
         ({"error": 0.5, "standard_errors": 4}, "claims[0].standard_errors"),
+        ({"same_as": "other"}, "claims[0].k"),
     ],
 )
 def test_a_claim_of_what_is_not_measured_is_refused(claim, where):
@@ -195,6 +197,54 @@ def test_a_claim_of_the_error_needs_signs():
     words = {"text": "It is so", "learner": "it", "k": 4, "of": "error", "below": 0.5}
     with pytest.raises(BadInput, match=r"labels are \+1 and −1"):
         run(experiment("gaussian", d=D, learners={"it": gd(0.1)}, claims=[words]))
+
+
+def pair(loss, other):
+    """A trace with the curve of `it` and that of `other`."""
+    curves = [Curve(name, D + 1, 1, Verdict(True, "made by hand")) for name in ("it", "other")]
+    for curve, values in zip(curves, (loss, other), strict=True):
+        curve.append(np.arange(len(values), dtype=float), np.asarray(values)[:, None])
+    return Trace(curves, [], np.arange(D + 1.0), "k", "loss", {})
+
+
+def alike(trace, same_as="other"):
+    claim = {"text": "It is so", "learner": "it", "same_as": same_as, "within": 0.01}
+    described = experiment(d=D, learners={"it": gd(0.1), "other": gd(0.2)}, claims=[claim])
+    (found,) = judge(described, trace)
+    return found
+
+
+@pytest.mark.parametrize("at", [0, 4, 8])
+@pytest.mark.parametrize(
+    ("moved", "expected"), [(0.009, True), (-0.009, True), (0.011, False), (-0.011, False)]
+)
+def test_two_curves_are_the_same_only_if_they_are_so_at_every_record(at, moved, expected):
+    loss = LINE.copy()
+    loss[at] += moved
+    found = alike(pair(loss, LINE))
+    assert found.holds is expected
+    assert found.measured == pytest.approx(moved)
+    assert f"at k = {at}" in found.detail
+
+
+@pytest.mark.parametrize("lengths", [(0, 0), (1, 1), (8, 9), (9, 8)])
+def test_curves_that_end_early_are_not_known_to_be_the_same(lengths):
+    found = alike(pair(LINE[: lengths[0]], LINE[: lengths[1]]))
+    assert not found.holds
+    assert found.measured is None
+
+
+@pytest.mark.parametrize("same_as", ["it", "nobody"])
+def test_a_curve_is_compared_with_that_of_another_learner(same_as):
+    with pytest.raises(BadInput, match="'other'") as caught:
+        check(
+            experiment(
+                d=D,
+                learners={"it": gd(0.1), "other": gd(0.2)},
+                claims=[{"text": "It", "learner": "it", "same_as": same_as, "within": 0.1}],
+            )
+        )
+    assert caught.value.where == "claims[0].same_as"
 
 
 def test_a_claim_of_divergence_holds_only_if_it_diverged():
