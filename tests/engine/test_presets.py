@@ -1,19 +1,37 @@
 """Every preset loads, runs, and its claims hold; presets are found and refused by name."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from engine import presets
+from engine import catalogue, presets
 from engine.claims import judge, unexpected_divergence
+from engine.experiment import check
 from engine.parts import BadInput
 from engine.run import run
 
 NAMES = presets.names()
 
+SLOW = {
+    "adaptive-gaussian-128",
+    "deep-nets-64",
+    "gaussian-1000",
+    "rademacher-1000",
+    "rich-1000",
+    "sparse-1000",
+}
+"""They take seconds each, all others together some twenty; `make verify` runs them all."""
 
-@pytest.mark.parametrize("name", NAMES)
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statements.md").read_text(encoding="utf-8")
+
+STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE, re.MULTILINE)
+"""The presets and their claims that the page of statements names, row by row."""
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - SLOW))
 def test_a_preset_runs_and_its_claims_hold(name):
     described = presets.load(name, ["run.device=cpu"])
-    assert described.claims, "a preset claims something"
     trace = run(described)
     for outcome in judge(described, trace):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
@@ -26,6 +44,46 @@ def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
     for text in (described.title, described.story, described.source):
         assert len(text.split()) >= 2
     assert "\n" not in described.title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_words(name):
+    described = presets.load(name)
+    check(described)
+    assert 2 <= len(described.learners) <= 6
+    assert len(described.claims) >= 2
+    spoken_of = {claim.learner for claim in described.claims} | {claim.same_as for claim in described.claims}
+    assert {learner.name for learner in described.learners} <= spoken_of
+    texts = [claim.text for claim in described.claims]
+    assert len(set(texts)) == len(texts)
+
+
+def test_every_claim_of_the_page_of_statements_is_one_of_its_preset():
+    headings = PAGE.count("| statement | source | preset | claim |\n|---|---|---|---|\n")
+    assert len(STATEMENTS) + 2 * headings == len(re.findall(r"^\|", PAGE, re.MULTILINE))
+    for name, text in STATEMENTS:
+        assert text in [claim.text for claim in presets.load(name).claims], f"{name}: {text}"
+
+
+def test_every_preset_is_on_the_page_of_statements():
+    assert {name for name, _ in STATEMENTS} == set(NAMES)
+
+
+def test_every_part_but_the_users_own_files_is_in_a_preset():
+    used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
+    for described in map(presets.load, NAMES):
+        used["matrices"].add(described.problem.matrix.kind)
+        used["targets"].add(described.problem.target.kind)
+        used["protocols"].add(described.protocol.kind)
+        used["losses"].add(described.protocol.loss)
+        for learner in described.learners:
+            for family in ("architectures", "updates", "solvers"):
+                if (part := getattr(learner, family[:-1])) is not None:
+                    used[family].add(part.kind)
+        for claim in described.claims:
+            used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
+    for family, kinds in used.items():
+        assert kinds == set(catalogue.members(family)) - {"file"}, family
 
 
 @pytest.mark.parametrize("name", NAMES)
