@@ -67,6 +67,13 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
         ),
     ] = "auto"
+    path: Annotated[
+        Literal["auto", "structured", "dense"],
+        Meta(
+            title="path",
+            description="on a matrix as it is, or by its structure; auto takes the faster one there is",
+        ),
+    ] = "auto"
     train_loss: Annotated[
         bool, Meta(title="train loss", description="record the loss over the rows seen and over those unseen")
     ] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.architectures import Params
 from engine.costs import Cost
@@ -16,17 +16,29 @@ if TYPE_CHECKING:
     from engine.experiment import Learner
 
 
-class Hypothesis(Protocol):
+class Predictor(Protocol):
+    """Whatever predicts labels."""
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+
+
+class Hypothesis(Predictor, Protocol):
     """What a protocol needs of a learner, whether it follows gradients or solves."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and labels [B, n]."""
 
-    def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
-
     def weights(self) -> torch.Tensor | None:
         """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
+
+
+@runtime_checkable
+class Turnable(Protocol):
+    """A predictor with a start that has a counterpart on turned instances."""
+
+    def rotate(self, rotation: torch.Tensor) -> None:
+        """Replace the start by the one that corresponds to instances U x; for use before any example."""
 
 
 class Descent:
@@ -37,15 +49,17 @@ class Descent:
         assert learner.update is not None, "Learner admits no other combination"
         architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, loss
-        rows = data.instances.rows
+        instances = data.instances
         start = architecture.start(streams("init"), data.instances.d)
         tensors = {
-            name: torch.as_tensor(value, dtype=rows.dtype, device=rows.device)
+            name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
             .repeat_interleave(data.variants * data.targets, 0)
             .contiguous()
             for name, value in start.items()
         }
+        tensors = architecture.rotated(tensors, instances.turn)
         params = {name: tensors.pop(name) for name in architecture.layers}
+        self._turn_back = instances.turn_back
         self._fixed = tensors
         self._params, self._state = update.start(params)
         lr = rates_of(learner)
@@ -56,7 +70,7 @@ class Descent:
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
-        turned = self._architecture.rotated(self._all(), rotation)
+        turned = self._architecture.rotated(self._all(), lambda weights: weights @ rotation.T)
         self._params, self._state = self._update.start({name: turned[name] for name in self._params})
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
@@ -93,7 +107,8 @@ class Descent:
         return self._architecture.predict(self._all(), instances)
 
     def weights(self) -> torch.Tensor | None:
-        return self._architecture.weights(self._all())
+        weights = self._architecture.weights(self._all())
+        return None if weights is None else self._turn_back(weights)
 
     def _all(self) -> Params:
         """The trained tensors and those that belong to the function."""

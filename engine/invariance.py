@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from engine import catalogue
 from engine.experiment import Experiment, Learner
-from engine.hypothesis import Descent
+from engine.hypothesis import Turnable
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.data import draw
-from engine.problems.instances import Instances
+from engine.problems.instances import Dense
 from engine.problems.rotation import haar
 from engine.protocols import Course
 from engine.streams import Stream, Streams
@@ -53,7 +53,7 @@ def certificate(
     `going` is called after every record; what it raises ends the measurement.
     """
     streams = Streams([experiment.run.seed])
-    data = draw(experiment.problem, streams, "float64", "cpu")
+    data = draw(experiment.problem, streams, "float64", "cpu").dense()
     loss = catalogue.make("losses", experiment.protocol.loss)
     if learner.update is not None:
         companion = msgspec.structs.replace(learner, update=learner.update.companion())
@@ -62,10 +62,10 @@ def certificate(
     change = size = torch.zeros((), dtype=torch.float64)
     for determinant in (1, -1):
         rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
-        turned = replace(data, instances=Instances(data.instances.rows @ rotation.T))
+        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), star=None)
         straight = experiment.protocol.course(learner, data, loss, streams)
         rotated = experiment.protocol.course(companion, turned, loss, streams)
-        if isinstance(rotated.hypothesis, Descent):
+        if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(rotation)
         while _advance(straight) and _advance(rotated):
             going()

@@ -21,6 +21,9 @@ LARGEST = 1e38
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
 
+Path = Literal["structured", "dense"]
+"""How a course is computed: on the matrix of the instances, or by what is known of their structure."""
+
 
 class BadInput(ValueError):
     """Input that cannot be used. Its text is one line: where, what is wrong, what would be right."""

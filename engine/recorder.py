@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 from engine.costs import Cost
 from engine.hypothesis import Hypothesis
 from engine.lazy import torch
+from engine.losses.square import Square
 from engine.problems.data import Data
 from engine.spectrum import looked_at, singular_values
+from engine.trace import stride_of_weights
 
-CELLS = 1 << 22
+CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""
+
+MOST_CELLS = 1 << 26
+"""Predictions that a whole curve may cost where its losses need none; beyond, 0/1 errors are thinned."""
 
 
 class Block(NamedTuple):
@@ -28,7 +33,7 @@ class Block(NamedTuple):
     """Average loss over rows and targets, [S, R, V]."""
 
     measures: dict[str, NDArray[np.float64]]
-    """What else is measured of every replica and variant, by name, [S, R, V].
+    """What else is measured of every replica and variant, by name, [S, R, V]; NaN where it was not.
 
     error: the share of rows whose sign is mistaken, for labels ±1. A prediction of 0 counts one half.
       Rounding gives 0 a sign, and on unseen Hadamard rows even the right one: up to √eps counts as 0.
@@ -36,55 +41,128 @@ class Block(NamedTuple):
     unseen: the average loss over the rows never seen; NaN after the last.
     """
 
-    weights: NDArray[np.floating[Any]] | None
-    """The weight vectors of the first replica and target, [S, V, d], if predictions are linear."""
+    weights: dict[int, NDArray[np.floating[Any]]]
+    """The weight vectors of the first replica and target [V, d], if predictions are linear, by record.
+
+    Records are counted from the first of the block; only those that the trace keeps are there.
+    """
 
     spectrum: NDArray[np.float64] | None
     """Singular values of the first replica's weights across targets, [S, V, r]; NaN where not computed."""
 
 
-class Recorder:
-    """Takes records one by one and computes their losses for many at once.
+Measures = dict[str, list["torch.Tensor"]]
+"""What was measured of some records, [S, R, V] in pieces, by name: the loss, and the measures of a block."""
 
-    Predictions are made record by record, so that a curve does not depend on how a run is divided.
+
+class Evaluator(Protocol):
+    """A way to the average losses of the records of a course, and to what is measured beside them."""
+
+    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+        """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
+
+    def measured(self) -> Measures:
+        """What was measured since the last call."""
+
+
+class Recorder:
+    """Takes the records of a course one by one: losses by its evaluator, and the weights that are kept.
+
+    Every record is measured by itself, so that a curve does not depend on how a run is divided.
     """
 
-    def __init__(self, data: Data, loss: Cost, order: torch.Tensor | None = None) -> None:
-        """`order` [R, n]: which row is seen first, second, …; by default they are seen in their order."""
-        self._data, self._loss, self._order = data, loss, order
-        self._signs = bool((data.labels.abs() == 1).all())
+    def __init__(
+        self, data: Data, loss: Cost, hypothesis: Hypothesis, records: int, order: torch.Tensor | None = None
+    ) -> None:
+        """For a course of so many `records`.
+
+        `order` [R, n]: which row is seen first, second, …; by default they are seen in their order.
+        """
+        self._data, self._hypothesis = data, hypothesis
+        weights = hypothesis.weights()
+        self._evaluator = evaluator(data, loss, weights, records, order)
+        self._stride = (
+            0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
+        )
         self._taken = 0
         self._x: list[float] = []
+        self._weights: dict[int, torch.Tensor] = {}
+        self._spectra: list[torch.Tensor] = []
+
+    def take(self, x: float, seen: int | torch.Tensor) -> None:
+        """Record the hypothesis at a place on the x-axis, after `seen` examples, one number or [B, 1]."""
+        if self._stride:
+            self._look(self._taken % self._stride == 0, self._data.spectrum and looked_at(self._taken))
+        self._evaluator.take(self._hypothesis, seen)
+        self._x.append(x)
+        self._taken += 1
+
+    def _look(self, keep: bool, spectrum: bool) -> None:
+        """Keep the first replica's weights of the first target, or their spectrum across targets."""
+        first = self._data.variants * self._data.targets
+        weights = self._hypothesis.weights() if keep or spectrum else None
+        if keep and weights is not None:
+            self._weights[len(self._x)] = weights[: first : self._data.targets].clone()
+        if self._data.spectrum:
+            shape = self._data.variants, self._data.targets, self._data.instances.d
+            if spectrum and weights is not None:
+                self._spectra.append(singular_values(weights[:first].view(shape)).cpu())
+            else:
+                self._spectra.append(torch.full((shape[0], min(shape[1:])), torch.nan, dtype=torch.float64))
+
+    def block(self) -> Block:
+        """The records taken since the last block."""
+        found = self._evaluator.measured()
+        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+        block = Block(
+            np.array(self._x),
+            measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
+            measures,
+            {record: weights.cpu().numpy() for record, weights in self._weights.items()},
+            torch.stack(self._spectra).numpy() if self._spectra else None,
+        )
+        for taken in (self._x, self._weights, self._spectra):
+            taken.clear()
+        return block
+
+
+def evaluator(
+    data: Data, loss: Cost, weights: torch.Tensor | None, records: int, order: torch.Tensor | None
+) -> Evaluator:
+    """The cheapest way to the losses of a course whose hypotheses have such weights.
+
+    Where labels are xᵀw*, the mean square loss of xᵀw is (w − w*)ᵀ(XᵀX/n)(w − w*), without any prediction.
+    """
+    wanted = isinstance(loss, Square) and weights is not None and not data.train_loss
+    if wanted and weights is not None and data.star is not None:
+        square = data.instances.mean_square(data.from_star(weights))
+        if square is not None:
+            return ByWeights(data, records)
+    return ByPredictions(data, loss, order)
+
+
+class ByPredictions:
+    """Any loss, from the predictions of all rows: made record by record, averaged for many at once."""
+
+    def __init__(self, data: Data, loss: Cost, order: torch.Tensor | None) -> None:
+        self._data, self._loss, self._order = data, loss, order
+        self._signs = all_signs(data)
         self._waiting: list[torch.Tensor] = []
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
-        self._weights: list[torch.Tensor] = []
-        self._spectra: list[torch.Tensor] = []
 
-    def take(self, x: float, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
-        """Record a hypothesis at a place on the x-axis, after `seen` examples, one number or [B, 1]."""
-        self._x.append(x)
+    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         if self._data.train_loss:
             self._counts.append(self._count(seen))
         self._waiting.append(hypothesis.predict(self._data.instances))
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
             self._measure()
-        weights = hypothesis.weights()
-        if weights is not None:
-            variants = weights[: self._data.variants * self._data.targets : self._data.targets]
-            self._weights.append(variants)
-            if self._data.spectrum:
-                self._spectra.append(self._spectrum(weights))
-        self._taken += 1
 
-    def _spectrum(self, weights: torch.Tensor) -> torch.Tensor:
-        """The singular values of the first replica [V, r], or NaN where it is not their turn."""
-        variants, targets = self._data.variants, self._data.targets
-        matrices = weights[: variants * targets].view(variants, targets, -1)
-        if looked_at(self._taken):
-            return singular_values(matrices)
-        shape = variants, min(matrices.shape[1:])
-        return torch.full(shape, torch.nan, dtype=torch.float64, device=weights.device)
+    def measured(self) -> Measures:
+        if self._waiting:
+            self._measure()
+        found, self._measures = self._measures, defaultdict(list)
+        return found
 
     def _count(self, seen: int | torch.Tensor) -> torch.Tensor:
         """How often every row is among the first `seen` examples, [B, n] or [1, n]."""
@@ -97,44 +175,72 @@ class Recorder:
         counts.scatter_add_(1, first, torch.ones_like(first, dtype=torch.float64))
         return counts.repeat_interleave(data.variants * data.targets, 0)
 
-    def block(self) -> Block:
-        """The records taken since the last block."""
-        self._measure()
-        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in self._measures.items()}
-        block = Block(
-            np.array(self._x),
-            measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
-            measures,
-            torch.stack(self._weights).cpu().numpy() if self._weights else None,
-            torch.stack(self._spectra).cpu().numpy() if self._spectra else None,
-        )
-        for taken in (self._x, self._measures, self._weights, self._spectra):
-            taken.clear()
-        return block
-
     def _measure(self) -> None:
-        if not self._waiting:
-            return
         predictions = torch.stack(self._waiting)  # [S, B, n]
         self._waiting.clear()
         losses = self._loss.value(predictions, self._data.labels)
-        self._measures["loss"].append(self._averages(losses))
-        if self._signs:
-            margins = predictions * self._data.labels
-            tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
-            mistakes = (1 - torch.where(tie, 0.0, torch.sign(margins))) / 2
-            self._measures["error"].append(self._averages(mistakes))
+        self._measures["loss"].append(over_targets(self._data, losses.mean(2, dtype=torch.float64)))
         if self._counts:
             counts = torch.stack(self._counts)  # [S, B or 1, n]
             self._counts.clear()
-            self._measures["train"].append(self._averages(losses, counts))
-            self._measures["unseen"].append(self._averages(losses, (counts == 0).double()))
+            for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+                means = (losses * shares).sum(2) / shares.sum(2)
+                self._measures[name].append(over_targets(self._data, means))
+        if self._signs:
+            self._measures["error"].append(share_of_mistakes(self._data, predictions))
 
-    def _averages(self, values: torch.Tensor, shares: torch.Tensor | None = None) -> torch.Tensor:
-        """Values [S, B, n] averaged over rows, weighed by shares if given, and targets: [S, R, V] float64."""
-        shape = (len(values), self._data.replicas, self._data.variants, self._data.targets)
-        if shares is None:
-            means = values.mean(2, dtype=torch.float64)
-        else:
-            means = (values * shares).sum(2) / shares.sum(2)
-        return means.view(shape).mean(3)
+
+class ByWeights:
+    """Mean square loss from the distance of the weights to those that made the labels.
+
+    Errors need predictions; they are measured at all records of a small course, and at some of a large one.
+    """
+
+    def __init__(self, data: Data, records: int) -> None:
+        self._data = data
+        self._signs = all_signs(data)
+        self._everywhere = records * data.labels.numel() <= MOST_CELLS
+        self._taken = 0
+        self._losses: list[torch.Tensor] = []
+        self._errors: list[torch.Tensor] = []
+        shape = 1, data.replicas, data.variants
+        self._unknown = torch.full(shape, torch.nan, dtype=torch.float64, device=data.labels.device)
+
+    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+        weights = hypothesis.weights()
+        assert weights is not None, "an evaluator is chosen for a course whose hypotheses have weights"
+        loss = self._data.instances.mean_square(self._data.from_star(weights))
+        assert loss is not None, "an evaluator is chosen for instances that have a second moment"
+        self._losses.append(loss)
+        if self._signs:
+            if self._everywhere or looked_at(self._taken, dense=4):
+                predictions = hypothesis.predict(self._data.instances)
+                self._errors.append(share_of_mistakes(self._data, predictions[None]))
+            else:
+                self._errors.append(self._unknown)
+        self._taken += 1
+
+    def measured(self) -> Measures:
+        found = {"loss": [over_targets(self._data, torch.stack(self._losses))]} if self._losses else {}
+        if self._errors:
+            found["error"] = self._errors
+        self._losses, self._errors = [], []
+        return found
+
+
+def all_signs(data: Data) -> bool:
+    """Whether every label is ±1, so that there are mistakes to count."""
+    return bool((data.labels.abs() == 1).all())
+
+
+def share_of_mistakes(data: Data, predictions: torch.Tensor) -> torch.Tensor:
+    """The share of rows whose sign is mistaken by predictions [S, B, n], averaged over targets: [S, R, V]."""
+    margins = predictions * data.labels
+    tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
+    right = margins.sign_().masked_fill_(tie, 0.0).mean(2, dtype=torch.float64)
+    return over_targets(data, (1 - right) / 2)
+
+
+def over_targets(data: Data, values: torch.Tensor) -> torch.Tensor:
+    """Values [S, B] averaged over targets, [S, R, V]."""
+    return values.view(len(values), data.replicas, data.variants, data.targets).mean(3)

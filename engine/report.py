@@ -53,6 +53,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "stderr": None if curve.stderr is None else _numbers(curve.stderr),
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum),
         "diverged_at": _number(curve.diverged_at),
+        "path": curve.path,
         "verdict": curve.verdict._asdict(),
     }
 

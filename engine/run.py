@@ -14,6 +14,7 @@ from engine.experiment import Experiment, check
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
+from engine.paths import way
 from engine.problems.data import Data, draw
 from engine.protocols import Course
 from engine.streams import Streams
@@ -106,7 +107,7 @@ class Trial:
                 block.x[:sound],
                 block.loss[:sound, :, variant],
                 {name: values[:sound, :, variant] for name, values in block.measures.items()},
-                None if block.weights is None else block.weights[:sound, variant],
+                {record: each[variant] for record, each in block.weights.items() if record < sound},
                 None if block.spectrum is None else block.spectrum[:sound, variant],
             )
             if sound < len(block.x):
@@ -135,9 +136,10 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     loss = catalogue.make("losses", experiment.protocol.loss)
     x = experiment.protocol.grid(data.instances.n)
     trials = []
-    for learner in experiment.learners:
+    for number, learner in enumerate(experiment.learners):
         rates = rates_of(learner)
-        course = experiment.protocol.course(learner, data.with_variants(len(rates)), loss, streams)
+        path, given, seen = way(number, experiment, data)
+        course = experiment.protocol.course(given, seen.with_variants(len(rates)), loss, streams)
         curves = [
             Curve(
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
@@ -146,12 +148,15 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
                 verdict(learner, experiment),
                 learner.name,
                 None if len(rates) == 1 else rate,
+                path,
             )
             for rate in rates
         ]
         shown = None
         if getattr(learner.update, "lr", None) == BEST:
-            shown = Curve(learner.name, len(x), experiment.run.replicas, verdict(learner, experiment))
+            shown = Curve(
+                learner.name, len(x), experiment.run.replicas, verdict(learner, experiment), path=path
+            )
         trials.append(Trial(course, curves, shown))
     trace = Trace(
         [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],

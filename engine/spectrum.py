@@ -8,9 +8,9 @@ DENSE = 6
 """Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""
 
 
-def looked_at(record: int) -> bool:
-    """Whether the spectrum is computed at a record, counted from 0."""
-    return record % (1 << max(0, record.bit_length() - DENSE)) == 0
+def looked_at(record: int, dense: int = DENSE) -> bool:
+    """Whether the spectrum, or another measurement that is dear, is made at a record, counted from 0."""
+    return record % (1 << max(0, record.bit_length() - dense)) == 0
 
 
 def singular_values(weights: torch.Tensor) -> torch.Tensor:

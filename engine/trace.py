@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.parts import Finding, Verdict
+from engine.parts import Finding, Path, Verdict
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,13 @@ ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 MOST_WEIGHT_RECORDS = 1024
-MOST_WEIGHT_BYTES = 64 << 20
+MOST_WEIGHT_BYTES = 32 << 20
+
+
+def stride_of_weights(records: int, d: int, itemsize: int) -> int:
+    """Of how many of a curve's records one keeps its weights [d], so that a run keeps a bounded number."""
+    most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
+    return -(-records // most)
 
 
 class Spectrum(NamedTuple):
@@ -59,14 +65,19 @@ class Curve:
         verdict: Verdict,
         learner: str | None = None,
         rate: float | None = None,
+        path: Path = "dense",
     ) -> None:
-        """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several."""
+        """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several.
+
+        `path` is the way in which it is computed.
+        """
         self.name = name
         self.learner = learner or name
         self.rate = rate
         self.best = rate is None
         self.grid: dict[float, float] = {}
         self.verdict = verdict
+        self.path = path
         self.diverged_at: float | None = None
         self.ended = False
         self.length = 0
@@ -78,7 +89,6 @@ class Curve:
         self.capacity = capacity
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
-        self._stride = 1
         self._spectrum: Spectrum | None = None
 
     @property
@@ -138,21 +148,23 @@ class Curve:
         if measure == "rank" and self.spectrum is not None:
             places, values = self.spectrum.x, self.spectrum.rank.astype(float)
         found = np.flatnonzero(places == x)
-        return float(values[found[0]]) if values is not None and len(found) else None
+        if values is None or not len(found) or np.isnan(values[found[0]]):
+            return None
+        return float(values[found[0]])
 
     def append(
         self,
         x: Floats,
         loss: Floats,
         measures: Mapping[str, Floats] = MappingProxyType({}),
-        weights: NDArray[np.floating[Any]] | None = None,
+        weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         spectrum: Floats | None = None,
     ) -> None:
         """Publish records at x [S]: losses [S, R] and, where there are any, the rest.
 
         Args:
-            measures: error, train and unseen, [S, R] each.
-            weights: [S, d].
+            measures: error, train and unseen, [S, R] each; NaN where one was not measured.
+            weights: [d], by the record among the S.
             spectrum: [S, r]; records with NaN have none.
         """
         start, end = self.length, self.length + len(x)
@@ -164,8 +176,8 @@ class Curve:
         self._loss[start:end] = loss.mean(1)
         if self._stderr is not None:
             self._stderr[start:end] = loss.std(1, ddof=1) / np.sqrt(loss.shape[1])
-        if weights is not None:
-            self._keep(start, x, weights)
+        for record, kept in weights.items():
+            self._keep(x[record], kept)
         if spectrum is not None:
             computed = ~np.isnan(spectrum[:, 0])
             new = Spectrum(x[computed], spectrum[computed])
@@ -189,20 +201,15 @@ class Curve:
             return float("inf")
         return float(self.loss.mean())
 
-    def _keep(self, start: int, x: Floats, weights: NDArray[np.floating[Any]]) -> None:
-        """Keep the weights of every so many records, so that no run keeps more than a bounded number."""
+    def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
+        """Keep weights; their number was bounded by `stride_of_weights`."""
         if self._weights is None:
-            per_vector = weights.shape[1] * weights.itemsize
-            most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // per_vector))
-            self._stride = -(-self.capacity // most)
-            slots = -(-self.capacity // self._stride)
-            self._weights = np.empty((slots, weights.shape[1]), weights.dtype)
+            slots = -(-self.capacity // stride_of_weights(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
-        kept = slice(-start % self._stride, None, self._stride)
-        end = self.weights_length + len(x[kept])
-        self._weights_x[self.weights_length : end] = x[kept]
-        self._weights[self.weights_length : end] = weights[kept]
-        self.weights_length = end
+            self._weights = np.empty((slots, len(weights)), weights.dtype)
+        self._weights_x[self.weights_length] = x
+        self._weights[self.weights_length] = weights
+        self.weights_length += 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,12 @@ Theme = Annotated[
     str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
 ]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters alone.")]
+ComputedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--path", metavar="PATH", help="auto, structured or dense, for run.path: how it is computed."
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -112,6 +118,7 @@ def run_headless(
     preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run.")],
     settings: Settings = None,
     device: Device = None,
+    path: ComputedBy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the result as JSON to a file, too.")
@@ -140,7 +147,7 @@ def run_headless(
 
         for file in exports:
             exporting.check(file, "--export")
-    experiment = _load(preset, settings, device)
+    experiment = _load(preset, settings, device, path)
     from engine.claims import judge, unexpected_divergence
     from engine.report import encode
     from hadamard_tui.headless import console
@@ -368,14 +375,15 @@ def _stop() -> None:
     os._exit(STOPPED)
 
 
-def _load(preset: str, settings: list[str] | None, device: str | None) -> Experiment:
+def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Experiment:
     """The experiment of a preset with the changes asked for. Raises: BadInput."""
     from engine import presets
     from engine.parts import BadInput
 
     overrides = list(settings or [])
-    if device is not None:
-        overrides.append(f"run.device={json.dumps(device)}")
+    for name, value in (("device", device), ("path", path)):
+        if value is not None:
+            overrides.append(f"run.{name}={json.dumps(value)}")
     try:
         return presets.load(preset, overrides)
     except BadInput as error:

@@ -65,8 +65,8 @@ class Architecture(Part, frozen=True):
         )
         return dict(zip(leaves, gradients, strict=True))
 
-    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
-        """The start that corresponds to `params` when every instance x becomes U x, `rotation` U [d, d].
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
+        """The start that corresponds to `params` when every instance x becomes U x; `turn` makes w into U w.
 
         For a random start with a rotation-invariant law this couples the two starts; a start that is the same
         whatever the instances are stays as it is.

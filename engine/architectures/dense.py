@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -91,10 +92,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
             row = row @ layer
         return row
 
-    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         if self.init in ("identity", "diagonal"):
             return params
-        return {**params, "W1": params["W1"] @ rotation.T}
+        return {**params, "W1": turn(params["W1"])}
 
     def invariance(self, d: int) -> Verdict:
         if self.init in ("identity", "diagonal"):

@@ -74,10 +74,10 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
             gradients["v"] = -by_top * params["v"] ** (self.depth - 1)
         return gradients
 
-    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         if self.init == "identity":
             return params
-        return {**params, "W1": params["W1"] @ rotation.T}
+        return {**params, "W1": turn(params["W1"])}
 
     def invariance(self, d: int) -> Verdict:
         if self.init == "identity":

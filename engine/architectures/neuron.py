@@ -65,8 +65,8 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         (by_signal,) = torch.autograd.grad(predictions, signal, grad_outputs=slope(predictions.detach()))
         return {"w": instances.combine(by_signal)}
 
-    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
-        return {"w": params["w"] @ rotation.T}
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
+        return {"w": turn(params["w"])}
 
     def invariance(self, d: int) -> Verdict:
         if self.init == "zero":

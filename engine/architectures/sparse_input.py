@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -68,10 +69,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def _product(self, params: Params) -> torch.Tensor:
         return params["W2"] @ self._first(params)
 
-    def rotated(self, params: Params, rotation: torch.Tensor) -> Params:
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         if "edges" in params:
             return params
-        return {**params, "W1": params["W1"] @ rotation.T}
+        return {**params, "W1": turn(params["W1"])}
 
     def invariance(self, d: int) -> Verdict:
         if self._full(d):

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.lazy import torch
-from engine.problems.instances import Instances
+from engine.problems.instances import Dense, Instances
+from engine.problems.sylvester import Sylvester
+from engine.problems.walsh import Walsh
 from engine.streams import Streams
 
 if TYPE_CHECKING:
     from engine.experiment import Problem
+    from engine.problems.matrices import Rows
+    from engine.problems.targets import Combination
 
 
 @dataclass(frozen=True)
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate. What is recorded
-    beside the loss over all rows: with `train_loss` that over the rows seen and over those unseen, with
-    `spectrum` the singular values of the weights across targets.
+    Variants are copies of a learner on the same data, such as one per rate. What is recorded beside the loss
+    over all rows: with `train_loss` that over the rows seen and over those unseen, with `spectrum` the
+    singular values of the weights across targets. `star` is w* [R, m, r], if every label is xᵀw*: the
+    features that have a part in each target, and their weights.
     """
 
     instances: Instances
@@ -31,6 +36,7 @@ class Data:
     variants: int = 1
     train_loss: bool = False
     spectrum: bool = False
+    star: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""
@@ -38,14 +44,29 @@ class Data:
         copies = labels.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
         return replace(self, labels=copies, variants=self.variants * count)
 
+    def dense(self) -> Data:
+        """The same data with its instances as a matrix."""
+        return replace(self, instances=Dense(self.instances.rows))
+
+    def from_star(self, weights: torch.Tensor) -> torch.Tensor:
+        """w − w* for weights w [B, d] of every replica, variant and target."""
+        assert self.star is not None, "only labels that are linear in the instances have w*"
+        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in self.star)
+        errors = weights.clone(memory_format=torch.contiguous_format)
+        by_target = errors.view(self.replicas, self.variants, self.targets, -1)
+        by_target.scatter_add_(3, places, -sizes)
+        return errors
+
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     """Draw a problem once per replica: rows, labels from their features, label noise, and the instances seen.
 
     Raises: BadInput for a file that cannot be used.
     """
-    rows = problem.matrix.draw(streams)
-    labels = problem.target.labels(problem.matrix, problem.matrix.named(rows), streams)  # [R, m, n]
+    combination = problem.target.combination(problem.matrix, streams)
+    instances, labels, linear = (_arranged if problem.matrix.is_sylvester else _tabled)(
+        problem, combination, streams, dtype, device
+    )
     replicas, targets, n = labels.shape
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
@@ -54,10 +75,53 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         labels = np.where(heads, 1.0, -1.0)
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
-    instances = problem.matrix.instances(rows, streams)
+    star = None
+    if combination is not None and linear and problem.labels == "soft" and problem.noise == 0:
+        places, sizes = combination
+        star = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
     return Data(
-        Instances(torch.from_numpy(np.ascontiguousarray(instances, dtype=dtype)).to(device)),
+        instances,
         torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
         replicas,
         targets,
+        star=star,
     )
+
+
+def _tabled(
+    problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
+) -> tuple[Instances, Rows, bool]:
+    """Instances as a matrix, their labels [R, m, n], and whether targets name what a learner sees."""
+    rows = problem.matrix.draw(streams)
+    features = problem.matrix.named(rows)
+    if combination is None:
+        labels = problem.target.labels(problem.matrix, features, streams)
+    else:
+        labels = combination.labels(
+            lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
+        )
+    seen = problem.matrix.instances(rows, streams)
+    instances = Dense(torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device))
+    return instances, labels, features is seen
+
+
+def _arranged(
+    problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
+) -> tuple[Instances, Rows, bool]:
+    """Rows of Sylvester's matrix as an operator, and the same of them, without the matrix."""
+    assert combination is not None, "every target is linear in the features of a Hadamard matrix"
+    matrix = problem.matrix
+    arrangement = matrix.arrangement(streams)
+    if matrix.repeat is not None:
+        arrangement = arrangement.repeated(matrix.repeat)
+    _, d = matrix.shape()
+
+    def instances(dtype: str, device: str) -> Sylvester:
+        order = torch.from_numpy(arrangement.order).to(device)
+        signs = torch.from_numpy(arrangement.signs.astype(dtype)).to(device)
+        walsh = Walsh(d, signs.dtype, device)
+        return Sylvester(walsh, d, order, signs, arrangement.shifted, whole=not arrangement.shifted)
+
+    features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype
+    labels = combination.labels(lambda places: features.columns(torch.from_numpy(places)).numpy())
+    return instances(dtype, device), labels, True

@@ -1,33 +1,94 @@
-"""The instances as an operator: rows one by one, and inner products with many weight vectors at once."""
+"""The instances as an operator: rows on demand, and inner products with many weight vectors at once."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 from engine.lazy import torch
 
 
 class Instances:
-    """n instances of d features for each of R replicas, `rows` [R, n, d].
+    """n instances of d features for each of R replicas: what a learner may ask of a matrix.
 
     Weights come as a batch of B = R·G vectors, replica by replica; the G members of a group (targets, say)
     share the instances of their replica, which are therefore never copied.
     """
 
-    def __init__(self, rows: torch.Tensor) -> None:
-        self.rows = rows
-        self.replicas, self.n, self.d = rows.shape
+    replicas: int
+    n: int
+    d: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def rows(self) -> torch.Tensor:
+        """The instances one by one, [R, n, d]."""
+        raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
         """Some consecutive instances of every replica."""
-        return Instances(self.rows[:, numbers])
+        raise NotImplementedError
+
+    def pick(self, numbers: torch.Tensor) -> Instances:
+        """The instances of these numbers [R, k], some of them several times."""
+        return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)))
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
-        batch, h, d = weights.shape
-        products = weights.reshape(self.replicas, -1, d) @ self.rows.mT
-        return products.view(batch, h, self.n)
+        raise NotImplementedError
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Linear combinations Σ_j c_j x_j of the instances, coefficients [B, n] → [B, d]."""
+        raise NotImplementedError
+
+    def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
+        """eᵀ(XᵀX/n)e, the mean of (xᵀe)² over the instances, for errors e [B, d] of weights; [B] in float64.
+
+        None where predictions are the cheaper way.
+        """
+        return None
+
+    def turn(self, weights: torch.Tensor) -> torch.Tensor:
+        """Weights [B, …, d] of the instances as they were drawn, in the coordinates used here."""
+        return weights
+
+    def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
+        """Weights [B, d] in the coordinates used here, for the instances as they were drawn."""
+        return weights
+
+
+class Dense(Instances):
+    """Instances that are kept as a matrix, `rows` [R, n, d]."""
+
+    def __init__(self, rows: torch.Tensor) -> None:
+        self._rows = rows
+        self.replicas, self.n, self.d = rows.shape
+        self.dtype, self.device = rows.dtype, rows.device
+
+    @property
+    def rows(self) -> torch.Tensor:
+        return self._rows
+
+    def at(self, numbers: slice) -> Instances:
+        return Dense(self._rows[:, numbers])
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        batch, h, d = weights.shape
+        products = weights.reshape(self.replicas, -1, d) @ self._rows.mT
+        return products.view(batch, h, self.n)
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)
-        product = grouped * self.rows if self.n == 1 else grouped @ self.rows
+        product = grouped * self._rows if self.n == 1 else grouped @ self._rows
         return product.view(-1, self.d)
+
+    def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
+        if self.n < 2 * self.d:
+            return None
+        grouped = errors.view(self.replicas, -1, self.d)
+        return ((grouped @ self._moment) * grouped).sum(2, dtype=torch.float64).flatten()
+
+    @cached_property
+    def _moment(self) -> torch.Tensor:
+        """XᵀX/n, [R, d, d]."""
+        return self._rows.mT @ self._rows / self.n

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.catalogue import members
 from engine.costs import Cost
-from engine.hypothesis import Hypothesis
+from engine.hypothesis import Predictor
 from engine.parts import Part
 from engine.problems.data import Data
 from engine.recorder import Block
@@ -31,7 +31,7 @@ class Course(Interface):
     """One learner on its way through a protocol."""
 
     @property
-    def hypothesis(self) -> Hypothesis:
+    def hypothesis(self) -> Predictor:
         """What the learner predicts now."""
 
     def advance(self, records: int) -> Block:

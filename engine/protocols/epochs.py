@@ -61,7 +61,7 @@ class Passes:
         self._solves = learner.solver is not None
         self._batch: int = getattr(learner.update, "batch", None) or self._rows
         self._data, self._last = data, protocol.epochs
-        self._recorder = Recorder(data, loss)
+        self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1)
         self._next = 0
 
     def advance(self, records: int) -> Block:
@@ -71,6 +71,6 @@ class Passes:
                 for first in range(0, self._rows, self._batch):
                     some = slice(first, min(first + self._batch, self._rows))
                     self.hypothesis.learn(self._data.instances.at(some), self._data.labels[:, some])
-            self._recorder.take(epoch, self.hypothesis, self._rows)
+            self._recorder.take(epoch, self._rows)
         self._next = end
         return self._recorder.block()

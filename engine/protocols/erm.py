@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -12,12 +12,17 @@ from engine.hypothesis import Descent, begin
 from engine.lazy import torch
 from engine.parts import Count
 from engine.problems.data import Data
+from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
 from engine.recorder import Block, Recorder
 from engine.streams import Streams
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
+
+
+NUMBERS = 1 << 18
+"""Models are trained as one batch while they have at most so many weights, which then stay in the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
@@ -48,70 +53,123 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels:
-    """One model per k, trained side by side; their records are complete all at once."""
+    """One model per k, trained side by side in groups; their records are complete all at once."""
 
     def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
-        self._protocol, self._loss = protocol, loss
-        self._grid = protocol.grid(data.instances.n)
-        self._one, self._data = data, data.with_variants(len(self._grid))
-        self.hypothesis = Descent(learner, loss, self._data, streams)
-        self._batch: int | None = getattr(learner.update, "batch", None)
-        device = data.labels.device
-        members = torch.from_numpy(self._grid).to(device).repeat_interleave(data.variants * data.targets)
-        self._examples = members.repeat(data.replicas)[:, None]  # k of every member of the batch, [B, 1]
-        self._active = self._examples[:, 0] > 0
-        self._generator = torch.Generator(device).manual_seed(streams.seeds[0])
+        self._protocol, self._empty = protocol, np.empty((0, data.replicas, data.variants))
+        generator = torch.Generator(data.labels.device).manual_seed(streams.seeds[0])
+        grid = protocol.grid(data.instances.n)
+        assert learner.architecture is not None, "solvers have a course of their own"
+        members = data.replicas * data.variants * data.targets
+        together = max(1, NUMBERS // (members * learner.architecture.size(data.instances.d)))
+        self._groups = [
+            Group(grid[first : first + together], learner, data, loss, streams, generator)
+            for first in range(0, len(grid), together)
+        ]
+        self.hypothesis = Models([group.hypothesis for group in self._groups])
         self._step = 0
 
     def advance(self, records: int) -> Block:
-        while self._step < self._protocol.steps and self._active.any():
+        while self._step < self._protocol.steps and any(group.training for group in self._groups):
             if records == 0:
-                return Recorder(self._one, self._loss).block()
+                return Block(np.empty(0), self._empty, {}, {})
             records -= 1
-            self._train()
-        return self._finish()
+            self._step += 1
+            for group in self._groups:
+                if group.training:
+                    group.step(self._protocol.tolerance)
+        return _joined([group.finish() for group in self._groups])
 
-    def _train(self) -> None:
-        instances, labels = self._data.instances, self._data.labels
-        predictions = self.hypothesis.descend(instances, labels, self._shares(), self._active)
-        self._step += 1
-        costs = (self._loss.value(predictions, labels) * self._all()).sum(1)
-        self._active &= ~(costs <= self._protocol.tolerance)
 
-    def _all(self) -> torch.Tensor:
-        """1/k on the first k rows of every member of the batch, 0 on the others, [B, n]."""
-        rows = torch.arange(self._data.instances.n, device=self._examples.device)
-        shares = (rows < self._examples) / self._examples.clamp(min=1)
-        return shares.to(self._data.labels.dtype)
+class Models(NamedTuple):
+    """The models of all groups together."""
 
-    def _shares(self) -> torch.Tensor:
-        """The share of every row in the gradient of the next step."""
-        shares = self._all()
-        if self._batch is None:
-            return shares
-        drawn = torch.multinomial(
-            shares + (self._examples == 0), self._batch, replacement=True, generator=self._generator
-        )
-        ones = torch.full_like(drawn, 1 / self._batch, dtype=shares.dtype)
-        return torch.zeros_like(shares).scatter_add_(1, drawn, ones)
+    models: list[Descent]
 
-    def _finish(self) -> Block:
-        recorder = Recorder(self._data, self._loss)
-        recorder.take(0, self.hypothesis, self._examples)
-        whole = recorder.block()
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n], group by group."""
+        return torch.cat([model.predict(instances) for model in self.models])
+
+    def rotate(self, rotation: torch.Tensor) -> None:
+        """Replace every start by the one that corresponds to instances U x."""
+        for model in self.models:
+            model.rotate(rotation)
+
+
+class Group:
+    """The models of some consecutive k as one batch, which sees only the rows that one of them trains on."""
+
+    def __init__(
+        self,
+        grid: Floats,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        generator: torch.Generator,
+    ) -> None:
+        self._grid, self._loss, self._generator = grid, loss, generator
+        self._one, self._data = data, data.with_variants(len(grid))
+        self.hypothesis = Descent(learner, loss, self._data, streams)
+        self._recorder = Recorder(self._data, loss, self.hypothesis, 1)
+        self._batch: int | None = getattr(learner.update, "batch", None)
+        last = int(grid[-1])
+        self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
+        k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
+        k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
+        rows = torch.arange(last, device=k.device)
+        self._shares = ((rows < k) / k.clamp(min=1)).to(data.labels.dtype)  # 1/k on the first k rows, [B, k]
+        self._seen, self._active = k, k[:, 0] > 0
+        self.training = bool(self._active.any())
+
+    def step(self, tolerance: float) -> None:
+        """One update of every model whose training loss was above the tolerance before its last one."""
+        shares = self._shares if self._batch is None else self._drawn(self._batch)
+        predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
+        costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
+        self._active &= ~(costs <= tolerance)
+        self.training = bool(self._active.any())
+
+    def _drawn(self, batch: int) -> torch.Tensor:
+        """The share of every row in the gradient of a mini-batch drawn from the first k."""
+        some = self._shares + (self._shares.sum(1, keepdim=True) == 0)  # a model for k = 0 rests anyway
+        drawn = torch.multinomial(some, batch, replacement=True, generator=self._generator)
+        ones = torch.full_like(drawn, 1 / batch, dtype=some.dtype)
+        return torch.zeros_like(some).scatter_add_(1, drawn, ones)
+
+    def finish(self) -> Block:
+        """The records of all models of the group."""
+        self._recorder.take(0, self._seen)
+        whole = self._recorder.block()
         k, variants = len(self._grid), self._one.variants
 
         def by_k(values: Floats) -> Floats:
             moved: Floats = np.moveaxis(values[0].reshape(-1, k, variants), 1, 0)
             return moved
 
+        weights = {}
+        if whole.weights:
+            weights = dict(enumerate(whole.weights[0].reshape(k, variants, -1)))
         return Block(
             self._grid,
             by_k(whole.loss),
             {name: by_k(values) for name, values in whole.measures.items()},
-            None if whole.weights is None else whole.weights[0].reshape(k, variants, -1),
+            weights,
             None if whole.spectrum is None else whole.spectrum[0].reshape(k, variants, -1),
         )
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """The blocks of all groups as one."""
+    weights = [each for block in blocks for each in block.weights.values()]
+    spectra = [block.spectrum for block in blocks if block.spectrum is not None]
+    return Block(
+        np.concatenate([block.x for block in blocks]),
+        np.concatenate([block.loss for block in blocks]),
+        {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
+        dict(enumerate(weights)),
+        np.concatenate(spectra) if spectra else None,
+    )
 
 
 class Fits:
@@ -120,7 +178,7 @@ class Fits:
     def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
         self.hypothesis = begin(learner, loss, data, streams)
         self._data, self._grid = data, protocol.grid(data.instances.n)
-        self._recorder = Recorder(data, loss)
+        self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid))
         self._told, self._next = 0, 0
 
     def advance(self, records: int) -> Block:
@@ -129,6 +187,6 @@ class Fits:
             if self._told < k:
                 self.hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
             self._told = int(k)
-            self._recorder.take(k, self.hypothesis, int(k))
+            self._recorder.take(k, int(k))
             self._next += 1
         return self._recorder.block()

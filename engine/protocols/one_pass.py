@@ -27,13 +27,17 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete. With
     `replacement` the examples are drawn from the rows independently, so that some come twice and some never.
     With `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss after k
-    examples is the mean over the k hypotheses that predicted them, that of one drawn at random.
+    examples is the mean over the k hypotheses that predicted them, that of one drawn at random. With
+    `examples` the pass ends after so many.
     Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
     replacement: Annotated[bool, Meta(title="replacement", description="draw examples independently")] = False
     clip: Annotated[Positive | None, Meta(title="clip to Y", description="predictions cut to 0 … Y")] = None
+    examples: Annotated[
+        Count | None, Meta(title="examples", description="at most so many; none: all rows")
+    ] = None
     average: Annotated[bool, Meta(title="average", description="mean loss of the hypotheses so far")] = False
 
     @property
@@ -41,7 +45,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return self.batch == 1
 
     def grid(self, n: int) -> Floats:
-        return np.arange(n + 1.0)
+        return np.arange(min(n, self.examples or n) + 1.0)
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
         return Pass(self, learner, data, loss, streams)
@@ -59,17 +63,18 @@ class Pass:
         order = _draws(data, streams) if protocol.replacement else None
         if order is not None:
             self._instances, self._labels = _drawn(data, order)
-        self._recorder = Recorder(data, loss, order)
+        self._records = len(protocol.grid(data.instances.n))
+        self._recorder = Recorder(data, loss, self.hypothesis, self._records, order)
         self._next = 0
         self._sum: Floats | None = None
 
     def advance(self, records: int) -> Block:
-        first, end = self._next, min(self._next + records, self._instances.n + 1)
+        first, end = self._next, min(self._next + records, self._records)
         for k in range(first, end):
             if k > 0 and k % self._batch == 0:
                 new = slice(k - self._batch, k)
                 self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
-            self._recorder.take(k, self.hypothesis, k)
+            self._recorder.take(k, k)
         self._next = end
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.x) else block
@@ -91,6 +96,5 @@ def _draws(data: Data, streams: Streams) -> torch.Tensor:
 
 def _drawn(data: Data, draws: torch.Tensor) -> tuple[Instances, torch.Tensor]:
     """The rows drawn and their labels."""
-    rows, labels = data.instances.rows, data.labels
-    drawn = rows.gather(1, draws[:, :, None].expand_as(rows))
-    return Instances(drawn), labels.gather(1, draws.repeat_interleave(len(labels) // len(draws), 0))
+    labels = data.labels.gather(1, draws.repeat_interleave(len(data.labels) // len(draws), 0))
+    return data.instances.pick(draws), labels

@@ -52,7 +52,7 @@ class Rounds:
     ) -> None:
         self.hypothesis = Descent(learner, loss, data, streams)
         self._protocol, self._data, self._loss = protocol, data, loss
-        self._recorder = Recorder(data, loss)
+        self._recorder = Recorder(data, loss, self.hypothesis, data.instances.n + 1)
         self._next = 0
 
     def advance(self, records: int) -> Block:
@@ -60,7 +60,7 @@ class Rounds:
         for k in range(self._next, end):
             if k > 0:
                 self._round(k)
-            self._recorder.take(k, self.hypothesis, k)
+            self._recorder.take(k, k)
         self._next = end
         return self._recorder.block()
 

@@ -33,7 +33,7 @@ class EGUPM(Update, frozen=True, tag="egu-pm"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new: State = {"plus": {}, "minus": {}}
         for name, g in gradients.items():
-            factor = torch.exp(-rates[name] * g)
+            factor = torch.exp_(g * -rates[name])
             new["plus"][name] = state["plus"][name] * factor
             new["minus"][name] = state["minus"][name] / factor
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new

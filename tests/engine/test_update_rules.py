@@ -9,7 +9,7 @@ from discovery import EVERY, EVERY_GENTLE, loss_of, matrix_for, name_of, refusal
 
 from engine import catalogue
 from engine.activations import KINKED
-from engine.problems.instances import Instances
+from engine.problems.instances import Dense
 from engine.streams import Streams
 
 NEAR = 1e-9
@@ -211,7 +211,7 @@ def test_weights_are_the_vector_of_the_predictions(name):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
     w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
     if w is None:
-        scaled = [hypothesis.predict(Instances(size * data.instances.rows)) for size in (64, -1)]
+        scaled = [hypothesis.predict(Dense(size * data.instances.rows)) for size in (64, -1)]
         assert not (torch.allclose(scaled[0], 64 * predicted) and torch.allclose(scaled[1], -predicted))
         return
     torch.testing.assert_close(torch.einsum("bd,bnd->bn", w, data.instances.rows), predicted)

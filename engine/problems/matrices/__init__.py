@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -16,6 +16,25 @@ Rows = NDArray[np.floating[Any]]
 
 PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in random order")]
 RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
+
+
+class Arrangement(NamedTuple):
+    """Rows of Sylvester's matrix: which come, with which signs, for R replicas."""
+
+    order: NDArray[np.int64]
+    """The number of every row, [R, n]."""
+
+    signs: NDArray[np.float64]
+    """What every row is multiplied by, [R, n]."""
+
+    shifted: bool = False
+    """Whether the instances are ½(s h + 1)."""
+
+    def repeated(self, times: int) -> Arrangement:
+        """Every row so often with sign + and so often with −, one after the other."""
+        order = self.order.repeat(2 * times, axis=1)
+        signs = self.signs.repeat(2 * times, axis=1) * np.tile([1.0, -1.0], times * self.order.shape[1])
+        return Arrangement(order, signs)
 
 
 class Matrix(Part, frozen=True, kw_only=True):
@@ -65,12 +84,26 @@ class Matrix(Part, frozen=True, kw_only=True):
         """What every feature is that a target can name."""
         return "any" if self.drawn == "bits" and self.repeat is not None else self.drawn
 
+    @property
+    def is_orthogonal(self) -> bool:
+        """Whether there are as many instances as features, orthogonal ones of length √d."""
+        return self.is_hadamard and self.repeat is None
+
+    @property
+    def is_sylvester(self) -> bool:
+        """Whether `arrangement` says all there is to the instances."""
+        return False
+
     def size(self) -> tuple[int, int]:
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
         raise NotImplementedError
 
     def rows(self, streams: Streams) -> Rows:
         """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        raise NotImplementedError
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        """The rows, before repetition, as rows of Sylvester's matrix, where they are such."""
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.parts import BadField, Values
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
-from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
 from engine.streams import Streams
 
 
@@ -40,17 +40,30 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     def size(self) -> tuple[int, int]:
         return self.d, self.d
 
+    @property
+    def is_sylvester(self) -> bool:
+        return is_power_of_two(self.d) and not self.rotate
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        return arranged(streams, self.d, self.permute, self.row_signs)
+
     def rows(self, streams: Streams) -> Rows:
-        matrix = hadamard(self.d)
-        rows = np.empty((len(streams.seeds), self.d, self.d), np.float32)
-        if self.permute:
-            for replica, order in zip(rows, streams("order").permutation(self.d), strict=True):
-                replica[:] = matrix[order]
-        else:
-            rows[:] = matrix
-        if self.row_signs:
-            rows *= streams("signs").signs(self.d, 1).astype(np.float32)
+        matrix, (order, signs, _) = hadamard(self.d), self.arrangement(streams)
+        rows = matrix[order].astype(np.float32)
+        rows *= signs.astype(np.float32)[:, :, None]
         return rows
+
+
+def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
+    """Rows 0 … n−1 in their order or a random one, with + or random signs."""
+    order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
+    signs = streams("signs").signs(n) if row_signs else np.ones(order.shape)
+    return Arrangement(order, signs)
+
+
+def is_power_of_two(d: int) -> bool:
+    """Whether Sylvester's matrix has this order."""
+    return d & (d - 1) == 0
 
 
 def check_order(d: int) -> None:

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from engine.parts import Values
 from engine.problems.hadamard_matrices import hadamard
-from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
-from engine.problems.matrices.hadamard import check_order
+from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two
 from engine.streams import Streams
 
 
@@ -39,17 +39,18 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     def size(self) -> tuple[int, int]:
         return self.d - 1, self.d
 
+    @property
+    def is_sylvester(self) -> bool:
+        return is_power_of_two(self.d) and not self.rotate and self.repeat is None
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        order, signs, _ = arranged(streams, self.d - 1, self.permute, self.row_signs)
+        return Arrangement(order + 1, signs, shifted=True)
+
     def rows(self, streams: Streams) -> Rows:
-        n, d = self.size()
-        matrix = hadamard(d)[1:]
-        rows = np.empty((len(streams.seeds), n, d), np.float32)
-        if self.permute:
-            for replica, order in zip(rows, streams("order").permutation(n), strict=True):
-                replica[:] = matrix[order]
-        else:
-            rows[:] = matrix
-        if self.row_signs:
-            rows *= streams("signs").signs(n, 1).astype(np.float32)
+        matrix, (order, signs, _) = hadamard(self.d), self.arrangement(streams)
+        rows = matrix[order].astype(np.float32)
+        rows *= signs.astype(np.float32)[:, :, None]
         rows += 1
         rows *= 0.5
         return rows

@@ -27,6 +27,10 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     def size(self) -> tuple[int, int]:
         return self.d, self.d
 
+    @property
+    def is_orthogonal(self) -> bool:
+        return self.repeat is None
+
     def rows(self, streams: Streams) -> Rows:
         rows = np.tile(np.sqrt(self.d) * np.eye(self.d), (len(streams.seeds), 1, 1))
         if self.permute:

@@ -9,7 +9,8 @@ from msgspec import Meta
 
 from engine.parts import BadField, Values
 from engine.problems.hadamard_matrices import sylvester
-from engine.problems.matrices import Matrix, PermuteRows, Rows
+from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
+from engine.problems.matrices.hadamard import arranged
 from engine.streams import Streams
 
 
@@ -53,13 +54,18 @@ class XOR(Matrix, frozen=True, tag="xor"):
     def feature_count(self) -> int:
         return self.d
 
+    @property
+    def is_sylvester(self) -> bool:
+        return self.features == "products" and not self.rotate
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        return arranged(streams, self.d, self.permute, row_signs=False)
+
     def rows(self, streams: Streams) -> Rows:
         matrix = sylvester(self.d).astype(np.float32)
         if self.features == "bits":
             matrix = matrix[:, [1 << bit for bit in range(self.bits)]]
-        if self.permute:
-            return matrix[streams("order").permutation(self.d)]
-        return np.tile(matrix, (len(streams.seeds), 1, 1))
+        return matrix[self.arrangement(streams).order]
 
     def named(self, rows: Rows) -> Rows:
         if self.features == "products":

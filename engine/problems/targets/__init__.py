@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import reduce
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.parts import Part, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.streams import Streams
+
+
+class Combination(NamedTuple):
+    """m targets that are linear in the features, y = Σ_r sizes_r · feature places_r, for R replicas."""
+
+    places: NDArray[np.int64]
+    """Numbers of the features that a target has a part in, [R, m, r], all different."""
+
+    sizes: NDArray[np.float64]
+    """The weights w* at these places, [R, m, r]."""
+
+    @classmethod
+    def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
+        """One feature times `size` for every target, the same for all replicas; places [m]."""
+        chosen = np.tile(places[:, None], (replicas, 1, 1))
+        return cls(chosen, np.full(chosen.shape, size))
+
+    def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
+        """Labels [R, m, n]; `columns` has the features [R, m, n] on all rows for their numbers [R, m]."""
+        parts = range(self.places.shape[2])
+        terms = [self.sizes[:, :, part, None] * columns(self.places[:, :, part]) for part in parts]
+        return reduce(np.add, terms)
 
 
 class Target(Part, frozen=True):
@@ -19,8 +46,15 @@ class Target(Part, frozen=True):
         """m: how many targets are learned at once."""
         return 1
 
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
+        """The targets as weights of the features, or None if they are no such thing."""
+        return None
+
     def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        """Labels [R, m, n] of rows of features [R, n, D]. Raises BadInput if they do not fit the matrix."""
+        """Labels [R, m, n] of rows of features [R, n, D], for targets that are no combination of these.
+
+        Raises BadInput if they do not fit the matrix.
+        """
         raise NotImplementedError
 
     def check(self, matrix: Matrix) -> None:

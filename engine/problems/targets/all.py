@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+import numpy as np
+
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
 from engine.streams import Streams
 
 
@@ -20,5 +22,5 @@ class All(Target, frozen=True, tag="all"):
     def columns(self, matrix: Matrix) -> int:
         return matrix.feature_count()
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        return features.swapaxes(1, 2)
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
+        return Combination.of(np.arange(matrix.feature_count()), 1.0, len(streams.seeds))

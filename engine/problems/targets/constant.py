@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.parts import Values
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.targets import Combination, Target
 from engine.streams import Streams
 
 
@@ -18,9 +18,12 @@ class Constant(Target, frozen=True, tag="constant"):
     the talk, part I; theory.md §2.
     """
 
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
+        if matrix.constant_column is None:
+            return None
+        return Combination.of(np.array([matrix.constant_column]), 1.0, len(streams.seeds))
+
     def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        if matrix.constant_column is not None:
-            return features[:, None, :, matrix.constant_column]
         replicas, n, _ = features.shape
         return np.ones((replicas, 1, n))
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from engine.parts import Values
-from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
 from engine.streams import Streams
 
 
@@ -24,9 +24,10 @@ class Doubled(Target, frozen=True, tag="doubled"):
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        columns = features.swapaxes(1, 2)
-        return np.concatenate((columns, -columns), axis=1)
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
+        features = np.arange(matrix.feature_count())
+        plus, minus = (Combination.of(features, size, len(streams.seeds)) for size in (1.0, -1.0))
+        return Combination(*(np.concatenate(halves, axis=1) for halves in zip(plus, minus, strict=True)))
 
     def values(self, matrix: Matrix) -> Values:
         return "signs" if matrix.feature_values == "signs" else "any"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from msgspec import Meta
 
 from engine.parts import BadInput
-from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
 from engine.streams import Streams
 
 
@@ -30,5 +31,5 @@ class Feature(Target, frozen=True, tag="feature"):
                 f"there is no feature {self.index}; the {d} features are 0 … {d - 1}",
             )
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        return features[:, None, :, self.index]
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
+        return Combination.of(np.array([self.index]), 1.0, len(streams.seeds))

@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.parts import BadInput, Count, Values
-from engine.problems.matrices import Matrix, Rows
-from engine.problems.targets import Target
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
 from engine.streams import Streams
 
 
@@ -30,17 +30,11 @@ class Sparse(Target, frozen=True, tag="sparse"):
         if self.r > d:
             raise BadInput("problem.target.r", f"{self.r} is more than the {d} features; take {d} or fewer")
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        return (features @ self.weights(matrix, streams)[:, :, None]).swapaxes(1, 2)
-
-    def weights(self, matrix: Matrix, streams: Streams) -> Rows:
-        """w*, one per replica [R, D]."""
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         stream = streams("target")
         places = stream.permutation(matrix.feature_count())[:, : self.r]
         sizes = stream.signs(self.r) if self.signs else np.ones(places.shape)
-        weights = np.zeros((stream.replicas, matrix.feature_count()))
-        np.put_along_axis(weights, places, sizes / np.sqrt(self.r), axis=1)
-        return weights
+        return Combination(places[:, None], sizes[:, None] / np.sqrt(self.r))
 
     def values(self, matrix: Matrix) -> Values:
         if self.r > 1:

@@ -1,0 +1,64 @@
+"""The ways to compute a course: on instances as a matrix, or on what is known of their structure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from engine.invariance import verdict
+from engine.parts import BadInput, Path
+from engine.problems.axes import Axes
+from engine.problems.data import Data
+from engine.problems.instances import Dense
+
+if TYPE_CHECKING:
+    from engine.experiment import Experiment, Learner
+
+
+class Way(NamedTuple):
+    """How the course of a learner is computed: with which data, and with which rule in its place."""
+
+    path: Path
+    learner: Learner
+    data: Data
+
+
+def way(number: int, experiment: Experiment, data: Data) -> Way:
+    """The way of a learner, by its number, through data as they were drawn.
+
+    On orthogonal instances a rotation-invariant learner is given the axes instead, and the companion of its
+    rule where it is invariant on this data only. Others are given the rows of a Sylvester matrix as an
+    operator. Both predict what the learner predicts of the matrix itself, up to rounding.
+
+    Raises: BadInput if `run.path` forces a way that there is not.
+    """
+    learner, forced = experiment.learners[number], experiment.run.path
+    why_not = _without_structure(learner, experiment)
+    if forced == "structured" and why_not is not None:
+        raise BadInput("run.path", f"there is no structured path for {learner.name}: {why_not}; take auto")
+    if forced == "dense" or why_not is not None:
+        return Way("dense", learner, data if isinstance(data.instances, Dense) else data.dense())
+    if _turns(learner, experiment):
+        assert learner.update is not None, "only learners with an update rule have a structured path"
+        invariant = msgspec.structs.replace(learner, update=learner.update.companion())
+        return Way("structured", invariant, replace(data, instances=Axes(data.instances), star=None))
+    return Way("structured", learner, data)
+
+
+def _turns(learner: Learner, experiment: Experiment) -> bool:
+    """Whether the learner does not notice when orthogonal instances become the axes."""
+    return experiment.problem.matrix.is_orthogonal and verdict(learner, experiment).invariant is not False
+
+
+def _without_structure(learner: Learner, experiment: Experiment) -> str | None:
+    """Why a learner needs the instances as a matrix, in one sentence; None if it does not."""
+    matrix = experiment.problem.matrix
+    if learner.solver is not None:
+        return "a solver takes the instances themselves"
+    if matrix.is_sylvester or _turns(learner, experiment):
+        return None
+    if matrix.is_orthogonal:
+        return "it tells the features apart, and the rows are no rows of a Sylvester matrix"
+    return f"the instances of {matrix.kind}, as set here, have none that is used"

@@ -1,0 +1,50 @@
+"""Orthogonal instances, turned so that they point along the axes."""
+
+from __future__ import annotations
+
+import math
+
+from engine.lazy import torch
+from engine.problems.instances import Instances
+
+
+class Axes(Instances):
+    """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
+
+    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner does not notice, if its start is
+    turned along: it predicts the same, and the weights of its first layer are its predictions, or those of
+    its hidden units, over √d. A row that it has not seen is a column that does not move; the Gram matrix of
+    the instances is all that there is to them. Source: theory.md §8.
+    """
+
+    def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
+        self._drawn = drawn
+        self.replicas, self.d = drawn.replicas, drawn.d
+        self.dtype, self.device = drawn.dtype, drawn.device
+        self._first, self._end, _ = (numbers or slice(None)).indices(drawn.d)
+        self.n = self._end - self._first
+        self._length = math.sqrt(drawn.d)
+
+    @property
+    def rows(self) -> torch.Tensor:
+        axes = self._length * torch.eye(self.d, dtype=self.dtype, device=self.device)
+        return axes[self._first : self._end].repeat(self.replicas, 1, 1)
+
+    def at(self, numbers: slice) -> Instances:
+        first, end, _ = numbers.indices(self.n)
+        return Axes(self._drawn, slice(self._first + first, self._first + end))
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        return weights[:, :, self._first : self._end] * self._length
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        combined = coefficients.new_zeros(len(coefficients), self.d)
+        combined[:, self._first : self._end] = coefficients * self._length
+        return combined
+
+    def turn(self, weights: torch.Tensor) -> torch.Tensor:
+        turned = self._drawn.inner(weights.reshape(len(weights), -1, self.d)) / self._length
+        return turned.view(weights.shape)
+
+    def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
+        return self._drawn.combine(weights) / self._length

@@ -1,0 +1,89 @@
+"""Rows of Sylvester's Hadamard matrix as an operator, which never holds them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from engine.lazy import torch
+from engine.problems.instances import Dense, Instances
+from engine.problems.walsh import Walsh
+
+MOST_ROWS = 8
+"""So few instances are made one by one; more stay an operator."""
+
+
+class Sylvester(Instances):
+    """Instances x_k = s_k h of Sylvester's matrix, h its row number `order` [R, n], s_k = `signs` [R, n].
+
+    When `shifted` they are ½(s_k h + 1), with entries 0 and 1. Inner products with all of them are one
+    Walsh–Hadamard transform. `whole` says that every row of the matrix comes equally often; then
+    XᵀX/n = I, and by Parseval the mean of (xᵀe)² is ‖e‖².
+    """
+
+    def __init__(
+        self,
+        walsh: Walsh,
+        d: int,
+        order: torch.Tensor,
+        signs: torch.Tensor,
+        shifted: bool = False,
+        whole: bool = False,
+    ) -> None:
+        self._walsh, self._order, self._signs = walsh, order, signs
+        self._shifted, self._whole = shifted, whole
+        self.d, (self.replicas, self.n) = d, order.shape
+        self.dtype, self.device = signs.dtype, signs.device
+
+    @cached_property
+    def rows(self) -> torch.Tensor:
+        return self._placed(self._walsh.rows(self._order, self._signs))
+
+    def columns(self, places: torch.Tensor) -> torch.Tensor:
+        """The features of these numbers [R, m] on all instances, [R, m, n]."""
+        return self._placed(self._take(self._walsh.rows(places)))
+
+    def at(self, numbers: slice) -> Instances:
+        some = self._some(self._order[:, numbers], self._signs[:, numbers])
+        return Dense(some.rows) if some.n <= MOST_ROWS else some
+
+    def pick(self, numbers: torch.Tensor) -> Instances:
+        return self._some(self._order.gather(1, numbers), self._signs.gather(1, numbers))
+
+    def _some(self, order: torch.Tensor, signs: torch.Tensor) -> Sylvester:
+        return Sylvester(self._walsh, self.d, order, signs, self._shifted)
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        batch, h, _ = weights.shape
+        grouped = weights.reshape(self.replicas, -1, self.d)
+        products = self._take(self._walsh.transform(grouped))
+        if self._shifted:
+            products = (products + grouped.sum(2, keepdim=True)) / 2
+        return products.view(batch, h, self.n)
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        grouped = coefficients.view(self.replicas, -1, self.n)
+        spread = grouped.new_zeros(*grouped.shape[:2], self.d)
+        places = self._order[:, None].expand_as(grouped)
+        combined = self._walsh.transform(spread.scatter_add_(2, places, grouped * self._signs[:, None]))
+        if self._shifted:
+            combined = (combined + grouped.sum(2, keepdim=True)) / 2
+        return combined.view(-1, self.d)
+
+    def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
+        if not self._whole or self._shifted:
+            return None
+        pieces = errors.view(len(errors), -1, min(self.d, 1024))  # so that float32 sums stay short
+        lengths: torch.Tensor = torch.linalg.vector_norm(pieces, dim=2)
+        return lengths.double().square().sum(1)
+
+    def _take(self, by_row: torch.Tensor) -> torch.Tensor:
+        """Values of the d rows of Sylvester's matrix [R, m, d], for the instances [R, m, n]."""
+        if self.replicas == 1:
+            taken = by_row.index_select(2, self._order[0])
+        else:
+            taken = by_row.gather(2, self._order[:, None].expand(-1, by_row.shape[1], -1))
+        return taken.mul_(self._signs[:, None])
+
+    def _placed(self, signs: torch.Tensor) -> torch.Tensor:
+        """Entries ±1 as the entries of instances."""
+        return (signs + 1) / 2 if self._shifted else signs

@@ -1,0 +1,238 @@
+"""Instances as operators against their matrices, and structured courses against dense ones."""
+
+import numpy as np
+import pytest
+import torch
+from building import experiment, gd
+from discovery import GENTLE
+
+from engine import catalogue
+from engine.problems.axes import Axes
+from engine.problems.data import draw
+from engine.problems.hadamard_matrices import sylvester
+from engine.problems.instances import Dense
+from engine.problems.sylvester import MOST_ROWS, Sylvester
+from engine.problems.walsh import Walsh
+from engine.run import run
+from engine.streams import Streams
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+SYLVESTER = {
+    "hadamard": {"kind": "hadamard"},
+    "in order": {"kind": "hadamard", "permute": False, "row_signs": False},
+    "repeated": {"kind": "hadamard", "repeat": 2},
+    "shifted": {"kind": "hadamard01"},
+    "products": {"kind": "xor", "features": "products"},
+}
+TARGETS = [kind for kind in catalogue.members("targets") if kind != "file"]
+
+
+def drawn(matrix, target="feature", d=16, replicas=2, **settings):
+    """The data of a structured family, drawn as an operator."""
+    described = experiment(matrix, target, d=d, replicas=replicas, **settings)
+    data = draw(described.problem, Streams(range(replicas)), "float64", "cpu")
+    assert isinstance(data.instances, Sylvester)
+    return described, data
+
+
+def tabled(described, replicas=2):
+    """The rows [R, n, d] that the family makes as a matrix, without the operator."""
+    return described.problem.matrix.draw(Streams(range(replicas))).astype(np.float64)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 5, 7, 8, 11, 12])
+def test_a_transform_is_the_product_with_sylvesters_matrix(bits):
+    d = 1 << bits
+    vectors = torch.from_numpy(np.random.default_rng(bits).normal(size=(3, 2, d)))
+    expected = vectors.numpy() @ sylvester(d)
+    np.testing.assert_allclose(Walsh(d, torch.float64, "cpu").transform(vectors), expected, **EXACT)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 10, 11, 20])
+def test_rows_on_demand_are_parities(bits):
+    d = 1 << bits
+    generator = np.random.default_rng(bits)
+    numbers, places = generator.integers(0, d, 5), generator.integers(0, d, 200)
+    rows = Walsh(d, torch.float32, "cpu").rows(torch.from_numpy(numbers), torch.arange(1.0, 6.0))
+    for number, row, size in zip(numbers, rows.numpy(), range(1, 6), strict=True):
+        parities = [(-1) ** bin(number & place).count("1") for place in places]
+        assert np.array_equal(row[places], size * np.array(parities))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("matrix", SYLVESTER.values(), ids=SYLVESTER)
+def test_the_operator_stands_for_the_matrix(matrix, target):
+    described, data = drawn(matrix, target)
+    X, instances = tabled(described), data.instances
+    _, n, d = X.shape
+    assert np.array_equal(instances.rows, X)
+    generator = np.random.default_rng(0)
+    weights, coefficients = generator.normal(size=(2, 3, 2, d)), generator.normal(size=(2, 3, n))
+    inner = instances.inner(torch.from_numpy(weights.reshape(6, 2, d)))
+    np.testing.assert_allclose(inner.reshape(2, 3, 2, n), np.einsum("rghd,rnd->rghn", weights, X), **EXACT)
+    combined = instances.combine(torch.from_numpy(coefficients.reshape(6, n)))
+    np.testing.assert_allclose(combined.view(2, 3, d), coefficients @ X, **EXACT)
+    for some in (slice(3, 4), slice(2, 2 + MOST_ROWS), slice(1, 3 + MOST_ROWS)):
+        assert np.array_equal(instances.at(some).rows, X[:, some])
+        np.testing.assert_allclose(
+            instances.at(some).inner(torch.from_numpy(weights.reshape(6, 2, d))),
+            inner[:, :, some],
+            **EXACT,
+        )
+    numbers = generator.integers(0, n, (2, n))
+    picked = instances.pick(torch.from_numpy(numbers))
+    assert np.array_equal(picked.rows, np.stack([X[0][numbers[0]], X[1][numbers[1]]]))
+    assert np.array_equal(Dense(instances.rows).pick(torch.from_numpy(numbers)).rows, picked.rows)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("matrix", SYLVESTER.values(), ids=SYLVESTER)
+def test_labels_drawn_without_the_matrix_are_its_labels(matrix, target):
+    described, data = drawn(matrix, target)
+    places, sizes = data.star
+    star = torch.zeros(2, data.targets, data.instances.d, dtype=torch.float64)
+    star.scatter_(2, places, sizes)
+    expected = star.numpy() @ tabled(described).swapaxes(1, 2)
+    np.testing.assert_allclose(data.labels.view(expected.shape), expected, **EXACT)
+
+
+@pytest.mark.parametrize("matrix", ["hadamard", {"kind": "gaussian", "n": 40}, {"kind": "gaussian", "n": 20}])
+@pytest.mark.parametrize("target", ["feature", "all", "sparse"])
+def test_mean_square_loss_from_weights_is_that_of_the_predictions(matrix, target):
+    described = experiment(matrix, target, d=16, replicas=3)
+    data = draw(described.problem, Streams(range(3)), "float64", "cpu").with_variants(2)
+    weights = torch.from_numpy(np.random.default_rng(1).normal(size=(len(data.labels), 16)))
+    before = weights.clone()
+    errors = data.from_star(weights)
+    assert torch.equal(weights, before)
+    expected = (data.instances.inner(weights[:, None])[:, 0] - data.labels).square().mean(1)
+    found = data.instances.mean_square(errors)
+    if matrix != "hadamard" and matrix["n"] < 32:
+        assert found is None
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_parts_of_an_operator_have_no_second_moment_of_their_own():
+    _, data = drawn("hadamard")
+    errors = torch.ones(2, 16, dtype=torch.float64)
+    assert data.instances.mean_square(errors) is not None
+    assert data.instances.at(slice(0, 12)).mean_square(errors) is None
+    assert data.instances.pick(torch.zeros(2, 16, dtype=torch.int64)).mean_square(errors) is None
+    assert drawn({"kind": "hadamard01"})[1].instances.mean_square(errors) is None
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_labels_that_are_not_linear_have_no_star(noise):
+    assert (drawn("hadamard", noise=noise)[1].star is None) == (noise > 0)
+    assert drawn("hadamard", labels="sign")[1].star is None
+    threshold = draw(experiment("threshold", d=8).problem, Streams([0]), "float64", "cpu")
+    assert threshold.star is None
+
+
+def test_axes_are_the_instances_times_an_orthogonal_matrix():
+    _, data = drawn("hadamard")
+    axes, X = Axes(data.instances), data.instances.rows
+    U = X / 4
+    np.testing.assert_allclose(axes.rows, X @ U.mT, **EXACT)
+    weights = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 3, 16)))
+    turned = axes.turn(weights)
+    np.testing.assert_allclose(axes.inner(turned), data.instances.inner(weights), **EXACT)
+    np.testing.assert_allclose(axes.turn_back(turned[:, 0]), weights[:, 0], **EXACT)
+    some = axes.at(slice(4, 12)).at(slice(2, 5))
+    np.testing.assert_allclose(some.rows, axes.rows[:, 6:9], **EXACT)
+    np.testing.assert_allclose(some.inner(turned), axes.inner(turned)[:, :, 6:9], **EXACT)
+    coefficients = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 3)))
+    by_matrix = (coefficients.view(2, 3, 3) @ some.rows).flatten(0, 1)
+    np.testing.assert_allclose(some.combine(coefficients), by_matrix, **EXACT)
+
+
+PROTOCOLS = {
+    "one-pass": {"kind": "one-pass"},
+    "batches": {"kind": "one-pass", "batch": 3},
+    "replacement": {"kind": "one-pass", "replacement": True},
+    "to-consistency": {"kind": "to-consistency", "passes": 3},
+    "erm": {"kind": "erm", "every": 4, "steps": 5},
+    "epochs": {"kind": "epochs", "epochs": 5},
+}
+
+
+def both(dtype="float64", **words):
+    """The same experiment on the structured path and on the dense one."""
+    return [run(experiment(path=path, dtype=dtype, **words)) for path in ("structured", "dense")]
+
+
+@pytest.mark.parametrize("name", [name for name in GENTLE if "solver" not in GENTLE[name]])
+def test_every_learner_is_the_same_on_the_structured_path(name):
+    fast, naive = both(learners={name: GENTLE[name]}, d=16, replicas=2)
+    compare(fast.curves[0], naive.curves[0], 1e-9)
+    fast, naive = both("float32", learners={name: GENTLE[name]}, d=16, replicas=2)
+    compare(fast.curves[0], naive.curves[0], 1e-4)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+@pytest.mark.parametrize(
+    "matrix",
+    [{"kind": "hadamard", "rotate": True}, {"kind": "orthogonal"}, *SYLVESTER.values()],
+    ids=["rotated", "axes", *SYLVESTER],
+)
+def test_every_protocol_is_the_same_on_the_structured_path(matrix, protocol):
+    names = ["gd dense activation=relu", "gd linear", "momentum neuron", "adagrad linear"]
+    learners = {name: GENTLE[name] for name in names}
+    if not matrix.get("rotate") and matrix["kind"] != "orthogonal":
+        learners |= {name: GENTLE[name] for name in ("egu-pm linear", "gd spindly")}
+    else:
+        learners.pop("adagrad linear")
+    if protocol["kind"] != "one-pass" or "batch" in protocol:
+        learners.pop("adagrad linear", None)
+    fast, naive = both(matrix=matrix, protocol=protocol, learners=learners, d=16, replicas=2, noise=0.1)
+    for curve, twin in zip(fast.curves, naive.curves, strict=True):
+        assert (curve.path, twin.path) == ("structured", "dense")
+        compare(curve, twin, 1e-9)
+
+
+def compare(curve, twin, tolerance):
+    """Losses, errors and weights agree, relative to the largest of each."""
+    assert (curve.path, twin.path) == ("structured", "dense")
+    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
+    for name in ("stderr", "error", "weights"):
+        found, expected = getattr(curve, name), getattr(twin, name)
+        assert (found is None) == (expected is None)
+        if found is not None:
+            scale = abs(expected).max() if name == "weights" else max(1, twin.loss.max())
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", ["gd linear", "egu linear"])
+def test_all_targets_and_rates_are_the_same_on_the_structured_path(name):
+    learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
+    fast, naive = both(target="all", learners={name: learner}, d=16, replicas=2, spectrum=True)
+    for curve, twin in zip(fast.curves, naive.curves, strict=True):
+        compare(curve, twin, 1e-9)
+        np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "exponential"])
+def test_other_losses_are_the_same_on_the_structured_path(loss):
+    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
+    for curve, twin in zip(
+        *(trace.curves for trace in both(learners=learners, loss=loss, d=16)), strict=True
+    ):
+        compare(curve, twin, 1e-9)
+
+
+def test_a_million_features_make_no_matrix(monkeypatch):
+    d, rows = 1 << 20, Walsh.rows
+
+    def few(self, numbers, times=None):
+        assert numbers.numel() <= MOST_ROWS
+        return rows(self, numbers, times)
+
+    monkeypatch.setattr(Walsh, "rows", few)
+    learners = {"GD": gd(1 / (2 * d)), "EGU±": {"update": {"kind": "egu-pm", "lr": 0.15}}}
+    protocol = {"kind": "one-pass", "examples": 60}
+    trace = run(experiment("hadamard", learners=learners, d=d, protocol=protocol, dtype="float32"))
+    gd_curve, egu = trace.curves
+    np.testing.assert_allclose(gd_curve.loss, 1 - np.arange(61) / d, rtol=0, atol=1e-12)
+    assert egu.loss[-1] < 0.01
+    assert egu.weights.nbytes <= 32 << 20
