@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
-from engine.experiment import Experiment
+import msgspec
+
+from engine.experiment import Experiment, Learner
+from engine.hypothesis import rates_of
 from engine.lazy import torch
 from engine.parts import BadInput
+from engine.paths import path_of
 from engine.recorder import CELLS
 from engine.streams import Streams
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 COPIES = 7
 """Parameters, their gradient, the state of the rule, and their successors: live at once during a step."""
+
+VECTORS = 12
+"""Numbers per row of Sylvester's matrix while it is drawn: order, signs, and their random numbers."""
 
 
 def needed(experiment: Experiment) -> int:
@@ -22,25 +30,38 @@ def needed(experiment: Experiment) -> int:
 
 def _shares(experiment: Experiment) -> Counter[str]:
     """Bytes by the place that asks for them, the matrix first; without the matrices of second-order rules."""
-    matrix = experiment.problem.matrix
+    matrix, replicas, item = experiment.problem.matrix, experiment.run.replicas, _item(experiment)
     n, d = matrix.shape()
-    replicas, item = experiment.run.replicas, 4 if experiment.run.dtype == "float32" else 8
     targets = experiment.problem.target.columns(matrix)
-    drawn = replicas * n * (d * (8 + item) + 8 * matrix.feature_count())
+    if not matrix.is_sylvester:
+        drawn = n * (d * (8 + item) + 8 * matrix.feature_count())
+    elif any(path_of(learner, experiment) == "dense" for learner in experiment.learners):
+        drawn = n * (8 * VECTORS + 3 * d * item)
+    else:
+        drawn = n * 8 * VECTORS
     labels = replicas * targets * n * (8 + item)
-    batch = replicas * targets
-    losses = 3 * item * max(CELLS, batch * n)
     sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: drawn + labels + losses})
-    kept = min(MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS * d * item)
+    shares = Counter({sized: replicas * drawn + labels})
+    shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
+    measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
+        place = _place(number, learner)
+        batch = replicas * targets * len(rates_of(learner))
+        records = len(experiment.protocol.grid(n))
+        rates = batch // (replicas * targets)
+        shares[place] += rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * d * item)
+        if rates > 1:
+            shares[place] += batch * n * item
+        measured[place] = 3 * item * max(CELLS, batch * n)
         if learner.solver is not None:
-            fit = 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
-            shares[f"learners[{number}].solver"] = fit + kept
+            shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
-            parameters = COPIES * item * batch * learner.architecture.size(d)
-            shares[f"learners[{number}].architecture"] = parameters + kept
+            models = experiment.protocol.models(n)
+            shares[place] += models * batch * (COPIES * item * learner.architecture.size(d) + item * n)
+            measured[place] += 3 * item * batch * n * learner.architecture.units
+    place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
+    shares[place] += most
     return shares
 
 
@@ -49,7 +70,7 @@ def _matrices(experiment: Experiment) -> Counter[str]:
 
     It draws one start, for which there is room wherever `_shares` fit.
     """
-    _, d = experiment.problem.matrix.shape()
+    n, d = experiment.problem.matrix.shape()
     batch = experiment.run.replicas * experiment.problem.target.columns(experiment.problem.matrix)
     shares: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
@@ -58,8 +79,21 @@ def _matrices(experiment: Experiment) -> Counter[str]:
             start = learner.architecture.start(Streams([0])("init"), d)
             inputs: list[int] = [start[name].shape[-1] for name in learner.architecture.layers]
             squares = sum(size * size for size in inputs)
-            shares[f"learners[{number}].architecture"] = 8 * batch * learner.update.matrices * squares
+            members = batch * len(rates_of(learner)) * experiment.protocol.models(n)
+            shares[_place(number, learner)] = 8 * members * learner.update.matrices * squares
     return shares
+
+
+def _item(experiment: Experiment) -> int:
+    """Bytes of a number."""
+    return 4 if experiment.run.dtype == "float32" else 8
+
+
+def _place(number: int, learner: Learner) -> str:
+    """The field that a learner's memory is asked for by: several rates, or else what it is."""
+    if learner.solver is not None:
+        return f"learners[{number}].solver"
+    return f"learners[{number}].{'update.lr' if len(rates_of(learner)) > 1 else 'architecture'}"
 
 
 def available(device: str) -> int:
@@ -88,15 +122,65 @@ def check(experiment: Experiment, device: str) -> None:
     size = f"a {n} × {d} matrix"
     if experiment.run.replicas > 1:
         size += f" in {experiment.run.replicas} replicas"
-    smaller = ["a smaller d", "fewer replicas"][: 1 + (experiment.run.replicas > 1)]
     if where.startswith("learners"):
-        size = f"the learner on {size}"
-        smaller.insert(0, "a smaller learner")
+        learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
+        size = f"{learner.name} on {size}"
+        if len(rates_of(learner)) > 1:
+            size = f"{len(rates_of(learner))} rates of {size}"
     raise BadInput(
         where,
         f"{size} needs {_gib(shares.total())} of memory and {device} has {_gib(free)} free; "
-        f"take {' or '.join(smaller)}",
+        f"take {_that_fits(experiment, free)}",
     )
+
+
+def _fits(experiment: Experiment, free: int) -> bool:
+    """Whether an experiment fits into so many bytes; starts are drawn only where there is room for them."""
+    return _shares(experiment).total() <= free and needed(experiment) <= free
+
+
+def _that_fits(experiment: Experiment, free: int) -> str:
+    """The nearest settings that fit, each alone, in words."""
+    ways = []
+    replicas = experiment.run.replicas
+    if replicas > 1 and (
+        fitting := _largest(replicas - 1, lambda count: _with_replicas(experiment, count), free)
+    ):
+        ways.append(f"run.replicas = {fitting}")
+    d = getattr(experiment.problem.matrix, "d", None)
+    if d is not None:
+        halvings = _smallest_halving(experiment, d, free)
+        if halvings:
+            ways.append(f"problem.matrix.d = {d >> halvings}")
+    if any(len(rates_of(learner)) > 1 for learner in experiment.learners):
+        ways.append("fewer rates")
+    return " or ".join(ways) or "a smaller learner"
+
+
+def _with_replicas(experiment: Experiment, count: int) -> Experiment:
+    run = msgspec.structs.replace(experiment.run, replicas=count)
+    return msgspec.structs.replace(experiment, run=run)
+
+
+def _largest(most: int, smaller: Callable[[int], Experiment], free: int) -> int:
+    """The largest number 1 … most with which an experiment fits, 0 if there is none; by bisection."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _fits(smaller(middle), free) else (low, middle - 1)
+    return low
+
+
+def _smallest_halving(experiment: Experiment, d: int, free: int) -> int:
+    """How often d must be halved until the experiment fits; 0 if that never happens, or d is odd before."""
+    for halvings in range(1, d.bit_length() - 1):
+        if d % (1 << halvings):
+            break
+        matrix = msgspec.structs.replace(experiment.problem.matrix, d=d >> halvings)
+        problem = msgspec.structs.replace(experiment.problem, matrix=matrix)
+        if _fits(msgspec.structs.replace(experiment, problem=problem), free):
+            return halvings
+    return 0
 
 
 def _gib(size: int) -> str:

@@ -25,8 +25,16 @@ class Way(NamedTuple):
     data: Data
 
 
-def way(number: int, experiment: Experiment, data: Data) -> Way:
-    """The way of a learner, by its number, through data as they were drawn.
+def path_of(learner: Learner, experiment: Experiment) -> Path:
+    """The path of a learner. Raises: BadInput if `run.path` forces one that there is not."""
+    forced, why_not = experiment.run.path, _without_structure(learner, experiment)
+    if forced == "structured" and why_not is not None:
+        raise BadInput("run.path", f"there is no structured path for {learner.name}: {why_not}; take auto")
+    return "dense" if forced == "dense" or why_not is not None else "structured"
+
+
+def way(learner: Learner, experiment: Experiment, data: Data) -> Way:
+    """The way of a learner through data as they were drawn.
 
     On orthogonal instances a rotation-invariant learner is given the axes instead, and the companion of its
     rule where it is invariant on this data only. Others are given the rows of a Sylvester matrix as an
@@ -34,11 +42,7 @@ def way(number: int, experiment: Experiment, data: Data) -> Way:
 
     Raises: BadInput if `run.path` forces a way that there is not.
     """
-    learner, forced = experiment.learners[number], experiment.run.path
-    why_not = _without_structure(learner, experiment)
-    if forced == "structured" and why_not is not None:
-        raise BadInput("run.path", f"there is no structured path for {learner.name}: {why_not}; take auto")
-    if forced == "dense" or why_not is not None:
+    if path_of(learner, experiment) == "dense":
         return Way("dense", learner, data if isinstance(data.instances, Dense) else data.dense())
     if _turns(learner, experiment):
         assert learner.update is not None, "only learners with an update rule have a structured path"

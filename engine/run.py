@@ -14,6 +14,7 @@ from engine.experiment import Experiment, check
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
+from engine.parts import BadInput
 from engine.paths import way
 from engine.problems.data import Data, draw
 from engine.protocols import Course
@@ -65,15 +66,20 @@ def run(
     trace, trials = prepare(experiment)
     notify(Loaded(trace))
     active = list(trials)
-    with torch.no_grad():
-        while active and (records := gate()):
-            for trial in list(active):
-                for curve in trial.advance(records):
-                    assert curve.diverged_at is not None, "only curves that diverged are told of"
-                    notify(Diverged(curve.name, curve.diverged_at))
-                if trial.ended:
-                    trial.settle()
-                    active.remove(trial)
+    try:
+        with torch.no_grad():
+            while active and (records := gate()):
+                for trial in list(active):
+                    for curve in trial.advance(records):
+                        assert curve.diverged_at is not None, "only curves that diverged are told of"
+                        notify(Diverged(curve.name, curve.diverged_at))
+                    if trial.ended:
+                        trial.settle()
+                        active.remove(trial)
+    except torch.OutOfMemoryError as error:
+        where = f"{trace.environment['device']} ran out of memory after k = {trace.frontier:g}"
+        what = f"{where}; the curves so far are kept; take fewer replicas, fewer rates or a smaller d"
+        raise BadInput("run.device", what) from error
     if not active:
         notify(Finished(trace))
     return trace
@@ -136,9 +142,9 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     loss = catalogue.make("losses", experiment.protocol.loss)
     x = experiment.protocol.grid(data.instances.n)
     trials = []
-    for number, learner in enumerate(experiment.learners):
+    for learner in experiment.learners:
         rates = rates_of(learner)
-        path, given, seen = way(number, experiment, data)
+        path, given, seen = way(learner, experiment, data)
         course = experiment.protocol.course(given, seen.with_variants(len(rates)), loss, streams)
         curves = [
             Curve(

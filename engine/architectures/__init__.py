@@ -41,6 +41,11 @@ class Architecture(Part, frozen=True):
         """The number of numbers, trained or fixed, for d features."""
         raise NotImplementedError
 
+    @property
+    def units(self) -> int:
+        """The number of hidden units whose signals a prediction holds, for every row."""
+        return 0
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         raise NotImplementedError

@@ -74,6 +74,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def size(self, d: int) -> int:
         return sum(fan_out * fan_in for fan_out, fan_in in self._fans(d))
 
+    @property
+    def units(self) -> int:
+        return 0 if self.activation == "identity" else sum(self.widths)
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.activation == "identity":
             return instances.inner(self._product(params))[:, 0]

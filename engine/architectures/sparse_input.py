@@ -53,6 +53,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         edges = 0 if self._full(d) else self.width * d
         return self.width * d + self.width + edges
 
+    @property
+    def units(self) -> int:
+        return 0 if self.activation == "identity" else self.width
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.activation == "identity":
             return instances.inner(self._product(params))[:, 0]

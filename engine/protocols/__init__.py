@@ -58,6 +58,10 @@ class Protocol(Part, frozen=True):
         """How many examples a learner has seen at the places x; by default x itself."""
         return x
 
+    def models(self, n: int) -> int:
+        """How many models an architecture is trained as, side by side."""
+        return 1
+
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         """The course of one learner from its start."""
         raise NotImplementedError

@@ -46,6 +46,9 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def grid(self, n: int) -> Floats:
         return np.unique(np.append(np.arange(0.0, n, self.every), float(n)))
 
+    def models(self, n: int) -> int:
+        return len(self.grid(n))
+
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         if learner.solver is not None:
             return Fits(self, learner, data, loss, streams)

@@ -1,5 +1,7 @@
 """What the machine has: devices that are not there, and memory that would not be enough."""
 
+import re
+
 import psutil
 import pytest
 import torch
@@ -9,6 +11,7 @@ import engine.run
 from engine import catalogue, device, memory
 from engine.parts import BadInput
 from engine.problems.matrices.gaussian import Gaussian
+from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.run import run
 
 
@@ -49,7 +52,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         "10 replicas",
         "GiB",
         "cpu has 3.0 GiB free",
-        "take a smaller d or fewer replicas",
+        "take problem.matrix.d = 2048",
     ):
         assert said in error.what
     assert "\n" not in str(error)
@@ -65,7 +68,8 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
     assert caught.value.where == "learners[1].architecture"
-    assert "take a smaller learner or a smaller d" in caught.value.what
+    assert "net on a 16 × 16 matrix needs" in caught.value.what
+    assert "take a smaller learner" in caught.value.what
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
@@ -109,3 +113,79 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     data = data_of(described)
     held = data.instances.rows.nbytes + data.labels.nbytes
     assert held <= memory.needed(described)
+
+
+@pytest.mark.parametrize("lr", ["best", [0.01, 0.02, 0.03]])
+def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
+    count = 17 if lr == "best" else 3
+
+    def need(**learner):
+        net = {"kind": "dense", "widths": [512], "activation": "relu"}
+        learners = {"net": {"architecture": net, "update": {"kind": "gd", **learner}}}
+        return memory.needed(experiment(learners=learners, d=64, target="all"))
+
+    data = memory.needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
+    one, several = need(lr=0.01), need(lr=lr)
+    assert count * (one - data) <= several <= count * one
+
+
+def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
+    best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
+    monkeypatch.setattr(memory, "available", lambda device: memory.needed(best) - 1)
+    with pytest.raises(BadInput) as caught:
+        run(best)
+    assert caught.value.where == "learners[0].update.lr"
+    assert caught.value.what.startswith("17 rates of GD on a 64 × 64 matrix in 3 replicas needs")
+
+
+@pytest.mark.parametrize(
+    "words", [{"replicas": 5000}, {"d": 8192}, {"matrix": "gaussian", "replicas": 9, "d": 1536}]
+)
+def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
+    words = {"d": 64, **words}
+    described = experiment(**words)
+    limit = memory.needed(described) * 3 // 5
+    monkeypatch.setattr(memory, "available", lambda device: limit)
+    with pytest.raises(BadInput) as caught:
+        run(described)
+    offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.what))
+    assert offered
+    for place, value in offered.items():
+        name, value = place.rsplit(".", 1)[1], int(value)
+        assert memory.needed(experiment(**{**words, name: value})) <= limit
+        larger = value + 1 if name == "replicas" else 2 * value
+        assert memory.needed(experiment(**{**words, name: larger})) > limit
+
+
+def test_fresh_models_for_every_k_count():
+    net = {"net": gd(0.01, kind="dense", widths=[1024])}
+    few, many = (
+        memory.needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every}))
+        for every in (64, 1)
+    )
+    assert many > 10 * few
+
+
+def test_a_structured_run_needs_no_matrix_and_a_solver_does():
+    d = 1 << 20
+    described = {"d": d, "dtype": "float32", "protocol": {"kind": "one-pass", "examples": 1000}}
+    assert memory.needed(experiment(**described)) < 1 << 29
+    for forced in ({"path": "dense"}, {"learners": {"LLS": LLS}}):
+        assert memory.needed(experiment(**described, **forced)) > 4 * d * d
+
+
+def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(monkeypatch):
+    def scarce(self, records, advance=OnePassCourse.advance):
+        if self._next > 6:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return advance(self, records)
+
+    traces = []
+    monkeypatch.setattr(OnePassCourse, "advance", scarce)
+    with pytest.raises(BadInput) as caught:
+        run(experiment(d=16), lambda: 4, lambda event: traces.append(event.trace))
+    assert caught.value.where == "run.device"
+    assert "cpu ran out of memory after k = 7; the curves so far are kept" in caught.value.what
+    assert traces[0].curves[0].length == 8
+    monkeypatch.undo()
+    assert run(experiment(d=16)).curves[0].complete
