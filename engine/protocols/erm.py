@@ -75,7 +75,7 @@ class FreshModels:
     def advance(self, records: int) -> Block:
         while self._step < self._protocol.steps and any(group.training for group in self._groups):
             if records == 0:
-                return Block(np.empty(0), self._empty, {}, {})
+                return Block(np.empty(0), self._empty, {}, {}, None)
             records -= 1
             self._step += 1
             for group in self._groups:
