@@ -28,12 +28,6 @@ def judge(experiment: Experiment, trace: Trace) -> list[Outcome]:
     return [_judge(claim, trace, rounding) for claim in experiment.claims]
 
 
-def respects(experiment: Experiment, trace: Trace, learner: str, bound: str) -> Outcome:
-    """Whether the curve of a learner stays above a bound, within four standard errors of its mean."""
-    claim = Claim(f"{learner} respects {bound}", learner, never_below=bound, standard_errors=4.0)
-    return _judge(claim, trace, ROUNDING[experiment.run.dtype])
-
-
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
     """The learners that diverged although no claim says that they do."""
     expected = {claim.learner for claim in experiment.claims if claim.diverges}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import msgspec
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from engine import catalogue
 from engine.experiment import Experiment, Learner
-from engine.hypothesis import Turnable
+from engine.hypothesis import Turnable, rates_of
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.data import draw
-from engine.problems.instances import Dense
+from engine.problems.instances import Dense, Instances
 from engine.problems.rotation import haar
 from engine.protocols import Course
 from engine.streams import Stream, Streams
@@ -31,9 +31,12 @@ def verdict(learner: Learner, experiment: Experiment) -> Verdict:
     assert learner.architecture is not None, "Learner admits no other combination"
     assert learner.update is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
-    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
     if start.invariant is False:
         return start
+    frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
+    if frozen and not learner.update.own_start:
+        return Verdict(True, f"{start.reason}, and the input layer stays as it is")
+    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
     if steps.invariant is False:
         return steps
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
@@ -45,15 +48,17 @@ def certificate(
     """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
 
     Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
-    compares the predictions on all rows after every example of the first replica: max |Δŷ| / max |ŷ|. Below
-    INVARIANT the learner is invariant on this data. A rule that has an invariant companion, as diagonal
-    AdaGrad has the one that shares a rate among all inputs, is compared with it: rotated ±1 data are not ±1,
-    so invariance on this data means that the learner equals the companion here. Source: theory.md §8.
+    compares the predictions on all rows at every record of the first replica, as long as they are finite:
+    max |Δŷ| / max |ŷ|. Below INVARIANT the learner is invariant on this data. A rule that has an invariant
+    companion, as diagonal AdaGrad has the one that shares a rate among all inputs, is compared with it:
+    rotated ±1 data are not ±1, so invariance on this data means that the learner equals the companion here.
+    Source: theory.md §8.
 
-    `going` is called after every record; what it raises ends the measurement.
+    `going` is called again and again; what it raises ends the measurement.
     """
     streams = Streams([experiment.run.seed])
-    data = draw(experiment.problem, streams, "float64", "cpu").dense()
+    data = draw(experiment.problem, streams, "float64", "cpu").dense().with_variants(len(rates_of(learner)))
+    records = len(experiment.protocol.grid(data.instances.n))
     loss = catalogue.make("losses", experiment.protocol.loss)
     if learner.update is not None:
         companion = msgspec.structs.replace(learner, update=learner.update.companion())
@@ -67,18 +72,29 @@ def certificate(
         rotated = experiment.protocol.course(companion, turned, loss, streams)
         if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(rotation)
-        while _advance(straight) and _advance(rotated):
-            going()
-            before = straight.hypothesis.predict(data.instances)
-            after = rotated.hypothesis.predict(turned.instances)
+        pairs = zip(
+            _predictions(straight, data.instances, records, going),
+            _predictions(rotated, turned.instances, records, going),
+            strict=True,
+        )
+        for before, after in pairs:
+            if not (before.isfinite().all() and after.isfinite().all()):
+                break
             change = torch.maximum(change, (after - before).abs().max())
             size = torch.maximum(size, before.abs().max())
     return float(change / size) if size else float(change)
 
 
-def _advance(course: Course) -> bool:
-    """Go on to the next record; whether there is one."""
-    return len(course.advance(1).x) > 0
+def _predictions(
+    course: Course, instances: Instances, records: int, going: Callable[[], object]
+) -> Iterator[torch.Tensor]:
+    """Predictions on all instances at every record, or at those that are complete all at once."""
+    taken = 0
+    while taken < records:
+        going()
+        if new := len(course.advance(1).x):
+            taken += new
+            yield course.hypothesis.predict(instances)
 
 
 def rotation_with(determinant: int, stream: Stream, d: int) -> NDArray[np.float64]:

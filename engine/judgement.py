@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from engine.claims import Outcome, respects
+import msgspec
+import numpy as np
+
+from engine.claims import ROUNDING
 from engine.experiment import Experiment, Learner
 from engine.invariance import INVARIANT, certificate
 from engine.parts import Verdict
-from engine.trace import Trace
+from engine.trace import ZERO, BoundCurve, Curve, Trace
+
+ENOUGH = 10
+"""From so many replicas on, a mean that is below a bound on the expectation says something."""
+
+UNLIKELY = 3.2e-5
+"""How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
+
+
+class Respect(NamedTuple):
+    """Whether a curve respects a bound: None where the run is too small to tell."""
+
+    bound: str
+    holds: bool | None
+    detail: str
+
+    @property
+    def word(self) -> str:
+        """Whether it does, in words."""
+        return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
 @dataclass(frozen=True)
@@ -19,7 +42,7 @@ class Judgement:
     learner: str
     verdict: Verdict
     change: float
-    bounds: list[tuple[str, Outcome]]
+    bounds: list[Respect]
 
     @property
     def unchanged(self) -> bool:
@@ -32,9 +55,18 @@ class Judgement:
         return self.unchanged == (self.verdict.invariant is not False)
 
     @property
+    def conflict(self) -> str:
+        """What a disagreement may mean, in words; nothing where there is none."""
+        if self.agrees:
+            return ""
+        if self.unchanged:
+            return "structure promises nothing, yet nothing changed: a special case, or a discovery"
+        return "structure promises invariance, yet predictions changed: a bug, or a discovery"
+
+    @property
     def sound(self) -> bool:
-        """Whether structure and measurement agree and every bound is respected."""
-        return self.agrees and all(outcome.holds for _, outcome in self.bounds)
+        """Whether structure and measurement agree and no bound is broken."""
+        return self.agrees and all(respect.holds is not False for respect in self.bounds)
 
 
 def judgement(
@@ -42,15 +74,67 @@ def judgement(
 ) -> Judgement:
     """The judgement of a learner of a finished run; trains it four more times, for the certificate.
 
-    `going` is called after every record of that; what it raises ends it.
+    Of several rates it judges the best. `going` is called again and again; what it raises ends the judgement.
     """
+    curve = trace.curve(learner.name)
+    if curve.rate is not None and learner.update is not None:
+        update = msgspec.structs.replace(learner.update, lr=curve.rate)
+        learner = msgspec.structs.replace(learner, update=update)
     return Judgement(
         learner.name,
-        trace.curve(learner.name).verdict,
+        curve.verdict,
         certificate(experiment, learner, going),
-        [
-            (bound.kind, respects(experiment, trace, learner.name, bound.kind))
-            for bound in trace.bounds
-            if learner.name in bound.applies_to and bound.sense != "upper"
-        ],
+        [respect(experiment, bound, curve) for bound in trace.bounds if learner.name in bound.applies_to],
     )
+
+
+def respect(experiment: Experiment, bound: BoundCurve, curve: Curve) -> Respect:
+    """Whether a curve respects a bound that binds its learner, as long as it has not diverged.
+
+    A bound on every run is broken by what is beyond it by more than rounding. One on the expectation is
+    broken by a mean of at least ENOUGH replicas that is beyond it by so many standard errors that Student's
+    law calls it UNLIKELY.
+    """
+    if not curve.length:
+        return Respect(bound.kind, None, "the curve has no records")
+    sign = -1 if bound.sense == "upper" else 1
+    gap = sign * (curve.loss - np.interp(curve.x, bound.x, bound.loss))
+    beyond = gap < -ROUNDING[experiment.run.dtype] * curve.loss[0]
+    until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
+    if not beyond.any():
+        return Respect(bound.kind, True, f"{_closest(bound, curve, gap)}{until}")
+    if not bound.in_expectation:
+        return Respect(bound.kind, False, f"{standing(bound, curve, int(gap.argmin()))}{until}")
+    replicas = experiment.run.replicas
+    if curve.stderr is None or replicas < ENOUGH:
+        few = f"the bound is on the expectation, which {replicas} of the {ENOUGH} replicas needed do not show"
+        return Respect(bound.kind, None, f"{standing(bound, curve, int(gap.argmin()))}; {few}{until}")
+    rounding = ROUNDING[experiment.run.dtype] * curve.loss[0]
+    errors = np.where(beyond, gap / np.maximum(curve.stderr, rounding), np.inf)
+    worst, allowed = int(errors.argmin()), _allowed(replicas)
+    holds = bool(errors[worst] >= -allowed)
+    detail = f"{standing(bound, curve, worst)}, where {allowed:.1f} are allowed{until}"
+    return Respect(bound.kind, holds, detail)
+
+
+def _allowed(replicas: int) -> float:
+    """How many standard errors Student's law exceeds with probability UNLIKELY."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(replicas - 1, 1 - UNLIKELY))
+
+
+def _closest(bound: BoundCurve, curve: Curve, gap: np.ndarray) -> str:
+    """How close a curve comes to a bound after the first example, where that is not 0."""
+    matters = (curve.x > 0) & (np.interp(curve.x, bound.x, bound.loss) > ZERO)
+    at = int(np.where(matters, gap, np.inf).argmin()) if matters.any() else int(gap.argmin())
+    return f"closest: {standing(bound, curve, at)}"
+
+
+def standing(bound: BoundCurve, curve: Curve, record: int) -> str:
+    """How a curve stands to a bound at a record."""
+    gap = float(curve.loss[record]) - bound.at(float(curve.x[record]))
+    text = f"loss − {bound.kind} = {gap:+.2g} at {curve.x[record]:g}"
+    if curve.stderr is not None and curve.stderr[record] > 0:
+        text += f", {gap / float(curve.stderr[record]):+.1f} standard errors"
+    return text

@@ -56,6 +56,13 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
 
+    @property
+    def word(self) -> str:
+        """The verdict in words."""
+        if self.invariant is False:
+            return "not rotation invariant"
+        return "rotation invariant" + ("" if self.invariant is True else f" {self.invariant}")
+
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""

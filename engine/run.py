@@ -193,6 +193,7 @@ def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]
             BoundCurve(
                 kind=kind,
                 sense=bound.sense,
+                in_expectation=bound.in_expectation,
                 formula=bound.formula,
                 source=bound.source,
                 on_problem=on_problem,

@@ -218,6 +218,7 @@ class BoundCurve:
 
     kind: str
     sense: str
+    in_expectation: bool
     formula: str
     source: str
     on_problem: Finding

@@ -24,6 +24,9 @@ LOSS_TITLE = "Average loss over all rows"
 
 NAMES = {"lower": "lower bound", "upper": "upper bound", "conjecture": "conjecture"}
 
+RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
+"""The style of the words that a bound is respected, broken, or not decided."""
+
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 

@@ -26,6 +26,9 @@ class Bound(Part, frozen=True):
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]]
+    in_expectation: ClassVar[bool] = True
+    """Whether it is about the expectation, below which a single run may fall, or about every run."""
+
     formula: ClassVar[str]
     source: ClassVar[str]
 

@@ -37,6 +37,8 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
         problem, protocol = experiment.problem, experiment.protocol
         if problem.matrix.kind != "hadamard01" or problem.matrix.rotate:
             return Finding(False, "it is about features 0 and 1: there is no such theorem for other features")
+        if problem.matrix.repeat is not None:
+            return Finding(False, "it is about features 0 and 1, and repeated rows have others")
         if problem.target.kind != "feature" or problem.noise > 0:
             return Finding(False, "its target is one feature without noise")
         if not isinstance(protocol, OnePass) or protocol.loss != "square" or protocol.batch > 1:

@@ -18,6 +18,7 @@ class SVD(Bound, frozen=True, tag="svd"):
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
     source: ClassVar[str] = "WV05; WKA21 Thm 9"
 

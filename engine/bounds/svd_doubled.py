@@ -19,6 +19,7 @@ class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 10"
 

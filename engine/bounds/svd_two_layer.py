@@ -21,6 +21,7 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
     """
 
     sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 12"
 

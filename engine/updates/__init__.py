@@ -41,6 +41,9 @@ class Update(Part, frozen=True):
     matrices: ClassVar[int] = 0
     """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
 
+    own_start: ClassVar[bool] = False
+    """Whether `start` replaces the weights of the architecture, whatever these are."""
+
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -18,6 +18,8 @@ class EG(Update, frozen=True, tag="eg"):
 
     The weights are positive and always sum to `total` U. Source: KW97; theory.md §4.
     """
+
+    own_start: ClassVar[bool] = True
 
     lr: Rate = 0.05
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of the weights")] = 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -19,6 +19,8 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     The 2d halves are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
     Source: KW97; theory.md §4.
     """
+
+    own_start: ClassVar[bool] = True
 
     lr: Rate = 0.25
     total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0

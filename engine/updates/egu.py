@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
@@ -15,6 +17,8 @@ class EGU(Update, frozen=True, tag="egu"):
     Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.
     Source: KW97; theory.md §§1, 4.
     """
+
+    own_start: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engine.parts import Verdict
 from engine.trace import BoundCurve, Curve
 from hadamard_tui.drawing import NAMES
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.sight import Sight
-
-VERDICTS = {True: "rotation invariant", False: "not rotation invariant"}
-
-
-def word(verdict: Verdict) -> str:
-    """A verdict in words."""
-    return VERDICTS.get(verdict.invariant, "rotation invariant on this data")  # type: ignore[arg-type]
 
 
 def show(sight: Sight) -> Text:
     """Verdict, bounds, and the rates that were tried."""
     curve = sight.curve
     text = Text.assemble(
-        (curve.name, "bold"), " is ", (word(curve.verdict), "bold"), f": {curve.verdict.reason}.\n"
+        (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
     for bound in sorted(sight.trace.bounds, key=lambda bound: not bound.on_problem.holds):
         text.append("\n").append_text(_bound_text(bound, curve.learner))
