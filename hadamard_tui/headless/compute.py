@@ -16,8 +16,10 @@ from engine.trace import Trace
 POLL_SECONDS = 0.05
 
 
-def compute(experiment: Experiment, errors: Console) -> Trace:
+def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
     """Run an experiment to its end; progress is shown on `errors` if that is a terminal.
+
+    torch uses at most `threads` threads, by default as many as it likes.
 
     The rounds of a run have a fixed size here, so that the same seed gives the same bits each time.
 
@@ -32,7 +34,7 @@ def compute(experiment: Experiment, errors: Console) -> Trace:
 
     def work() -> None:
         try:
-            load_torch()
+            load_torch(threads)
             outcome.set_result(run(experiment, notify=note))
         except BaseException as error:
             outcome.set_exception(error)
