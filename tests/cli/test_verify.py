@@ -1,0 +1,69 @@
+"""`verify`: which claims hold, in words, as JSON and as a report, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import SMALL, Answer
+
+Call = Callable[..., Answer]
+
+CLAIM = "After half the examples GD still has loss one half"
+
+
+@pytest.fixture
+def wrong(small: Path) -> Path:
+    """The small preset beside it, with a claim that fails and a learner that diverges unexpectedly."""
+    file = small.with_name("wrong.toml")
+    file.write_text(SMALL.replace("loss = 0.5", "loss = 0.25").replace("lr = 0.1", "lr = 1e9"))
+    return file
+
+
+def test_a_preset_whose_claims_hold_is_verified(small: Path, call: Call) -> None:
+    code, out, err = call("verify", "small.toml")
+    assert (code, err) == (0, "")
+    assert out.count("✓ holds") == 2
+    assert CLAIM in out
+    assert "0.5 = 0.5 ± 1e-05" in " ".join(out.split())
+
+
+def test_a_claim_that_fails_and_an_unexpected_divergence_are_shown(wrong: Path, call: Call) -> None:
+    code, out, _ = call("verify", "small.toml", "wrong.toml")
+    assert code == 1
+    assert out.count("✓ holds") == 2
+    assert out.count("✗ fails") == 3
+    assert "EGU diverged, and no claim expects it" in out
+
+
+def test_json_has_every_claim_with_its_measurement(wrong: Path, call: Call) -> None:
+    code, out, _ = call("verify", "--json", "small.toml", "wrong.toml")
+    told = json.loads(out)
+    assert code == 1
+    assert told["holds"] is False
+    good, bad = told["presets"]
+    assert (good["preset"], good["holds"], good["diverged"]) == ("small.toml", True, [])
+    assert (bad["preset"], bad["holds"], bad["diverged"]) == ("wrong.toml", False, ["EGU"])
+    assert [claim["text"] for claim in good["claims"]] == [CLAIM]
+    assert good["claims"][0]["measured"] == pytest.approx(0.5, abs=1e-5)
+
+
+def test_the_report_can_be_read(wrong: Path, call: Call) -> None:
+    call("verify", "small.toml", "wrong.toml", "--report", "report.md")
+    report = wrong.with_name("report.md").read_text(encoding="utf-8")
+    assert "1 of 2 claims of 2 presets hold." in report
+    assert "## small.toml: Eight features" in report
+    assert "Look at this. Then at that." in report
+    assert f"| holds | {CLAIM} |" in report
+    assert f"| **fails** | {CLAIM} |" in report
+    assert "| **fails** | EGU does not diverge | it did |" in report
+
+
+def test_an_unknown_preset_is_refused_before_any_is_run(small: Path, call: Call) -> None:
+    code, out, err = call("verify", "small.toml", "hadamrd-128")
+    assert code == 2
+    assert out == ""
+    assert "did you mean hadamard-128" in err
