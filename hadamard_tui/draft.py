@@ -27,7 +27,7 @@ class Draft:
         self.preset = preset
         self.off = dict(off or {})
         self._origin = presets.load(preset) if preset in presets.names() else experiment
-        self._accept(experiment)
+        self._accept(self._retold(experiment))
 
     @classmethod
     def of(cls, preset: str) -> Draft:
@@ -141,7 +141,16 @@ class Draft:
         return f"learners[{running[int(found.group(1))]}]{where[found.end() :]}"
 
     def _retold(self, experiment: Experiment) -> Experiment:
-        """What was told of the preset is not true of what it was changed into: its title says the change."""
+        """What is told of a preset is not true of what it is changed into: the title says the change then.
+
+        Where only the run differs, as in its seed or device, the story stays true.
+        """
+        run = self._origin.run
+        if _without_words(msgspec.structs.replace(experiment, run=run)) == _without_words(self._origin):
+            origin = self._origin
+            return msgspec.structs.replace(
+                experiment, title=origin.title, story=origin.story, source=origin.source
+            )
         name = self.preset or self._origin.title or "Your own experiment"
         title = f"{name}: {', '.join(differences(self._origin, experiment))}"
         return msgspec.structs.replace(experiment, title=title, story="", source="")

@@ -1,0 +1,152 @@
+"""Pinned runs: overlaid, listed with what differs, renamed, deleted, run again with other seeds."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from engine import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.differences import differences
+from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import colour, pinned_colour
+from hadamard_tui.screens.renaming import Renaming
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.side import RunList
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of
+from .test_time_travel import finished
+
+HUGE = (200, 60)
+
+
+def told(app: HadamardApp) -> list[str]:
+    """The texts of the pinned runs in the list."""
+    options = app.laboratory.query_one("#runs-list", OptionList)
+    return [str(options.get_option_at_index(place).prompt) for place in range(options.option_count)]
+
+
+async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app: HadamardApp):
+    async with opened(app, HUGE) as pilot:
+        await pilot.press("c", "D", "N")
+        await pilot.pause(0.05)
+        assert not app.laboratory.runs.kept  # nothing has run yet
+        await finished(app, pilot)
+        first = session_of(app)
+        assert first.trace is not None
+        await pilot.press("c", "c")
+        assert [run.name for run in app.laboratory.runs.kept] == ["run 1"]
+        assert "hadamard-128: matrix.d 128 → 16" in told(app)[0]
+
+        app.laboratory.draft.put("learners[2].update.lr", 0.05)
+        await app.laboratory._take(app.laboratory.draft)
+        await finished(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
+        shown = {one.mark: one for one in chart.shown[0] if one.mark}
+        for learner, letter in enumerate("ABCDE"):
+            now, pinned = shown[letter], shown[letter.lower()]
+            assert pinned.style != now.style == "solid"
+            assert (pinned.colour, now.colour) == (pinned_colour(learner, 1), colour(learner))
+            assert (pinned.y == first.trace.curves[learner].loss).all()
+        assert any(one.name.startswith("run 1") for one in chart.shown[0])
+        await until(pilot, lambda: "on the screen  EGU update.lr 0.15 → 0.05" in screen_text(app))
+        board = app.laboratory.query_one(Scoreboard)
+        assert [str(board.get_row_at(row)[1]) for row in (0, 5)] == ["GD", "GD · run 1"]
+
+        await pilot.press("c", "A")
+        await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
+        await until(pilot, lambda: session_of(app).state == "finished")
+        assert [run.name for run in app.laboratory.runs.kept] == ["run 1", "run 2"]
+        assert "EGU update.lr 0.15 → 0.05" in told(app)[1]
+        await until(pilot, lambda: "on the screen  seed 0 → 1" in screen_text(app))
+
+        await pilot.press("l")
+        assert app.laboratory.query_one(RunList).has_focus_within
+        await pilot.press("home", "N")
+        assert isinstance(app.screen, Renaming)
+        app.screen.query_one(Input).value = "the usual rate"
+        await pilot.press("enter")
+        await until(pilot, lambda: "the usual rate" in told(app)[0])
+        await pilot.press("N", "escape")
+        assert app.laboratory.runs.kept[0].name == "the usual rate"
+
+        await pilot.press("enter")  # brings the set-up back
+        await until(pilot, lambda: app.laboratory.draft.experiment == first.experiment)
+        await pilot.press("A")  # and this runs it again with the seeds that follow
+        await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
+        assert session_of(app).experiment.learners == first.experiment.learners
+
+        await pilot.press("D", "D")
+        await until(pilot, lambda: not app.laboratory.runs.kept)
+        await until(pilot, lambda: "No run is pinned yet" in screen_text(app))
+        await until(pilot, lambda: not any(one.mark == "a" for one in chart.shown[0]))
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_on_smaller_screens_the_list_of_runs_is_a_drawer(app: HadamardApp, size: tuple[int, int]):
+    async with opened(app, size) as pilot:
+        await finished(app, pilot)
+        await pilot.press("c")
+        assert "renames" not in screen_text(app)
+        await pilot.press("l")
+        await until(pilot, lambda: "renames" in screen_text(app) and "run 1" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "renames" not in screen_text(app))
+
+
+async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        await pilot.press("c")
+        assert not app.laboratory.runs.kept
+        await pilot.press("h", "c")
+        assert len(app.laboratory.runs.kept) == 1
+
+
+async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: HadamardApp):
+    app.laboratory._draft = Draft.of("hadamard-128")
+    draft = app.laboratory.draft
+    preset = draft.experiment
+    draft.put("problem.matrix.d", 64)
+    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64"
+    assert not draft.experiment.story
+    assert not draft.experiment.source
+    draft.put("learners[0].update.lr", 0.5)
+    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64, GD update.lr 0.003906 → 0.5"
+    draft.put("learners[0].update.lr", 0.00390625)
+    draft.put("problem.matrix.d", 128)
+    assert draft.experiment == preset
+    draft.put("run.seed", 7)
+    assert (draft.experiment.title, draft.experiment.story) == (preset.title, preset.story)
+
+
+SIXTEEN = presets.load("hadamard-128")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ([], []),
+        (["problem.matrix.d=64"], ["d 128 → 64"]),
+        (["problem.matrix.row_signs=false"], ["row_signs yes → no"]),
+        (["run.seed=3", "run.replicas=2"], ["seed 0 → 3", "replicas 1 → 2"]),
+        (["learners.GD.update.lr=0.25"], ["GD update.lr 0.003906 → 0.25"]),
+        (['learners.GD.update={kind="momentum"}'], ["GD update gd → momentum"]),
+        (['problem.matrix={kind="gaussian"}'], ["matrix hadamard → gaussian"]),
+        (['learners.GD.name="plain"'], ["GD is called plain"]),
+    ],
+)
+def test_differences_are_told_in_words(settings: list[str], said: list[str]):
+    changed = presets.load("hadamard-128", [*settings, "claims=[]"])
+    assert [one.removeprefix("matrix.") for one in differences(SIXTEEN, changed)] == said
+
+
+def test_learners_that_came_and_went_are_told():
+    one = Draft.of("hadamard-128")
+    one.copy_learner(0)
+    assert differences(SIXTEEN, one.experiment) == ["with GD 2"]
+    assert differences(one.experiment, SIXTEEN) == ["without GD 2"]
