@@ -1,0 +1,375 @@
+"""Drives the real app on a pseudo-terminal and measures what a person at it would feel.
+
+`python benchmarks/tui.py [NAME …] [--soak MINUTES] [--json]`; without names, everything but the soak. Redraw
+times of single panels are in `benchmarks/panels.py`. Numbers depend on the machine and on what else it does:
+report them with both, which the first lines printed say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import platform
+import pty
+import random
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+SIZE = (120, 40)
+PAINTED = b"r runs it"
+WORK = [
+    "--preset", "hadamard-128", "--set", "problem.matrix.d=1024", "--set", "claims=[]",
+    "--set", "learners.GD.update.lr=0.00048828125", "--set", "run.device=cpu",
+]  # fmt: skip
+"""Five learners on 1024 features: the engine has its cores to itself for as long as it likes."""
+SMALL = ["--preset", "hadamard-128", "--set", "run.device=cpu"]
+EMPTY = """
+from textual.app import App
+from textual.widgets import Static
+class Empty(App):
+    BINDINGS = [("q", "quit", "Quit")]
+    def compose(self):
+        yield Static("r runs it")
+Empty().run()
+"""
+SPY = """
+import sys, time
+log = open(sys.argv.pop(1), "a", buffering=1)
+def note(what):
+    log.write(f"{what} {time.monotonic():.6f}\\n")
+from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui import session
+for name in ("faster", "slower"):
+    def heard(self, act=getattr(Laboratory, f"action_{name}")):
+        note("key")
+        act(self)
+    setattr(Laboratory, f"action_{name}", heard)
+hear = session.Session.hear
+def spied(self, event):
+    note(type(event).__name__)
+    hear(self, event)
+session.Session.hear = spied
+from hadamard_tui.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""The app itself, noting when its handlers were reached; the clock is the same for all processes."""
+
+HEADLESS = """
+import os, sys, threading, time
+from engine import presets, worker
+from engine.run import Finished, Loaded
+times = {}
+done = threading.Event()
+def tell(event):
+    times[type(event)] = time.monotonic()
+    if isinstance(event, Finished):
+        done.set()
+changes = [value for option, value in zip(sys.argv, sys.argv[1:]) if option == "--set"]
+worker.Worker(presets.load("hadamard-128", changes), tell, max(1, (os.cpu_count() or 2) - 1)).start()
+done.wait()
+print(times[Finished] - times[Loaded])
+"""
+"""The same worker without an app, with as many threads."""
+
+
+@dataclass
+class Terminal:
+    """A program on a pseudo-terminal, and what it has written so far."""
+
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    bytes_per_second: float | None = None
+    written: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        self.started = time.monotonic()
+        self.pid, self._line = pty.fork()
+        if self.pid == 0:
+            for name in ("SSH_CONNECTION", "NO_COLOR"):
+                os.environ.pop(name, None)
+            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"} | self.environment)
+            os.execvp(self.command[0], self.command)
+        fcntl.ioctl(self._line, termios.TIOCSWINSZ, struct.pack("HHHH", SIZE[1], SIZE[0], 0, 0))
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        """Take what is written, no faster than the line that is played."""
+        most = 65536 if self.bytes_per_second is None else 1024
+        while True:
+            try:
+                data = os.read(self._line, most)
+            except OSError:
+                return
+            if not data:
+                return
+            self.written += data
+            if self.bytes_per_second is not None:
+                time.sleep(len(data) / self.bytes_per_second)
+
+    def press(self, keys: str) -> float:
+        """Type, and say when."""
+        now = time.monotonic()
+        os.write(self._line, keys.encode())
+        return now
+
+    def until(self, condition: Callable[[], bool], seconds: float = 120) -> None:
+        """Wait for a condition."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(
+                    f"{self.command[-3:]} never got there; it wrote {bytes(self.written[-300:])!r}"
+                )
+            time.sleep(0.001)
+
+    def shows(self, text: bytes) -> None:
+        self.until(lambda: text in self.written)
+
+    def quit(self) -> float:
+        """Press q; seconds until the process is gone."""
+        asked = self.press("q")
+        os.waitpid(self.pid, 0)
+        took = time.monotonic() - asked
+        self._reader.join()
+        os.close(self._line)
+        return took
+
+
+@contextmanager
+def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable[[str], list[float]]]]:
+    """The spied app, and the times of what its log has noted by name. Its files are its own."""
+    with tempfile.TemporaryDirectory() as home:
+        log = Path(home) / "log"
+        log.touch()
+        own = {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
+        environment = own | dict(options.pop("environment", {}))  # type: ignore[call-overload]
+        command = [sys.executable, "-c", SPY, str(log), *arguments]
+        terminal = Terminal(command, environment, **options)  # type: ignore[arg-type]
+
+        def noted(what: str) -> list[float]:
+            lines = (line.split() for line in log.read_text().splitlines())
+            return [float(line[1]) for line in lines if len(line) == 2 and line[0] == what]
+
+        terminal.shows(PAINTED)
+        yield terminal, noted
+
+
+def first_paint() -> dict[str, object]:
+    """Seconds from the command to the words on the screen, beside those of an app that is empty."""
+    ours, empty, worked = [], [], []
+    for _ in range(7):
+        for command, times in (
+            ([sys.executable, "-m", "hadamard_tui", *SMALL], ours),
+            ([sys.executable, "-c", EMPTY], empty),
+        ):
+            with tempfile.TemporaryDirectory() as home:
+                terminal = Terminal(command, {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home})
+                terminal.shows(PAINTED)
+                times.append(time.monotonic() - terminal.started)
+                if times is ours:
+                    spent = psutil.Process(terminal.pid).cpu_times()
+                    worked.append(spent.user + spent.system)
+                time.sleep(1)
+                terminal.quit()
+    return {
+        "median s": statistics.median(ours),
+        "least s": min(ours),
+        "of a processor, median s": statistics.median(worked),
+        "empty app, median s": statistics.median(empty),
+    }
+
+
+def lags(terminal: Terminal, noted: Callable[[str], list[float]], keys: int, again: bool) -> list[float]:
+    """Seconds from a key to its handler, keys at random times; the run begins again when it has ended."""
+    found = []
+    generator = random.Random(0)
+    for number in range(keys):
+        if again and len(noted("Finished")) == len(noted("Loaded")) > 0:
+            begun = len(noted("Loaded"))
+            terminal.press("r")
+            terminal.until(lambda begun=begun: len(noted("Loaded")) > begun)
+        time.sleep(generator.uniform(0.03, 0.15))
+        before = len(noted("key"))
+        asked = terminal.press("+-"[number % 2])
+        terminal.until(lambda before=before: len(noted("key")) > before)
+        found.append(noted("key")[before] - asked)
+    return sorted(found)
+
+
+def _spread(seconds: list[float]) -> dict[str, object]:
+    return {
+        "median ms": 1e3 * statistics.median(seconds),
+        "p99 ms": 1e3 * seconds[int(0.99 * (len(seconds) - 1))],
+        "keys": len(seconds),
+    }
+
+
+def saturated_keys() -> dict[str, object]:
+    """Key to handler while the engine computes five learners on 1024 features as fast as it can."""
+    with app(*WORK) as (terminal, noted):
+        terminal.press("fr")
+        terminal.until(lambda: bool(noted("Loaded")))
+        found = lags(terminal, noted, 300, again=True)
+        terminal.quit()
+    return _spread(found)
+
+
+def slow_line_keys() -> dict[str, object]:
+    """Key to handler while a run is played into a reader of 60 kB/s."""
+    with app(*SMALL, bytes_per_second=60_000) as (terminal, noted):
+        terminal.press("r")
+        terminal.until(lambda: bool(noted("Loaded")))
+        before, begun = len(terminal.written), time.monotonic()
+        found = lags(terminal, noted, 60, again=True)
+        rate = (len(terminal.written) - before) / (time.monotonic() - begun)
+        terminal.quit()
+    return _spread(found) | {"kB/s": rate / 1000}
+
+
+def traffic() -> dict[str, object]:
+    """Bytes per second while a run is played, locally and over SSH, and once nothing changes."""
+    found: dict[str, object] = {}
+    for name, environment in (("local", {}), ("ssh", {"SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"})):
+        with app(*SMALL, environment=environment) as (terminal, noted):
+            time.sleep(2)
+            terminal.press("r")
+            terminal.until(lambda noted=noted: bool(noted("Finished")))
+            before = len(terminal.written)
+            time.sleep(4)  # of the six seconds that a run is played
+            found[f"{name} KiB/s"] = (len(terminal.written) - before) / 4 / 1024
+            time.sleep(6)
+            before = len(terminal.written)
+            time.sleep(3)
+            found[f"{name}, at rest, bytes"] = len(terminal.written) - before
+            terminal.quit()
+    return found
+
+
+def throughput() -> dict[str, object]:
+    """How fast the engine gets through a run with the app open, in relation to without one; in turns."""
+    alone, beside = [], []
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", HEADLESS, *WORK], capture_output=True, text=True, check=True
+        )
+        alone.append(float(done.stdout))
+        with app(*WORK) as (terminal, noted):
+            terminal.press("fr")
+            terminal.until(lambda noted=noted: bool(noted("Finished")), 600)
+            beside.append(noted("Finished")[0] - noted("Loaded")[0])
+            terminal.quit()
+    ratios = [a / b for a, b in zip(alone, beside, strict=True)]
+    return {"median ratio": statistics.median(ratios), "ratios": ratios, "headless s": alone, "app s": beside}
+
+
+def quitting() -> dict[str, object]:
+    """Seconds from q, in the middle of a run, until the process is gone."""
+    times = []
+    for wait in (0.2, 0.5, 1.0, 1.5, 2.0):
+        with app(*WORK) as (terminal, noted):
+            terminal.press("fr")
+            terminal.until(lambda noted=noted: bool(noted("Loaded")))
+            time.sleep(wait)
+            times.append(terminal.quit())
+    return {"median s": statistics.median(times), "worst s": max(times)}
+
+
+def soak(minutes: float) -> dict[str, object]:
+    """Memory of the process while one run follows another."""
+    samples, runs = [], 0
+    with app(*SMALL) as (terminal, noted):
+        process = psutil.Process(terminal.pid)
+        terminal.press("f")
+        end = time.monotonic() + 60 * minutes
+        while time.monotonic() < end:
+            terminal.press("r")
+            runs += 1
+            terminal.until(lambda runs=runs: len(noted("Finished")) >= runs)
+            time.sleep(0.2)
+            samples.append((time.monotonic(), process.memory_info().rss / 2**20))
+        terminal.quit()
+    tenth = max(1, len(samples) // 10)
+    early = statistics.median(size for _, size in samples[tenth : 2 * tenth])
+    late = statistics.median(size for _, size in samples[-tenth:])
+    return {"minutes": minutes, "runs": runs, "MiB after a tenth": early, "MiB at the end": late}
+
+
+BENCHMARKS = {
+    "first-paint": first_paint,
+    "saturated-keys": saturated_keys,
+    "slow-line-keys": slow_line_keys,
+    "traffic": traffic,
+    "throughput": throughput,
+    "quit": quitting,
+}
+
+
+def machine() -> dict[str, object]:
+    """What was measured on, and how busy it was."""
+    import textual
+
+    name = next(
+        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        "?",
+    )
+    return {
+        "processor": name,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "textual": textual.__version__,
+        "load": os.getloadavg()[0],
+    }
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="what to measure")
+    parser.add_argument("--soak", type=float, metavar="MINUTES")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    results: dict[str, object] = {"machine": machine()}
+    todo: dict[str, Callable[[], dict[str, object]]] = {
+        name: BENCHMARKS[name] for name in options.names or ([] if options.soak else BENCHMARKS)
+    }
+    if options.soak:
+        todo["soak"] = lambda: soak(options.soak)
+    if not options.json:
+        print(results["machine"])
+    for name, measure in todo.items():
+        results[name] = found = measure()
+        if not options.json:
+            print(f"{name}:", *(f"{key} {_short(value)};" for key, value in found.items()), flush=True)
+    if options.json:
+        print(json.dumps(results))
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_short, value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Every action of the registry is tried: pressing its key changes what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Digits
+
+from hadamard_tui.actions import ACTIONS, Action
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.config import Config
+from hadamard_tui.draft import Draft
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.playback import Pace
+from hadamard_tui.tour import Tour
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of
+
+RUN = "(a run that has ended)"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How to see that an action acts.
+
+    Args:
+        watched: differs before and after; what it gives before must not change by itself.
+        first: keys and words in parentheses that bring the app to where the action means something.
+    """
+
+    watched: Callable[[HadamardApp], object]
+    first: tuple[str, ...] = ()
+    size: tuple[int, int] = WIDE
+    tour: bool = False
+    replicas: int = 1
+
+
+def place(app: HadamardApp) -> float:
+    return session_of(app).place
+
+
+def pace(app: HadamardApp) -> Pace:
+    now = app.laboratory._pace
+    return Pace(now.factor, now.unlimited)
+
+
+def names(app: HadamardApp) -> list[str]:
+    return [learner.name for learner in app.laboratory.draft.experiment.learners]
+
+
+def pinned(app: HadamardApp) -> list[str]:
+    return [run.name for run in app.laboratory.runs.kept]
+
+
+def scrolled(app: HadamardApp) -> float:
+    return float(app.laboratory.query_one("#panel-words").scroll_offset.y)
+
+
+def screen(app: HadamardApp) -> str:
+    return type(app.screen).__name__
+
+
+def panel(app: HadamardApp) -> str:
+    return app.laboratory.query_one(Stage).chosen
+
+
+def selected(app: HadamardApp) -> int:
+    return app.laboratory.query_one(Setup).learner
+
+
+def files(app: HadamardApp) -> list[str]:
+    return [path.name for path in Path.cwd().iterdir()]
+
+
+TRIALS: dict[str, Trial] = {
+    "run": Trial(lambda app: app.laboratory.session),
+    "pause": Trial(lambda app: app.laboratory.session),
+    "step": Trial(lambda app: app.laboratory.session),
+    "halt": Trial(lambda app: session_of(app).state == "stopped", ("r",)),
+    "reset": Trial(lambda app: app.laboratory.session is None, (RUN,)),
+    "faster": Trial(pace),
+    "slower": Trial(pace),
+    "unlimited": Trial(pace),
+    "back": Trial(place, (RUN,)),
+    "forward": Trial(place, (RUN, "home")),
+    "far_back": Trial(place, (RUN,)),
+    "far_forward": Trial(place, (RUN, "home")),
+    "first": Trial(place, (RUN,)),
+    "latest": Trial(place, (RUN, "home")),
+    "x_log": Trial(lambda app: app.laboratory.lens, (RUN,)),
+    "y_log": Trial(lambda app: app.laboratory.lens, (RUN,)),
+    "zoom": Trial(lambda app: app.laboratory.lens, (RUN,)),
+    "unzoom": Trial(lambda app: app.laboratory.lens, (RUN, "z")),
+    "smooth": Trial(lambda app: app.laboratory.lens, (RUN,)),
+    "band": Trial(lambda app: app.laboratory.lens, (RUN,), replicas=2),
+    "view": Trial(panel),
+    **{f"panel-{number}": Trial(panel) for number in range(1, len(ABOUT) + 1)},
+    "panel-1": Trial(panel, ("v",)),
+    "next_learner": Trial(selected),
+    "previous_learner": Trial(selected),
+    "page_down": Trial(scrolled, (RUN, "9"), (80, 24)),
+    "page_up": Trial(scrolled, (RUN, "9", "pagedown"), (80, 24)),
+    "pin": Trial(pinned, (RUN,)),
+    "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c")),
+    "another_seed": Trial(lambda app: app.laboratory.draft.experiment.run.seed, (RUN,)),
+    "rename_run": Trial(screen, (RUN, "c", "l")),
+    "delete_run": Trial(pinned, (RUN, "c", "l")),
+    "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
+    "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, ("pagedown",), tour=True),
+    "add_learner": Trial(names),
+    "copy_learner": Trial(names),
+    "remove_learner": Trial(names),
+    "switch_learner": Trial(names),
+    "setup": Trial(lambda app: app.laboratory.query_one(Setup).display),
+    "focus_next": Trial(lambda app: app.focused),
+    "export": Trial(screen),
+    "save_preset": Trial(screen),
+    "copy_command": Trial(lambda app: app.clipboard),
+    "screenshot": Trial(files),
+    "theme": Trial(lambda app: app.theme),
+    "leave": Trial(lambda app: app.focused, ("tab",)),
+    "help": Trial(screen),
+    "quit": Trial(lambda app: app._exit),
+}
+
+
+async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
+    for key in first:
+        if key == RUN:
+            await pilot.press("r", "f")
+            await until(pilot, lambda: session_of(app).outcomes is not None)
+            await until(pilot, lambda: session_of(app).state == "finished")
+            await pilot.pause(0.2)
+        else:
+            await pilot.press(key)
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+async def test_every_action_acts(
+    action: Action, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    trial = TRIALS[action.id]
+    tour = Tour(("hadamard-128", "zero-one-128")) if trial.tour else None
+    draft.put("run.replicas", trial.replicas)
+    app = HadamardApp(draft, tour=tour)
+    async with opened(app, trial.size) as pilot:
+        if tour is not None:
+            await until(pilot, lambda: app.laboratory.query(Digits))
+        await prepare(pilot, app, trial.first)
+        before = trial.watched(app)
+        await pilot.press(action.keys.split(",")[0])
+        await until(pilot, lambda: trial.watched(app) != before)
+
+
+def test_there_is_no_trial_without_an_action() -> None:
+    assert TRIALS.keys() == {action.id for action in ACTIONS}
+
+
+def test_no_key_does_two_things() -> None:
+    keys = [key for action in ACTIONS for key in action.keys.split(",")]
+    assert len(keys) == len(set(keys))
+
+
+EATEN = ("ctrl+z", "ctrl+a", "ctrl+b", "ctrl+s", "f1", "f11", "ctrl+w", "ctrl+t", "ctrl+n", "ctrl+tab")
+
+
+def test_no_key_is_one_that_terminals_multiplexers_or_browsers_eat() -> None:
+    for action in ACTIONS:
+        for key in action.keys.split(","):
+            assert key not in EATEN, action.name
+            assert not key.startswith(("alt+", "super+", "ctrl+shift+")), action.name
+
+
+async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        offered = {command.title for command in app.get_system_commands(app.screen)}
+        assert offered == {action.label for action in ACTIONS}
+        await pilot.press("question_mark")
+        await until(
+            pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)
+        )
+
+
+async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
+    app = HadamardApp(draft, config=Config(keys={"run": "f5", "quit": "ctrl+x"}))
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r", "q")
+        assert app.laboratory.session is None
+        await until(pilot, lambda: "f5 Run" in screen_text(app))
+        await pilot.press("f5")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await pilot.press("ctrl+x")
+        await until(pilot, lambda: app._exit)
