@@ -197,8 +197,8 @@ class Setup(VerticalScroll, can_focus=False):
 
     def show_list(self) -> None:
         """Show the list of learners anew, as in other colours."""
-        if self.filled:
-            self.query_one(LearnerList).show(self.draft, self.learner)
+        for learners in self.query(LearnerList):  # there is none while other panels are put up
+            learners.show(self.draft, self.learner)
 
     def _tell(self) -> None:
         self._show_preset()

@@ -1,0 +1,204 @@
+"""Nothing is cut off and nothing overlaps, at any size from 60 × 16 to 200 × 60, in any state."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from hadamard_tui.actions import ACTIONS
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.keys import Keys, fitting
+from hadamard_tui.widgets.scoreboard import WIDTHS, Scoreboard, columns
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.side import RunList, Story
+from hadamard_tui.widgets.stage import PanelView, Stage
+from hadamard_tui.widgets.status import Status
+from hadamard_tui.widgets.tabs import Tabs, labels
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of
+from .test_time_travel import finished
+
+SIZES = [(60, 16), (61, 17), (75, 20), (80, 24), (100, 31), (109, 32), (110, 31), (110, 32), (120, 40),
+         (150, 45), (179, 24), (180, 24), (180, 50), (200, 60)]  # fmt: skip
+PARTS = ("#loss", "#tabs", "#panel", "#scoreboard", "#setup", "#side", "#status", "#keys")
+
+
+def in_sight(app: HadamardApp) -> dict[str, Region]:
+    """The regions of the parts of the screen that are there, drawers left out."""
+    found = {}
+    for part in PARTS:
+        widget: Widget = app.laboratory.query_one(part)
+        drawer = widget.styles.layer == "drawer"
+        if widget.display and not drawer and all(one.display for one in widget.ancestors if one is not app):  # type: ignore[attr-defined]
+            found[part] = widget.region
+    return found
+
+
+def lines_of(app: HadamardApp, widget: Widget) -> list[str]:
+    left, top, width, height = widget.region
+    return [line[left : left + width] for line in screen_text(app).split("\n")[top : top + height]]
+
+
+def check(app: HadamardApp, size: tuple[int, int]) -> None:
+    """Parts are on the screen and beside one another; every line of words is there as a whole."""
+    laboratory, whole = app.laboratory, Region(0, 0, *size)
+    regions = in_sight(app)
+    for name, region in regions.items():
+        assert region.area > 0, f"{name} has no room at {size}"
+        assert whole.contains_region(region), f"{name} leaves the screen at {size}"
+    names = list(regions)
+    for number, name in enumerate(names):
+        for other in names[:number]:
+            assert not regions[name].overlaps(regions[other]), f"{name} overlaps {other} at {size}"
+    assert regions["#loss"].height >= 5, f"the chart of losses has no room at {size}"
+
+    status = laboratory.query_one(Status)
+    assert cell_len(str(status.render())) <= status.size.width, f"the status is cut at {size}"
+    keys = laboratory.query_one(Keys)
+    assert cell_len(keys.render().plain) <= keys.content_size.width, f"the keys are cut at {size}"
+    assert "? Help" in keys.render().plain
+    assert "q Quit" in keys.render().plain
+    tabs = laboratory.query_one(Tabs)
+    assert cell_len(tabs.render().plain) <= tabs.content_size.width, f"the tabs are cut at {size}"
+    assert tabs.chosen in tabs.render().plain
+    board = laboratory.query_one(Scoreboard)
+    if "#scoreboard" in regions:
+        assert board.virtual_size.width <= board.size.width, f"the table is cut at {size}"
+        assert {"learner", "loss", "bound", "ratio", "state"} <= set(board.shape)
+    for words in laboratory.query("#panel-words, #story"):
+        assert words.virtual_size.width <= words.size.width or not words.size, f"words are cut at {size}"
+
+
+async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: HadamardApp):
+    async with opened(app, SIZES[0]) as pilot:
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.05)
+            check(app, size)  # before a run
+        await finished(app, pilot)
+        await pilot.press("c", "home", "right", "right", "right")
+        for number, size in enumerate(reversed(SIZES)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("v")
+            await pilot.pause(0.1)
+            check(app, size)
+            text = screen_text(app)
+            for word in ("finished", "3/16", "cpu", "fps"):
+                assert word in text, f"{word} is missing at {size}, step {number}"
+        app.laboratory.draft.put("run.seed", 5)
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.05)
+            check(app, size)
+            assert "restart pending" in screen_text(app) or "new:r" in screen_text(app)
+
+
+async def test_what_stands_where(app: HadamardApp):
+    async with opened(app, SIZES[0]) as pilot:
+        for size in SIZES:
+            width, height = size
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.1)
+            setup, chart = app.laboratory.query_one(Setup), app.laboratory.query_one("#loss", ChartView)
+            assert setup.display == (width >= 110)
+            for widget in (RunList, Story):
+                assert bool(app.laboratory.query_one(widget).region) == (width >= 180)
+            lower = [bool(app.laboratory.query_one(one).region) for one in (PanelView, Scoreboard)]
+            assert all(lower) == (height >= 32), size
+            if not setup.display:
+                before = chart.region
+                await pilot.press("s")
+                await until(pilot, lambda setup=setup: setup.display)
+                assert chart.region == before  # the drawer lies over it
+                assert setup.region.overlaps(before)
+                await pilot.press("escape", "escape")
+                await until(pilot, lambda setup=setup: not setup.display)
+
+
+async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        for _ in range(3):
+            await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        for size in ((59, 40), (120, 15), (20, 5), (5, 2), (1, 1)):
+            await pilot.resize_terminal(*size)
+            shown = session_of(app).shown
+            await until(pilot, lambda shown=shown: session_of(app).shown > shown)
+            if size[0] >= 20:
+                text = " ".join(screen_text(app).split())
+                assert "60×16" in text
+                assert "goes on" in text
+        await pilot.resize_terminal(*SMALL)
+        await until(pilot, lambda: "running" in screen_text(app))
+        check(app, SMALL)
+
+
+async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        for size in SIZES[::2]:
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.05)
+            check(app, size)
+        app.laboratory._pace.unlimited = True
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
+async def words_at(app: HadamardApp, pilot: Pilot[None], panel: str) -> str:
+    app.laboratory.query_one(Stage).choose(panel)
+    await pilot.pause(0.1)
+    return screen_text(app)
+
+
+async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        top = await words_at(app, pilot, "theory")
+        await pilot.press("pagedown")
+        await until(pilot, lambda: screen_text(app) != top)
+        await pilot.press("pageup")
+        await until(pilot, lambda: screen_text(app) == top)
+
+
+@pytest.mark.parametrize("width", range(58, 210, 7))
+def test_the_columns_fill_the_width_and_never_more(width: int):
+    for rates in (False, True):
+        shape = columns(width, ["a name of some length", "b"], rates)
+        assert sum(shape.values()) + 2 * len(shape) <= width
+        assert all(wide >= WIDTHS[name] for name, wide in shape.items())
+    assert ("rate" in columns(width, ["GD"], True)) == (width >= 94)
+    assert "rate" not in columns(width, ["GD"], False)
+
+
+@pytest.mark.parametrize("width", range(10, 140, 7))
+def test_the_tabs_fit_or_have_numbers_only(width: int):
+    names = tuple(ABOUT)
+    for chosen in names:
+        found = labels(names, chosen, width)
+        assert [number for number, *_ in found] == list(range(1, len(names) + 1))
+        assert any(text.endswith(f" {chosen}") and marked for _, text, marked in found)
+        if width >= 40:
+            assert len(" ".join(text for _, text, _ in found)) <= width
+
+
+def test_the_footer_takes_what_fits_in_the_order_of_importance():
+    entries = (("?", "Help", "help"), ("q", "Quit", "quit"), ("space", "Pause", "pause"), ("r", "Run", "run"))
+    assert [key for key, *_ in fitting(entries, 100)] == ["?", "q", "space", "r"]
+    assert [key for key, *_ in fitting(entries, 22)] == ["?", "q", "r"]
+    assert fitting(entries, 3) == []
+
+
+def test_no_two_actions_have_the_same_key_or_rank():
+    keys = [key for action in ACTIONS for key in action.keys.split(",")]
+    assert len(keys) == len(set(keys))
+    ranks = [action.footer for action in ACTIONS if action.footer]
+    assert len(ranks) == len(set(ranks))
+    eaten = {"ctrl+z", "ctrl+b", "ctrl+a", "ctrl+o", "ctrl+s", "ctrl+w", "ctrl+t", "f1", "f11"}
+    assert not eaten & set(keys) - {"ctrl+s"}

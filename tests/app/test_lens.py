@@ -1,0 +1,172 @@
+"""Axes, zoom, smoothing and bands: what a person chose to see, which no refresh changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.series import Axes
+from hadamard_tui.draft import Draft
+from hadamard_tui.lens import NARROWEST, Lens, why_not_log
+from hadamard_tui.widgets.chart_view import ChartView
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of
+from .test_time_travel import finished
+
+X = np.arange(101.0)
+
+
+def loss_axes_of(app: HadamardApp) -> Axes:
+    axes = app.laboratory.query_one("#loss", ChartView).shown[1]
+    assert axes is not None
+    return axes
+
+
+async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("x", "y")
+        await until(pilot, lambda: loss_axes_of(app).x_log and loss_axes_of(app).y_log)
+        assert loss_axes_of(app).x_limits == (1.0, 16.0)
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await until(pilot, lambda: loss_axes_of(app).x_log and loss_axes_of(app).y_log)
+        await pilot.press("x", "y")
+        await until(pilot, lambda: not loss_axes_of(app).x_log and not loss_axes_of(app).y_log)
+        assert loss_axes_of(app).x_limits == (0.0, 16.0)
+
+
+async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None)
+        trace = session_of(app).trace
+        assert trace is not None
+        await until(pilot, lambda: trace.frontier >= 0)
+        for curve in trace.curves:
+            curve.loss[:] = 0.0
+        for bound in trace.bounds:
+            bound.loss[:] = 0.0
+        await pilot.press("y")
+        await until(pilot, lambda: any("above 0" in note.message for note in app._notifications))
+        assert not app.laboratory.lens.y_log
+
+
+async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("y")
+        await until(pilot, lambda: "y stays linear: weights may be negative" in screen_text(app))
+
+
+async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("z")
+        assert app.laboratory.lens.window is None  # nothing to zoom into yet
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).shown >= 4)
+        await pilot.press("z")
+        window = app.laboratory.lens.window
+        assert window is not None
+        assert window[1] - window[0] == 8
+        await until(pilot, lambda: loss_axes_of(app).x_limits == window)
+        app.laboratory._pace.unlimited = True
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.pause(0.1)
+        assert loss_axes_of(app).x_limits == window
+        await pilot.press("home")
+        await until(pilot, lambda: loss_axes_of(app).x_limits == (0, 8))
+        await pilot.press("Z")
+        await until(pilot, lambda: loss_axes_of(app).x_limits == (0, 16))
+        assert app.laboratory.lens.window is None
+
+
+async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        chart.post_message(ChartView.Wheeled(4.0, True))
+        await until(pilot, lambda: app.laboratory.lens.window == (2, 10))
+        chart.post_message(ChartView.Wheeled(4.0, False))
+        await until(pilot, lambda: app.laboratory.lens.window is None)
+
+
+async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        trace = session_of(app).trace
+        assert trace is not None
+        await pilot.press("m")
+        chart = app.laboratory.query_one("#loss", ChartView)
+        raw = trace.curves[3].loss
+        naive = np.array([raw[0], *[raw[i - 1 : i + 2].mean() for i in range(1, 16)], raw[16]])
+        await until(pilot, lambda: any(one.faint for one in chart.shown[0]))
+        smooth = next(one for one in chart.shown[0] if one.mark == "D")
+        assert smooth.y == pytest.approx(naive)
+        assert any(
+            one.faint and one.colour == smooth.colour and (one.y == raw).all() for one in chart.shown[0]
+        )
+        await pilot.press("m")
+        await until(pilot, lambda: not any(one.faint for one in chart.shown[0]))
+
+
+async def test_bands_are_hidden_and_shown_and_need_replicas(draft: Draft):
+    draft.put("problem.matrix.kind", "gaussian")
+    draft.put("run.replicas", 3)
+    app = HadamardApp(draft)
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        banded = [one for one in chart.shown[0] if one.band is not None]
+        assert len(banded) == 5
+        trace = session_of(app).trace
+        assert trace is not None
+        assert banded[0].band is not None
+        assert trace.curves[0].stderr is not None
+        assert banded[0].band[1] - banded[0].y == pytest.approx(trace.curves[0].stderr)
+        await pilot.press("b")
+        await until(pilot, lambda: all(one.band is None for one in chart.shown[0]))
+        await pilot.press("b")
+        await until(pilot, lambda: any(one.band is not None for one in chart.shown[0]))
+        app.laboratory.draft.put("run.replicas", 1)
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        await pilot.press("b")
+        assert app.laboratory.lens.band
+        assert any("no standard error" in note.message for note in app._notifications)
+
+
+@pytest.mark.parametrize("around", [0.0, 13.0, 50.0, 100.0])
+def test_a_zoom_keeps_its_centre_where_it_is(around: float):
+    once = Lens().zoomed(0.5, around, X)
+    assert once.window is not None
+    low, high = once.window
+    assert high - low == 50
+    assert (around - low) / 50 == pytest.approx(around / 100)
+    assert once.zoomed(2, around, X).window is None
+
+
+def test_a_zoom_never_shows_less_than_a_few_records():
+    lens = Lens()
+    for _ in range(20):
+        lens = lens.zoomed(0.5, 40.0, X)
+    assert lens.window is not None
+    assert lens.window[1] - lens.window[0] == pytest.approx(NARROWEST)
+    assert Lens().zoomed(0.5, 0.0, np.arange(3.0)).window is None
+
+
+@pytest.mark.parametrize("place", [0.0, 20.0, 33.0, 99.0, 100.0])
+def test_a_window_follows_the_place(place: float):
+    low, high = Lens(window=(10.0, 30.0)).following(place, X).window or (0, 0)
+    assert low <= place <= high
+    assert high - low == 20
+    assert low >= 0
+    assert high <= 100
+
+
+def test_reasons_why_an_axis_is_not_logarithmic():
+    assert why_not_log("y", np.array([0.0, 1.0, 2.0])) == ""
+    assert "below 0" in why_not_log("y", np.array([-1.0, 1.0, 2.0]))
+    assert "fewer than two" in why_not_log("x", np.array([0.0, 1.0]))
