@@ -204,8 +204,13 @@ def loss_plot(
     return Plot(series, on, refused, place if place < shown else None)
 
 
-def axes(title: str, trace: Trace, y_label: str, series: Sequence[Series], lens: Lens) -> tuple[Axes, str]:
-    """Axes that hold what the series show in the window, and why an axis asked to be logarithmic is not."""
+def axes(
+    title: str, trace: Trace, y_label: str, series: Sequence[Series], lens: Lens, floor: float = np.inf
+) -> tuple[Axes, str]:
+    """Axes that hold `floor` and what the series show in the window.
+
+    And why the y-axis is not logarithmic although the lens asks for it.
+    """
     low, high = x_limits = lens.x_limits(trace.x)
     ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
     values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
@@ -215,6 +220,7 @@ def axes(title: str, trace: Trace, y_label: str, series: Sequence[Series], lens:
         bottom = max(float(values[values > 0].min()), top * 10.0**-DECADES)
         y_limits = (bottom / 1.5, top * 1.5)
     else:
-        y_limits = limits([Series("", values, values, "")])
+        held = values if floor == np.inf else np.append(values, floor)
+        y_limits = limits([Series("", held, held, "")])
     log = lens.y_log and not refused and len(values) > 0
     return Axes(title, trace.x_label, y_label, x_limits, y_limits, lens.x_log, log), refused

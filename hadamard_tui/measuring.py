@@ -11,6 +11,10 @@ from engine.lazy import torch
 from engine.trace import Trace
 
 
+ROTATIONS = 2
+"""A certificate trains a learner beside its rotated twin for so many rotations."""
+
+
 class Stopped(Exception):
     """Raised in the thread to end a measurement."""
 
@@ -26,8 +30,11 @@ class Measuring:
         self.failed: dict[str, str] = {}
         self.at: str | None = None
         """The learner that is being measured."""
+        self.percent = 0
+        """How much of its measurement is done."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
+        self._records = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="certificates", daemon=True)
         self._thread.start()
@@ -40,7 +47,7 @@ class Measuring:
     @property
     def state(self) -> tuple[object, ...]:
         """What changes whenever there is something new to show."""
-        return len(self.judged), len(self.failed), self.at, self.stopped
+        return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def ask(self, learner: str) -> None:
         """Measure this learner next."""
@@ -58,13 +65,15 @@ class Measuring:
     def _going(self) -> None:
         if self._stop.is_set():
             raise Stopped
+        self._records += 1
+        self.percent = min(100 * self._records // (ROTATIONS * len(self._trace.x)), 99)
 
     def _work(self) -> None:
         waiting = {learner.name: learner for learner in self._experiment.learners}
         while waiting and not self.stopped:
             name = self._first if self._first in waiting else next(iter(waiting))
             learner = waiting.pop(name)
-            self.at = name
+            self.at, self._records, self.percent = name, 0, 0
             try:
                 with torch.no_grad():
                     self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)

@@ -177,7 +177,7 @@ class Session:
         self._worker.stop()
         if self.measuring is not None:
             self.measuring.stop()
-            return self._worker.join(seconds / 2) and self.measuring.join(seconds / 2)
+            return self._worker.join(seconds) and self.measuring.join(min(seconds, 0.1))
         return self._worker.join(seconds)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import numpy as np
 from rich.text import Text
 
 from hadamard_tui.charts.series import Series
@@ -26,10 +27,10 @@ class Panel(NamedTuple):
     show: Callable[[Sight], Plot | Text]
 
 
-def plot(sight: Sight, title: str, y_label: str, series: Iterable[Series]) -> Plot:
-    """A chart along the x-axis of the run, with axes that hold what is in sight of the series."""
+def plot(sight: Sight, title: str, y_label: str, series: Iterable[Series], floor: float = np.inf) -> Plot:
+    """A chart along the x-axis of the run; its axes hold `floor` and what is in sight of the series."""
     series = list(series)
-    on, refused = axes(title, sight.trace, y_label, series, sight.lens)
+    on, refused = axes(title, sight.trace, y_label, series, sight.lens, floor)
     return Plot(series, on, refused, sight.playhead)
 
 

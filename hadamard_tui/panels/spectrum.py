@@ -29,12 +29,13 @@ def why_none(sight: Sight) -> str:
 
 
 def show(sight: Sight) -> Plot | Text:
-    """Singular values up to what is shown; the greatest carries the name."""
+    """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name."""
     curve = sight.curve
     if curve.spectrum is None:
         return nothing(why_none(sight))
-    x, values = curve.spectrum.x, curve.spectrum.values
+    x = curve.spectrum.x
     count = int(np.searchsorted(x, sight.shown, side="right"))
+    values = np.where(curve.spectrum.values[:count] > 0, curve.spectrum.values[:count], np.nan)
     r = values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     number = sight.trace.curves.index(curve)
@@ -42,14 +43,14 @@ def show(sight: Sight) -> Plot | Text:
         Series(
             "" if i else f"largest of {r} singular values",
             x[:count],
-            values[:count, i],
+            values[:, i],
             colour(number) if i == 0 else others(),
             faint=i > 0,
             mark="" if i else "1",
         )
         for i in shown[::-1]
     ]
-    return plot(sight, f"Spectrum of {curve.name}", "singular value", series)
+    return plot(sight, f"Spectrum of {curve.name}", "singular value", series, floor=0.0)
 
 
 PANEL = Panel("svd", "the singular values of the selected learner's weights across targets", show)

@@ -72,6 +72,7 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
     return [
         [said, todo, facts.long, shown],
         [said, todo, facts.long],
+        [said, todo, facts.medium],
         [said, todo, facts.short],
         [said, brief, facts.short],
         [said, brief, facts.shorter],
@@ -90,25 +91,28 @@ def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
 
 
 class _Facts:
-    """What the status says of a run, in four lengths."""
+    """What the status says of a run, from the longest form to the shortest."""
 
     def __init__(self, session: Session, trace: Trace, fps: float) -> None:
         place, last = session.place, f"{trace.last:g}"
         of = f" of {session.shown:g} shown" if place < session.shown else ""
         device, speed = trace.environment["device"], _short(session.speed)
         best = best_now(trace, place)
-        long, short = f"  k {place:g}/{last}{of}", f"  k {place:g}/{last}"
+        long = medium = f"  k {place:g}/{last}{of}"
+        short = f"  k {place:g}/{last}"
         shorter, shortest = f"  k {place:g}/{last}", f" {_short(place)}/{_short(trace.last)}"
         if best is not None:
             loss, curve, height = best
             bound = "none" if height is None else f"{height:.4f}"
             ratio, lowest = _ratio(trace, best, place)
             long += f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or f'ratio {ratio}'}"
+            medium += f"  best {loss:.4f} {curve.name}  bound {bound}  ratio {ratio}"
             short += f"  best {loss:.4f} bound {bound} ratio {ratio}"
             shorter += f" best {loss:.3f} bound {bound[:5]} ratio {ratio}"
             shortest += f" {loss:.3f}/{bound[:5]}={ratio}"
         self.long = f"{long}  {device}  {speed} steps/s  {fps:.0f} fps"
         device = device.split(" ", 1)[0]
+        self.medium = f"{medium}  {device}  {speed} steps/s  {fps:.0f} fps"
         self.short = f"{short}  {device} {speed} steps/s {fps:.0f} fps"
         self.shorter = f"{shorter} {device} {speed}/s {fps:.0f} fps"
         self.shortest = f"{shortest} {device} {speed}/s {fps:.0f}fps"
