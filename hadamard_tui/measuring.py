@@ -10,7 +10,6 @@ from engine.judgement import Judgement, judgement
 from engine.lazy import torch
 from engine.trace import Trace
 
-
 ROTATIONS = 2
 """A certificate trains a learner beside its rotated twin for so many rotations."""
 

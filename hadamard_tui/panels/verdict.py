@@ -45,16 +45,11 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     if learner in measuring.failed:
         return Text(f"failed: {measuring.failed[learner]}", "bold red")
     judged = measuring.judged.get(learner)
+    if judged is None and measuring.stopped:
+        return Text("not measured: it was stopped", "italic")
     if judged is None:
-        stopped = "not measured: it was stopped"
-        return Text(
-            stopped
-            if measuring.stopped
-            else "measuring …"
-            if measuring.at == learner
-            else "waiting its turn",
-            "italic",
-        )
+        at_work = measuring.at == learner
+        return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")
     done = "unchanged" if judged.unchanged else "changed"
     text = Text(f"predictions are {done} by rotations: max |Δŷ| / max |ŷ| = {judged.change:.2g}")
     if judged.conflict:
