@@ -6,6 +6,9 @@ from typing import Protocol
 
 from engine.lazy import torch
 
+PIECE = 1024
+"""Sums of float32 are taken over so many numbers, and sums of these in float64."""
+
 
 class Cost(Protocol):
     """What training and measuring need of a loss."""
@@ -15,6 +18,9 @@ class Cost(Protocol):
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """∂L(ŷ, y)/∂ŷ, elementwise."""
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """L(ŷ, y) averaged over the last dimension, in float64."""
 
 
 class Clipped:
@@ -32,3 +38,14 @@ class Clipped:
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self._loss.slope(predictions.clamp(0.0, self._most), labels)
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.average(predictions.clamp(0.0, self._most), labels)
+
+
+def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
+    """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries each."""
+    piece = PIECE if vectors.shape[-1] % PIECE == 0 else vectors.shape[-1]
+    pieces = vectors.reshape(*vectors.shape[:-1], -1, piece)
+    lengths: torch.Tensor = torch.linalg.vector_norm(pieces, dim=-1)
+    return lengths.double().square().sum(-1)

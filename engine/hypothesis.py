@@ -30,7 +30,10 @@ class Hypothesis(Predictor, Protocol):
         """Take in examples: instances [R, n, d] and labels [B, n]."""
 
     def weights(self) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
+        """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
+
+        Their coordinates are those that the instances are given in.
+        """
 
 
 @runtime_checkable
@@ -59,7 +62,6 @@ class Descent:
         }
         tensors = architecture.rotated(tensors, instances.turn)
         params = {name: tensors.pop(name) for name in architecture.layers}
-        self._turn_back = instances.turn_back
         self._fixed = tensors
         self._params, self._state = update.start(params)
         lr = rates_of(learner)
@@ -72,6 +74,19 @@ class Descent:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
         turned = self._architecture.rotated(self._all(), lambda weights: weights @ rotation.T)
         self._params, self._state = self._update.start({name: turned[name] for name in self._params})
+
+    def narrow(self, count: int) -> None:
+        """Leave out the inputs from number `count` on until `widen`: for instances where these are 0."""
+        first = self._architecture.layers[0]
+        self._left_out = self._params[first][..., count:]
+        self._params, self._state = self._update.start(
+            {**self._params, first: self._params[first][..., :count].contiguous()}
+        )
+
+    def widen(self) -> None:
+        """Take the inputs back that were left out."""
+        first = self._architecture.layers[0]
+        self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """One step along the mean gradient of the examples."""
@@ -93,7 +108,9 @@ class Descent:
         def slope(predictions: torch.Tensor) -> torch.Tensor:
             had.append(predictions)
             slopes = self._loss.slope(predictions, labels)
-            return slopes / instances.n if shares is None else slopes * shares
+            if shares is not None:
+                return slopes * shares
+            return slopes if instances.n == 1 else slopes / instances.n
 
         gradients = self._architecture.gradient(self._all(), instances, slope)
         params, state = self._update.step(self._params, gradients, self._rates, self._state)
@@ -107,12 +124,11 @@ class Descent:
         return self._architecture.predict(self._all(), instances)
 
     def weights(self) -> torch.Tensor | None:
-        weights = self._architecture.weights(self._all())
-        return None if weights is None else self._turn_back(weights)
+        return self._architecture.weights(self._all())
 
     def _all(self) -> Params:
         """The trained tensors and those that belong to the function."""
-        return {**self._params, **self._fixed}
+        return {**self._params, **self._fixed} if self._fixed else self._params
 
     @property
     def params(self) -> Params:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from engine.experiment import Experiment, Learner
 
 
+LARGE = 1 << 20
+"""Entries of a matrix from which on an operator is faster, measured with one target and with all."""
+
+
 class Way(NamedTuple):
     """How the course of a learner is computed: with which data, and with which rule in its place."""
 
@@ -30,7 +34,17 @@ def path_of(learner: Learner, experiment: Experiment) -> Path:
     forced, why_not = experiment.run.path, _without_structure(learner, experiment)
     if forced == "structured" and why_not is not None:
         raise BadInput("run.path", f"there is no structured path for {learner.name}: {why_not}; take auto")
-    return "dense" if forced == "dense" or why_not is not None else "structured"
+    if why_not is not None:
+        return "dense"
+    return _faster(learner, experiment) if forced == "auto" else forced
+
+
+def _faster(learner: Learner, experiment: Experiment) -> Path:
+    """Structure pays from some size on, and before for nets with hidden units."""
+    n, d = experiment.problem.matrix.shape()
+    assert learner.architecture is not None, "solvers have no structured path"
+    hidden = _turns(learner, experiment) and learner.architecture.units > 0
+    return "structured" if hidden or n * d >= LARGE else "dense"
 
 
 def way(learner: Learner, experiment: Experiment, data: Data) -> Way:

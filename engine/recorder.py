@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""
 
 MOST_CELLS = 1 << 26
-"""Predictions that a whole curve may cost where its losses need none; beyond, 0/1 errors are thinned."""
+"""A curve counts the mistakes among so many predictions at every record; of more it takes some records."""
 
 
 class Block(NamedTuple):
@@ -102,7 +103,9 @@ class Recorder:
         first = self._data.variants * self._data.targets
         weights = self._hypothesis.weights() if keep or spectrum else None
         if keep and weights is not None:
-            self._weights[len(self._x)] = weights[: first : self._data.targets].clone()
+            of_first_targets = self._data.instances.turn_back(weights[:: self._data.targets])
+            kept = of_first_targets[: self._data.variants]
+            self._weights[len(self._x)] = kept if len(kept) == len(weights) else kept.clone()
         if self._data.spectrum:
             shape = self._data.variants, self._data.targets, self._data.instances.d
             if spectrum and weights is not None:
@@ -114,11 +117,12 @@ class Recorder:
         """The records taken since the last block."""
         found = self._evaluator.measured()
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+        weights = torch.stack([*self._weights.values()]).cpu().numpy() if self._weights else ()
         block = Block(
             np.array(self._x),
             measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
             measures,
-            {record: weights.cpu().numpy() for record, weights in self._weights.items()},
+            dict(zip(self._weights, weights, strict=True)),
             torch.stack(self._spectra).numpy() if self._spectra else None,
         )
         for taken in (self._x, self._weights, self._spectra):
@@ -138,15 +142,15 @@ def evaluator(
         square = data.instances.mean_square(data.from_star(weights))
         if square is not None:
             return ByWeights(data, records)
-    return ByPredictions(data, loss, order)
+    return ByPredictions(data, loss, records, order)
 
 
 class ByPredictions:
     """Any loss, from the predictions of all rows: made record by record, averaged for many at once."""
 
-    def __init__(self, data: Data, loss: Cost, order: torch.Tensor | None) -> None:
+    def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
         self._data, self._loss, self._order = data, loss, order
-        self._signs = all_signs(data)
+        self._mistakes = Mistakes(data, records)
         self._waiting: list[torch.Tensor] = []
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
@@ -154,7 +158,9 @@ class ByPredictions:
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         if self._data.train_loss:
             self._counts.append(self._count(seen))
-        self._waiting.append(hypothesis.predict(self._data.instances))
+        predictions = hypothesis.predict(self._data.instances)
+        self._waiting.append(predictions)
+        self._mistakes.take(lambda: predictions)
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
             self._measure()
 
@@ -162,7 +168,7 @@ class ByPredictions:
         if self._waiting:
             self._measure()
         found, self._measures = self._measures, defaultdict(list)
-        return found
+        return found | self._mistakes.measured()
 
     def _count(self, seen: int | torch.Tensor) -> torch.Tensor:
         """How often every row is among the first `seen` examples, [B, n] or [1, n]."""
@@ -176,35 +182,27 @@ class ByPredictions:
         return counts.repeat_interleave(data.variants * data.targets, 0)
 
     def _measure(self) -> None:
-        predictions = torch.stack(self._waiting)  # [S, B, n]
+        alone = len(self._waiting) == 1
+        predictions = self._waiting[0][None] if alone else torch.stack(self._waiting)  # [S, B, n]
         self._waiting.clear()
-        losses = self._loss.value(predictions, self._data.labels)
-        self._measures["loss"].append(over_targets(self._data, losses.mean(2, dtype=torch.float64)))
+        averages = self._loss.average(predictions, self._data.labels)
+        self._measures["loss"].append(over_targets(self._data, averages))
         if self._counts:
+            losses = self._loss.value(predictions, self._data.labels)
             counts = torch.stack(self._counts)  # [S, B or 1, n]
             self._counts.clear()
             for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
                 means = (losses * shares).sum(2) / shares.sum(2)
                 self._measures[name].append(over_targets(self._data, means))
-        if self._signs:
-            self._measures["error"].append(share_of_mistakes(self._data, predictions))
 
 
 class ByWeights:
-    """Mean square loss from the distance of the weights to those that made the labels.
-
-    Errors need predictions; they are measured at all records of a small course, and at some of a large one.
-    """
+    """Mean square loss from the distance of the weights to those that made the labels."""
 
     def __init__(self, data: Data, records: int) -> None:
         self._data = data
-        self._signs = all_signs(data)
-        self._everywhere = records * data.labels.numel() <= MOST_CELLS
-        self._taken = 0
+        self._mistakes = Mistakes(data, records)
         self._losses: list[torch.Tensor] = []
-        self._errors: list[torch.Tensor] = []
-        shape = 1, data.replicas, data.variants
-        self._unknown = torch.full(shape, torch.nan, dtype=torch.float64, device=data.labels.device)
 
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         weights = hypothesis.weights()
@@ -212,33 +210,61 @@ class ByWeights:
         loss = self._data.instances.mean_square(self._data.from_star(weights))
         assert loss is not None, "an evaluator is chosen for instances that have a second moment"
         self._losses.append(loss)
-        if self._signs:
-            if self._everywhere or looked_at(self._taken, dense=4):
-                predictions = hypothesis.predict(self._data.instances)
-                self._errors.append(share_of_mistakes(self._data, predictions[None]))
-            else:
-                self._errors.append(self._unknown)
-        self._taken += 1
+        self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
 
     def measured(self) -> Measures:
         found = {"loss": [over_targets(self._data, torch.stack(self._losses))]} if self._losses else {}
-        if self._errors:
-            found["error"] = self._errors
-        self._losses, self._errors = [], []
-        return found
+        self._losses = []
+        return found | self._mistakes.measured()
 
 
-def all_signs(data: Data) -> bool:
-    """Whether every label is ±1, so that there are mistakes to count."""
-    return bool((data.labels.abs() == 1).all())
+class Mistakes:
+    """The shares of rows whose sign is mistaken, if all labels are ±1.
 
+    They are counted at all records of a small course, and at some of a large one, where they would cost more
+    than its losses.
+    """
 
-def share_of_mistakes(data: Data, predictions: torch.Tensor) -> torch.Tensor:
-    """The share of rows whose sign is mistaken by predictions [S, B, n], averaged over targets: [S, R, V]."""
-    margins = predictions * data.labels
-    tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
-    right = margins.sign_().masked_fill_(tie, 0.0).mean(2, dtype=torch.float64)
-    return over_targets(data, (1 - right) / 2)
+    def __init__(self, data: Data, records: int) -> None:
+        self._data = data
+        self._counted = bool((data.labels.abs() == 1).all())
+        self._everywhere = records * data.labels.numel() <= MOST_CELLS
+        self._first, self._record = 0, 0
+        self._waiting: list[torch.Tensor] = []
+        self._records: list[int] = []
+        self._shares: list[torch.Tensor] = []
+
+    def take(self, predict: Callable[[], torch.Tensor]) -> None:
+        """Count the mistakes among predictions [B, n], if it is this record's turn."""
+        if self._counted and (self._everywhere or looked_at(self._record, dense=4)):
+            self._records.append(self._record - self._first)
+            self._waiting.append(predict())
+            if len(self._waiting) * self._data.labels.numel() >= CELLS:
+                self._count()
+        self._record += 1
+
+    def measured(self) -> Measures:
+        """The shares of the records since the last call."""
+        if self._waiting:
+            self._count()
+        records, self._first = self._record - self._first, self._record
+        if not self._counted or not records:
+            return {}
+        shape = records, self._data.replicas, self._data.variants
+        shares = torch.full(shape, torch.nan, dtype=torch.float64, device=self._data.labels.device)
+        if self._records:
+            shares[self._records] = torch.cat(self._shares)
+        self._records, self._shares = [], []
+        return {"error": [shares]}
+
+    def _count(self) -> None:
+        margins = torch.stack(self._waiting).mul_(self._data.labels)  # [S, B, n]
+        self._waiting.clear()
+        tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
+        right = (
+            margins.sign_().masked_fill_(tie, 0.0).sum(2).double() / margins.shape[2]
+        )  # exact: whole numbers
+        self._shares.append(over_targets(self._data, (1 - right) / 2))
 
 
 def over_targets(data: Data, values: torch.Tensor) -> torch.Tensor:

@@ -46,7 +46,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return self.depth * d
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(self.weights(params)[:, None])[:, 0]
+        return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
         product = self._spectra(params).prod(0)

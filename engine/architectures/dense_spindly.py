@@ -52,7 +52,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         return h * d + (2 * h if self.signed else h)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(self.weights(params)[:, None])[:, 0]
+        return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
         return (self._top(params)[:, None] @ params["W1"])[:, 0]

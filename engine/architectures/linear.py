@@ -30,7 +30,7 @@ class Linear(Architecture, frozen=True, tag="linear"):
         return d
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(params["w"][:, None])[:, 0]
+        return instances.products(params["w"])
 
     def weights(self, params: Params) -> torch.Tensor:
         return params["w"]

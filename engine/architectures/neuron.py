@@ -51,7 +51,7 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         return transfer(self.activation, self._signal(params, instances))
 
     def _signal(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(params["w"][:, None])[:, 0]
+        return instances.products(params["w"])
 
     def weights(self, params: Params) -> torch.Tensor | None:
         return params["w"] if self.activation == "identity" else None

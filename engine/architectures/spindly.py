@@ -40,7 +40,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return 2 * d if self.signed else d
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(self.weights(params)[:, None])[:, 0]
+        return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
         w = params["u"] ** self.depth

@@ -44,7 +44,7 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         return 2 * d
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return instances.inner(self.weights(params)[:, None])[:, 0]
+        return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
         return params["u"] * params["v"]

@@ -146,9 +146,23 @@ def stays_in_span(learner: Learner, experiment: Experiment, any_start: bool) -> 
 
 def rank_bound(labels: Labels, rank: Floats) -> Floats:
     """(1/nm) Σ_{i>r} s_i(Y)² for labels [R, m, n] and ranks r: the least mean square error of rank r."""
-    squares = np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))  # [R, min(m, n)]
+    squares = np.stack([_squared_singular_values(one) for one in labels])  # [R, min(m, n)]
     tails = np.zeros((len(squares), squares.shape[1] + 1))
     tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
     tail = tails.mean(0)[np.minimum(rank, squares.shape[1]).astype(int)]
     bound: Floats = tail / (labels.shape[-1] * labels.shape[-2])
     return bound
+
+
+def _squared_singular_values(labels: Labels) -> Floats:
+    """s_i² of a matrix [m, n], largest first; of orthogonal rows, such as Hadamard targets, their lengths.
+
+    They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
+    numbers, which are exact here, that happens with probability 2⁻³²⁰ at most.
+    """
+    if len(labels) <= labels.shape[1]:
+        probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), 16)).astype(np.float64)
+        lengths = np.einsum("mn,mn->m", labels, labels, dtype=np.float64)
+        if np.array_equal(labels @ (labels.T @ probes), lengths[:, None] * probes):
+            return np.sort(lengths)[::-1]
+    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))

@@ -27,3 +27,7 @@ class Loss(Part, frozen=True):
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss."""
         raise NotImplementedError
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """L(ŷ, y) averaged over the last dimension, in float64."""
+        return self.value(predictions, labels).mean(-1, dtype=torch.float64)

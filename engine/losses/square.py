@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from engine.costs import square_lengths
 from engine.lazy import torch
 from engine.losses import Loss
 
@@ -19,6 +20,9 @@ class Square(Loss, frozen=True, tag="square"):
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return torch.square(predictions - labels)
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return square_lengths(predictions - labels) / labels.shape[-1]
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return 2.0 * (predictions - labels)

@@ -34,8 +34,15 @@ class Axes(Instances):
         first, end, _ = numbers.indices(self.n)
         return Axes(self._drawn, slice(self._first + first, self._first + end))
 
+    def narrow(self, count: int) -> Axes:
+        """The first instances as those of fewer features: the others are 0 on all of them."""
+        few = Axes(self._drawn, slice(0, count))
+        few.d = count
+        return few
+
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
-        return weights[:, :, self._first : self._end] * self._length
+        some = weights if self.n == self.d else weights[:, :, self._first : self._end]
+        return some * self._length
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         combined = coefficients.new_zeros(len(coefficients), self.d)

@@ -37,6 +37,10 @@ class Instances:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
         raise NotImplementedError
 
+    def products(self, weights: torch.Tensor) -> torch.Tensor:
+        """Inner products of weights [B, d] with the instances of their replica, [B, n]."""
+        return self.inner(weights[:, None])[:, 0]
+
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Linear combinations Σ_j c_j x_j of the instances, coefficients [B, n] → [B, d]."""
         raise NotImplementedError
@@ -76,6 +80,9 @@ class Dense(Instances):
         batch, h, d = weights.shape
         products = weights.reshape(self.replicas, -1, d) @ self._rows.mT
         return products.view(batch, h, self.n)
+
+    def products(self, weights: torch.Tensor) -> torch.Tensor:
+        return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)

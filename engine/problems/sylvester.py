@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from engine.costs import square_lengths
 from engine.lazy import torch
 from engine.problems.instances import Dense, Instances
 from engine.problems.walsh import Walsh
@@ -72,16 +73,11 @@ class Sylvester(Instances):
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
         if not self._whole or self._shifted:
             return None
-        pieces = errors.view(len(errors), -1, min(self.d, 1024))  # so that float32 sums stay short
-        lengths: torch.Tensor = torch.linalg.vector_norm(pieces, dim=2)
-        return lengths.double().square().sum(1)
+        return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
         """Values of the d rows of Sylvester's matrix [R, m, d], for the instances [R, m, n]."""
-        if self.replicas == 1:
-            taken = by_row.index_select(2, self._order[0])
-        else:
-            taken = by_row.gather(2, self._order[:, None].expand(-1, by_row.shape[1], -1))
+        taken = by_row.gather(2, self._order[:, None].expand(-1, by_row.shape[1], -1))
         return taken.mul_(self._signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:

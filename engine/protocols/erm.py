@@ -11,6 +11,7 @@ from engine.costs import Cost
 from engine.hypothesis import Descent, begin
 from engine.lazy import torch
 from engine.parts import Count
+from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
@@ -118,6 +119,12 @@ class Group:
         self._batch: int | None = getattr(learner.update, "batch", None)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
+        axes = data.instances if isinstance(data.instances, Axes) else None
+        assert learner.update is not None, "solvers have a course of their own"
+        self._narrow = axes is not None and learner.update.columnwise
+        if axes is not None and learner.update.columnwise:
+            self._instances = axes.narrow(last)
+            self.hypothesis.narrow(last)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
         k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
         rows = torch.arange(last, device=k.device)
@@ -142,6 +149,8 @@ class Group:
 
     def finish(self) -> Block:
         """The records of all models of the group."""
+        if self._narrow:
+            self.hypothesis.widen()
         self._recorder.take(0, self._seen)
         whole = self._recorder.block()
         k, variants = len(self._grid), self._one.variants

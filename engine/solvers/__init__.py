@@ -76,7 +76,7 @@ class Refit:
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
-        return instances.inner(self.weights()[:, None])[:, 0]
+        return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
         """The solution [B, d]."""

@@ -20,7 +20,8 @@ class LLS(Solver, frozen=True, tag="lls"):
 
     Greville's recursion in float64 on the projector P onto the span of the instances and M = (XᵀX)⁺. A new
     instance x has the part c = x − P x outside the span. If c ≠ 0 then w ← w + c (y − xᵀw)/‖c‖²; otherwise
-    w ← w + M x (y − xᵀw)/(1 + xᵀM x). Source: Greville 1960; theory.md §4.
+    w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is made when the first dependent instance needs it. Source: Greville
+    1960; theory.md §4.
     """
 
     linear_in_labels: ClassVar[bool] = True
@@ -29,7 +30,7 @@ class LLS(Solver, frozen=True, tag="lls"):
         return Fit(data)
 
     def size(self, n: int, d: int) -> int:
-        return 2 * d * d
+        return 2 * d * d + n * d
 
     def invariance(self) -> Verdict:
         return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
@@ -42,7 +43,8 @@ class Fit:
         rows = data.instances.rows
         shape = (data.replicas, data.instances.d, data.instances.d)
         self._projector = torch.zeros(shape, dtype=torch.float64, device=rows.device)
-        self._inverse = torch.zeros_like(self._projector)
+        self._inverse: torch.Tensor | None = None  # M, once an instance depended on others
+        self._seen: list[torch.Tensor] = []  # the instances until then
         self._w = torch.zeros(
             (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
         )
@@ -59,23 +61,45 @@ class Fit:
         outside = outside - self._projector @ outside  # twice is enough to be orthogonal
         length = outside.square().sum(1, keepdim=True)
         new = length > DEPENDENT**2 * x.square().sum(1, keepdim=True)
-        image = self._inverse @ x
-        stretch = 1 + (x * image).sum(1, keepdim=True)
-
-        along = outside / torch.where(new, length, 1.0)
-        gain = torch.where(new, along, image / stretch)  # [R, d, 1]
         error = y - self._w @ x  # [R, m, 1]
+        if self._inverse is None and not new.all():
+            self._inverse = self._made_inverse()
+            self._seen.clear()
+        if self._inverse is None:
+            self._seen.append(x)
+            along = outside / length
+            gain = along
+        else:
+            along = outside / torch.where(new, length, 1.0)
+            outside = torch.where(new, outside, 0.0)
+            gain = self._follow(self._inverse, x, along, new)
         self._w.baddbmm_(error, gain.mT)
+        self._projector.baddbmm_(outside, along.mT)
 
-        # The change of M is a bᵀ + b aᵀ in either case.
+    def _made_inverse(self) -> torch.Tensor:
+        """(XᵀX)⁺ of the instances seen."""
+        if not self._seen:
+            return torch.zeros_like(self._projector)
+        inverse = torch.linalg.pinv(torch.cat(self._seen, 2).mT)  # [R, d, k]
+        gram: torch.Tensor = inverse @ inverse.mT
+        return gram
+
+    def _follow(
+        self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
+    ) -> torch.Tensor:
+        """Take an instance into (XᵀX)⁺; the direction in which it moves w, [R, d, 1]."""
+        image = inverse @ x
+        stretch = 1 + (x * image).sum(1, keepdim=True)
+        # The change is a bᵀ + b aᵀ in either case.
         a = torch.where(new, along, image)
         b = torch.where(new, stretch / 2 * along - image, image / (-2 * stretch))
-        self._inverse.baddbmm_(torch.cat((a, b), 2), torch.cat((b, a), 2).mT)
-        self._projector.baddbmm_(torch.where(new, outside, 0.0), along.mT)
+        inverse.baddbmm_(torch.cat((a, b), 2), torch.cat((b, a), 2).mT)
+        gain: torch.Tensor = torch.where(new, along, image / stretch)
+        return gain
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
-        return instances.inner(self.weights()[:, None])[:, 0]
+        return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
         """The solution [B, d], a copy that later examples leave as it is."""

@@ -71,7 +71,7 @@ class Fit(Recursion):
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
-        return instances.inner(self.solution()[:, None])[:, 0]
+        return instances.products(self.solution())
 
     def weights(self) -> torch.Tensor:
         """The solution [B, d]."""

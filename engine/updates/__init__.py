@@ -44,6 +44,9 @@ class Update(Part, frozen=True):
     own_start: ClassVar[bool] = False
     """Whether `start` replaces the weights of the architecture, whatever these are."""
 
+    columnwise: ClassVar[bool] = False
+    """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
+
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
         return None
@@ -108,6 +111,13 @@ class Diagonal(Update, frozen=True):
         if not single:
             return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
+
+
+def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
+    """w − η v for a direction v."""
+    if isinstance(rate, float):
+        return torch.sub(w, direction, alpha=rate)
+    return w - rate * direction
 
 
 def zeros(params: Params) -> Params:

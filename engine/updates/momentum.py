@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -10,7 +10,7 @@ from engine.architectures import Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update
+from engine.updates import Rate, Rates, State, Update, moved
 
 
 class Momentum(Update, frozen=True, tag="momentum"):
@@ -18,6 +18,8 @@ class Momentum(Update, frozen=True, tag="momentum"):
 
     Source: theory.md §4.
     """
+
+    columnwise: ClassVar[bool] = True
 
     lr: Rate = 0.00048828125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
@@ -27,7 +29,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
-        return {name: w - rates[name] * v[name] for name, w in params.items()}, {"v": v}
+        return {name: moved(w, rates[name], v[name]) for name, w in params.items()}, {"v": v}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "momentum sums gradients, which stay in the span of the instances")

@@ -6,7 +6,7 @@ from engine.architectures import Architecture, Params
 from engine.losses import Loss
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, only_mistakes
+from engine.updates import Rate, Rates, State, Update, moved, only_mistakes
 
 
 class Perceptron(Update, frozen=True, tag="perceptron"):
@@ -28,7 +28,7 @@ class Perceptron(Update, frozen=True, tag="perceptron"):
         return only_mistakes(self, loss)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
+        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its weights are a sum of the instances that it mistook")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from engine.architectures import Params
 from engine.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update
+from engine.updates import Rate, Rates, State, Update, moved
 
 
 class SGD(Update, frozen=True, tag="sgd"):
@@ -20,11 +20,13 @@ class SGD(Update, frozen=True, tag="sgd"):
     Source: theory.md §4.
     """
 
+    columnwise: ClassVar[bool] = True
+
     lr: Rate = 0.00390625
     batch: Annotated[Count, Meta(title="mini-batch", description="examples drawn for a step")] = 1
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
+        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

@@ -233,6 +233,6 @@ def test_a_million_features_make_no_matrix(monkeypatch):
     protocol = {"kind": "one-pass", "examples": 60}
     trace = run(experiment("hadamard", learners=learners, d=d, protocol=protocol, dtype="float32"))
     gd_curve, egu = trace.curves
-    np.testing.assert_allclose(gd_curve.loss, 1 - np.arange(61) / d, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gd_curve.loss, 1 - np.arange(61) / d, rtol=0, atol=1e-8)
     assert egu.loss[-1] < 0.01
     assert egu.weights.nbytes <= 32 << 20
