@@ -13,6 +13,10 @@ PIECE = 1024
 class Cost(Protocol):
     """What training and measuring need of a loss."""
 
+    @property
+    def bit_boundary(self) -> float:
+        """The prediction at which a label changes from 0 to 1."""
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
 
@@ -32,6 +36,10 @@ class Clipped:
 
     def __init__(self, loss: Cost, most: float) -> None:
         self._loss, self._most = loss, most
+
+    @property
+    def bit_boundary(self) -> float:
+        return self._loss.bit_boundary
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self._loss.value(predictions.clamp(0.0, self._most), labels)

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine import catalogue
-from engine.parts import MOST, BadField, BadInput, Values
+from engine.parts import LARGEST, MOST, BadField, BadInput, Values
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -91,7 +91,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     update: AnyUpdate | None = None
     solver: AnySolver | None = None
     layer_rates: Annotated[
-        dict[str, Annotated[float, Meta(ge=0)]],
+        dict[str, Annotated[float, Meta(ge=0, le=LARGEST)]],
         Meta(title="layer rates", description="multiplies the rate of single layers, as in W1 = 0"),
     ] = {}
 
@@ -101,12 +101,16 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise BadField(
                     "solver", "a solver needs neither architecture nor update; give one or the other"
                 )
+            if self.layer_rates:
+                raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")
         elif self.architecture is None or self.update is None:
             missing = "architecture" if self.architecture is None else "update"
             raise BadField(missing, "missing; a learner has an architecture and an update, or a solver")
         elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
             known = ", ".join(self.architecture.layers)
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
+        elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
+            raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")
         elif reason := self.update.refuses(self.architecture):
             raise BadField("update", reason)
 
@@ -219,6 +223,7 @@ def check(experiment: Experiment) -> None:
         where = f"{matrix.kind} with target {target.kind}"
         why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
         raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
+    experiment.protocol.check(n, problem.label_values)
     names = [learner.name for learner in experiment.learners]
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -231,8 +236,8 @@ def check(experiment: Experiment) -> None:
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     lacks: dict[Measure, str] = {}
-    if problem.label_values != "signs":
-        lacks["error"] = "labels are +1 and −1"
+    if problem.label_values == "any":
+        lacks["error"] = "labels are two classes: +1 and −1, or 0 and 1"
     if not experiment.run.train_loss:
         lacks["train"] = lacks["unseen"] = "run.train_loss is true"
     if not experiment.run.spectrum:

@@ -36,8 +36,9 @@ class Block(NamedTuple):
     measures: dict[str, NDArray[np.float64]]
     """What else is measured of every replica and variant, by name, [S, R, V]; NaN where it was not.
 
-    error: the share of rows whose sign is mistaken, for labels ±1. A prediction of 0 counts one half.
-      Rounding gives 0 a sign, and on unseen Hadamard rows even the right one: up to √eps counts as 0.
+    error: the share of rows that are mistaken, for labels ±1 by the sign of a prediction, for 0 and 1 by its
+      side of the loss's boundary. A prediction on the boundary counts one half. Rounding moves it off there,
+      and on unseen Hadamard rows even to the right side: up to √eps away still counts as on it.
     train: the average loss over the examples seen; NaN before the first.
     unseen: the average loss over the rows never seen; NaN after the last.
     """
@@ -141,7 +142,7 @@ def evaluator(
     if wanted and weights is not None and data.star is not None:
         square = data.instances.mean_square(data.from_star(weights))
         if square is not None:
-            return ByWeights(data, records)
+            return ByWeights(data, loss, records)
     return ByPredictions(data, loss, records, order)
 
 
@@ -150,7 +151,7 @@ class ByPredictions:
 
     def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
         self._data, self._loss, self._order = data, loss, order
-        self._mistakes = Mistakes(data, records)
+        self._mistakes = Mistakes(data, loss, records)
         self._waiting: list[torch.Tensor] = []
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
@@ -199,9 +200,9 @@ class ByPredictions:
 class ByWeights:
     """Mean square loss from the distance of the weights to those that made the labels."""
 
-    def __init__(self, data: Data, records: int) -> None:
+    def __init__(self, data: Data, loss: Cost, records: int) -> None:
         self._data = data
-        self._mistakes = Mistakes(data, records)
+        self._mistakes = Mistakes(data, loss, records)
         self._losses: list[torch.Tensor] = []
 
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
@@ -219,15 +220,18 @@ class ByWeights:
 
 
 class Mistakes:
-    """The shares of rows whose sign is mistaken, if all labels are ±1.
+    """The shares of rows that are mistaken, if labels are two classes.
 
     They are counted at all records of a small course, and at some of a large one, where they would cost more
     than its losses.
     """
 
-    def __init__(self, data: Data, records: int) -> None:
+    def __init__(self, data: Data, loss: Cost, records: int) -> None:
         self._data = data
-        self._counted = bool((data.labels.abs() == 1).all())
+        self._counted = data.values != "any"
+        bits = data.values == "bits"
+        self._boundary = loss.bit_boundary if bits else 0.0
+        self._signs = 2 * data.labels - 1 if bits else data.labels
         self._everywhere = records * data.labels.numel() <= MOST_CELLS
         self._first, self._record = 0, 0
         self._waiting: list[torch.Tensor] = []
@@ -258,7 +262,7 @@ class Mistakes:
         return {"error": [shares]}
 
     def _count(self) -> None:
-        margins = torch.stack(self._waiting).mul_(self._data.labels)  # [S, B, n]
+        margins = torch.stack(self._waiting).sub_(self._boundary).mul_(self._signs)  # [S, B, n]
         self._waiting.clear()
         tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
         right = (

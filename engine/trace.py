@@ -111,7 +111,7 @@ class Curve:
 
     @property
     def error(self) -> Floats | None:
-        """The share of rows whose sign is mistaken; None unless every label is ±1."""
+        """The share of rows that are mistaken; None unless labels are two classes: ±1, or 0 and 1."""
         return self._measure("error")
 
     @property

@@ -20,6 +20,9 @@ class Loss(Part, frozen=True):
     bit_constant: ClassVar[float | None] = None
     """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the least cost of not knowing a bit. Source: WKA21 Thm 4."""
 
+    bit_boundary: ClassVar[float] = 0.5
+    """The prediction at which a label changes from 0 to 1; that from −1 to +1 is always 0."""
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
         raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.lazy import torch
+from engine.parts import Values
 from engine.problems.instances import Dense, Instances
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
@@ -26,7 +27,7 @@ class Data:
     Variants are copies of a learner on the same data, such as one per rate. What is recorded beside the loss
     over all rows: with `train_loss` that over the rows seen and over those unseen, with `spectrum` the
     singular values of the weights across targets. `star` is w* [R, m, r], if every label is xᵀw*: the
-    features that have a part in each target, and their weights.
+    features that have a part in each target, and their weights. `values` says what every label is.
     """
 
     instances: Instances
@@ -37,6 +38,7 @@ class Data:
     train_loss: bool = False
     spectrum: bool = False
     star: tuple[torch.Tensor, torch.Tensor] | None = None
+    values: Values = "any"
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""
@@ -71,7 +73,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
     elif problem.labels == "bernoulli":
-        heads = streams("labels").uniform(targets, n) < 1 / (1 + np.exp(-labels))
+        heads = streams("labels").uniform(targets, n) < (1 + np.tanh(labels / 2)) / 2
         labels = np.where(heads, 1.0, -1.0)
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
@@ -85,6 +87,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         replicas,
         targets,
         star=star,
+        values=problem.label_values,
     )
 
 

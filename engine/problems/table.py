@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.parts import BadInput
+from engine.parts import BadInput, Values
 
 
 def read_table(path: str, where: str) -> NDArray[np.float64]:
@@ -25,6 +25,13 @@ def read_table(path: str, where: str) -> NDArray[np.float64]:
         return _read(file, file.stat().st_mtime_ns)
     except BadInput as error:
         raise BadInput(where, error.what) from error
+
+
+def values_of(table: NDArray[np.float64]) -> Values:
+    """What every number of a table is."""
+    if (np.abs(table) == 1).all():
+        return "signs"
+    return "bits" if np.isin(table, (0, 1)).all() else "any"
 
 
 @lru_cache(maxsize=4)

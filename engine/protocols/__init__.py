@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.catalogue import members
 from engine.costs import Cost
 from engine.hypothesis import Predictor
-from engine.parts import Part
+from engine.parts import Part, Values
 from engine.problems.data import Data
 from engine.recorder import Block
 from engine.streams import Streams
@@ -49,6 +49,9 @@ class Protocol(Part, frozen=True):
     def single(self) -> bool:
         """Whether every gradient is that of a single example."""
         raise NotImplementedError
+
+    def check(self, n: int, labels: Values) -> None:
+        """See that it makes sense for n instances with such labels. Raises: BadInput."""
 
     def grid(self, n: int) -> Floats:
         """Where on the x-axis a course over n instances yields its records."""

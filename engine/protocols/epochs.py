@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.costs import Cost
 from engine.hypothesis import begin
-from engine.parts import Count
+from engine.parts import BadInput, Count, Values
 from engine.problems.data import Data
 from engine.protocols import Floats, Protocol
 from engine.recorder import Block, Recorder
@@ -38,9 +38,13 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     def single(self) -> bool:
         return False
 
+    def check(self, n: int, labels: Values) -> None:
+        if self.train is not None and self.train > n:
+            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+
     def rows(self, n: int) -> int:
         """The number of training rows among n."""
-        return min(self.train or max(1, n // 2), n)
+        return self.train or max(1, n // 2)
 
     def grid(self, n: int) -> Floats:
         return np.arange(self.epochs + 1.0)

@@ -61,13 +61,12 @@ class FreshModels:
 
     def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
         self._protocol, self._empty = protocol, np.empty((0, data.replicas, data.variants))
-        generator = torch.Generator(data.labels.device).manual_seed(streams.seeds[0])
         grid = protocol.grid(data.instances.n)
         assert learner.architecture is not None, "solvers have a course of their own"
         members = data.replicas * data.variants * data.targets
         together = max(1, NUMBERS // (members * learner.architecture.size(data.instances.d)))
         self._groups = [
-            Group(grid[first : first + together], learner, data, loss, streams, generator)
+            Group(grid[first : first + together], learner, data, loss, streams)
             for first in range(0, len(grid), together)
         ]
         self.hypothesis = Models([group.hypothesis for group in self._groups])
@@ -110,9 +109,9 @@ class Group:
         data: Data,
         loss: Cost,
         streams: Streams,
-        generator: torch.Generator,
     ) -> None:
-        self._grid, self._loss, self._generator = grid, loss, generator
+        self._grid, self._loss = grid, loss
+        self._draws = streams(f"batches from {grid[0]:g}")
         self._one, self._data = data, data.with_variants(len(grid))
         self.hypothesis = Descent(learner, loss, self._data, streams)
         self._recorder = Recorder(self._data, loss, self.hypothesis, 1)
@@ -141,11 +140,16 @@ class Group:
         self.training = bool(self._active.any())
 
     def _drawn(self, batch: int) -> torch.Tensor:
-        """The share of every row in the gradient of a mini-batch drawn from the first k."""
-        some = self._shares + (self._shares.sum(1, keepdim=True) == 0)  # a model for k = 0 rests anyway
-        drawn = torch.multinomial(some, batch, replacement=True, generator=self._generator)
-        ones = torch.full_like(drawn, 1 / batch, dtype=some.dtype)
-        return torch.zeros_like(some).scatter_add_(1, drawn, ones)
+        """The share of every row in the gradient of a mini-batch drawn from the first k.
+
+        Variants and targets share the draws of their replica and k. A model for k = 0 rests anyway.
+        """
+        places = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]  # [R, K, batch]
+        drawn = torch.from_numpy(places.astype(np.int64)).to(self._shares.device)
+        members = self._one.variants * self._one.targets
+        drawn = drawn.repeat_interleave(members, 1).view(-1, batch)
+        ones = torch.full_like(drawn, 1 / batch, dtype=self._shares.dtype)
+        return torch.zeros_like(self._shares).scatter_add_(1, drawn, ones)
 
     def finish(self) -> Block:
         """The records of all models of the group."""

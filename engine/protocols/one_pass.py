@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.costs import Clipped, Cost
 from engine.hypothesis import begin
 from engine.lazy import torch
-from engine.parts import Count, Positive
+from engine.parts import BadInput, Count, Positive, Values
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import Floats, Protocol
@@ -26,9 +26,9 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
     With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete. With
     `replacement` the examples are drawn from the rows independently, so that some come twice and some never.
-    With `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss after k
-    examples is the mean over the k hypotheses that predicted them, that of one drawn at random. With
-    `examples` the pass ends after so many.
+    With `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss and the
+    error after k examples are means over the k hypotheses that predicted them, those of one drawn at random.
+    With `examples` the pass ends after so many.
     Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
     """
 
@@ -43,6 +43,15 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     @property
     def single(self) -> bool:
         return self.batch == 1
+
+    def check(self, n: int, labels: Values) -> None:
+        most = min(n, self.examples or n)
+        if self.batch > most:
+            what = f"an update needs {self.batch} examples, and there are {most}; take at most {most}"
+            raise BadInput("protocol.batch", what)
+        if self.clip is not None and labels == "signs":
+            what = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
+            raise BadInput("protocol.clip", what)
 
     def grid(self, n: int) -> Floats:
         return np.arange(min(n, self.examples or n) + 1.0)
@@ -66,7 +75,7 @@ class Pass:
         self._records = len(protocol.grid(data.instances.n))
         self._recorder = Recorder(data, loss, self.hypothesis, self._records, order)
         self._next = 0
-        self._sum: Floats | None = None
+        self._sums: dict[str, Floats] = {}
 
     def advance(self, records: int) -> Block:
         first, end = self._next, min(self._next + records, self._records)
@@ -80,12 +89,22 @@ class Pass:
         return self._averaged(block) if self._average and len(block.x) else block
 
     def _averaged(self, block: Block) -> Block:
-        """The mean loss of hypotheses 0 … k−1 at every k; at k = 0 the loss of the start."""
-        before = np.zeros_like(block.loss[:1]) if self._sum is None else self._sum
-        sums = np.concatenate([before, before + np.cumsum(block.loss, 0)])
-        self._sum = sums[-1:]
-        means = sums[:-1] / np.maximum(block.x, 1)[:, None, None]
-        return block._replace(loss=np.where(block.x[:, None, None] == 0, block.loss, means))
+        """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start."""
+        averaged = {
+            name: self._means(name, block.x, values)
+            for name, values in block.measures.items()
+            if name == "error"
+        }
+        return block._replace(
+            loss=self._means("loss", block.x, block.loss), measures=block.measures | averaged
+        )
+
+    def _means(self, name: str, x: Floats, values: Floats) -> Floats:
+        before = self._sums.get(name, np.zeros_like(values[:1]))
+        sums = np.concatenate([before, before + np.cumsum(values, 0)])
+        self._sums[name] = sums[-1:]
+        k = x[:, None, None]
+        return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 
 def _draws(data: Data, streams: Streams) -> torch.Tensor:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.losses import Loss
-from engine.parts import Part, Positive, Verdict
+from engine.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
@@ -43,6 +43,15 @@ class Update(Part, frozen=True):
 
     own_start: ClassVar[bool] = False
     """Whether `start` replaces the weights of the architecture, whatever these are."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rates = getattr(self, "lr", None)
+        if isinstance(rates, tuple):
+            if not max(rates) <= LARGEST:
+                raise BadField("lr", f"{max(rates)} is too large; take at most {LARGEST}")
+            if len({f"{rate:.4g}" for rate in rates}) < len(rates):
+                raise BadField("lr", "two rates are the same to four digits; give every rate once")
 
     columnwise: ClassVar[bool] = False
     """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""

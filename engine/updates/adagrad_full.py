@@ -38,9 +38,10 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
         for name, w in params.items():
             G = as_matrix(gradients[name]).double()  # [B, h, d]
             total[name] = state["A"][name] + G.mT @ G
-            size, axes = torch.linalg.eigh(total[name])  # A = axes · diag(size) · axesᵀ
+            finite = total[name].isfinite().all((1, 2))[:, None, None]  # not once a learner has diverged
+            size, axes = torch.linalg.eigh(total[name].where(finite, 0.0))  # A = axes · diag(size) · axesᵀ
             roots = size.clamp(min=self.eps).rsqrt()  # no eigenvalue of A is below ε, but for rounding
-            move = (G @ axes * roots[:, None]) @ axes.mT
+            move = ((G @ axes * roots[:, None]) @ axes.mT).where(finite, torch.nan)
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)
         return new, {"A": total}
 

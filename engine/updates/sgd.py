@@ -15,15 +15,16 @@ from engine.updates import Rate, Rates, State, Update, moved
 class SGD(Update, frozen=True, tag="sgd"):
     """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
 
-    `batch` is read by protocols that train on many examples at once (erm, epochs, to-consistency), which
-    draw so many of them for each step; one-pass feeds the mini-batches that it says itself.
+    `batch` is read by protocols that train on many examples at once: erm draws so many of them for each step,
+    epochs takes them in their order. One-pass says itself how many examples make an update, and
+    to-consistency takes them one by one.
     Source: theory.md §4.
     """
 
     columnwise: ClassVar[bool] = True
 
     lr: Rate = 0.00390625
-    batch: Annotated[Count, Meta(title="mini-batch", description="examples drawn for a step")] = 1
+    batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state

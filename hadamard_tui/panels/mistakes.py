@@ -1,4 +1,4 @@
-"""The share of rows whose sign every learner mistakes: 0/1 error."""
+"""The share of rows that every learner mistakes: 0/1 error."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def show(sight: Sight) -> Plot | Text:
         for one in sight.pen.draw(number, curve, "error", curve.error)
     ]
     if not series:
-        return nothing("Not every label is +1 or −1, so there are no signs to mistake and no 0/1 error.")
-    return plot(sight, "0/1 error: share of rows whose sign is mistaken", "0/1 error", series)
+        return nothing("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
+    return plot(sight, "0/1 error: share of rows that are mistaken", "0/1 error", series)
 
 
-PANEL = Panel("error", "0/1 error: the share of rows whose sign is mistaken", show)
+PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show)

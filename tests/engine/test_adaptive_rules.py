@@ -10,12 +10,24 @@ from building import beginning, experiment, gd, losses, predictions, weights
 from engine import catalogue, memory
 from engine.invariance import certificate, verdict
 from engine.parts import BadInput
+from engine.run import run
 from engine.updates import Diagonal
 
 INVARIANT = 1e-6
 EXACT = 1e-12
 DIAGONAL = [kind for kind, member in catalogue.members("updates").items() if issubclass(member, Diagonal)]
 NETS = [{"kind": "linear"}, {"kind": "dense", "widths": [6, 5], "activation": "tanh"}]
+
+
+@pytest.mark.parametrize("rule", ["adagrad-full", "online-newton"])
+def test_a_rate_that_diverges_leaves_the_other_rates_alone(rule):
+    net = {"kind": "dense", "widths": [4, 4], "activation": "relu"}
+    words = {"loss": "exponential", "d": 8}
+    update = {"kind": rule, "lr": [0.01, 1e30]}
+    both = run(experiment(learners={"it": {"architecture": net, "update": update}}, **words)).curves
+    alone = run(experiment(learners={"it": {"architecture": net, "update": {**update, "lr": 0.01}}}, **words))
+    assert both[1].diverged_at is not None
+    np.testing.assert_allclose(both[0].loss, alone.curves[0].loss, rtol=1e-12)
 
 
 def judged(update, matrix, batch, architecture="linear"):

@@ -167,6 +167,59 @@ def test_mistakes_are_counted_beside_the_loss_of_signs():
     assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].error is None
 
 
+@pytest.mark.parametrize(("loss", "boundary"), [("square", 0.5), ("entropic", 0.0)])
+def test_labels_0_and_1_are_mistaken_on_the_wrong_side_of_the_loss_boundary(loss, boundary):
+    described = experiment("hadamard01", learners={"GD": gd(0.05)}, d=D, loss=loss)
+    found = run(described).curves[0].error
+    hypothesis, data = beginning(described)
+    x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
+    for k in range(data.instances.n + 1):
+        margins = (x @ hypothesis.weights()[0].numpy() - boundary) * np.where(y == 1, 1, -1)
+        naive = np.mean([0.5 if abs(margin) < 1e-8 else float(margin < 0) for margin in margins])
+        assert found[k] == pytest.approx(naive)
+        if k < data.instances.n:
+            hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+
+
+def test_the_error_of_hypotheses_so_far_is_averaged_like_their_loss():
+    plain = run(experiment(learners={"GD": gd(0.05)}, d=D)).curves[0]
+    mean = run(experiment(learners={"GD": gd(0.05)}, d=D, protocol={"kind": "one-pass", "average": True}))
+    for k in range(1, D + 1):
+        assert mean.curves[0].error[k] == pytest.approx(plain.error[:k].mean())
+        assert mean.curves[0].loss[k] == pytest.approx(plain.loss[:k].mean())
+
+
+@pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [3], "activation": "tanh"}])
+def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture):
+    protocol = {"kind": "erm", "every": 3, "steps": 20}
+    update = {"kind": "sgd", "lr": [0.01, 0.02], "batch": 2}
+    words = {"matrix": "gaussian", "target": "all", "d": D, "protocol": protocol}
+    together = experiment(
+        learners={"it": {"architecture": architecture, "update": update}}, replicas=3, seed=40, **words
+    )
+    with torch.no_grad():
+        _, (trial,) = prepare(together)
+        batch = trial.course.advance(10**6).loss
+    for replica in range(3):
+        for variant, lr in enumerate((0.01, 0.02)):
+            learner = {"architecture": architecture, "update": {**update, "lr": lr}}
+            alone = run(experiment(learners={"it": learner}, seed=40 + replica, **words)).curves[0]
+            np.testing.assert_allclose(alone.loss, batch[:, replica, variant], rtol=1e-12)
+
+
+def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
+    protocol = {"kind": "erm", "every": 1, "steps": 1, "tolerance": 0.0}
+    learner = {"update": {"kind": "sgd", "lr": 0.01, "batch": 2}}
+    described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
+    data, found = data_of(described), run(described).curves[0]
+    x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
+    for k in range(1, D + 1):
+        pairs = [(i, j) for i in range(k) for j in range(k)]
+        steps = [linear_gd(x[[i, j]], y[[i, j]], np.zeros(D), 0.01) for i, j in pairs]
+        possible = [np.mean((x @ w - y) ** 2) for w in steps]
+        assert min(abs(np.array(possible) - found.loss[k])) < 1e-12
+
+
 def test_rates_are_listed_as_they_are_given():
     for lr, rates in ((0.1, (0.1,)), ([0.1, 0.2], (0.1, 0.2)), ("best", GRID)):
         assert rates_of(experiment(learners={"it": gd(lr)}).learners[0]) == rates

@@ -8,8 +8,9 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from engine.parts import Values
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import read_table
+from engine.problems.table import read_table, values_of
 from engine.streams import Streams
 
 
@@ -22,6 +23,15 @@ class File(Matrix, frozen=True, tag="file"):
 
     path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+
+    @property
+    def feature_values(self) -> Values:
+        values = values_of(read_table(self.path, "problem.matrix.path"))
+        return "any" if values == "bits" and self.repeat is not None else values
+
+    @property
+    def entries_are_signs(self) -> bool:
+        return self.feature_values == "signs" and not self.rotate
 
     def size(self) -> tuple[int, int]:
         n, d = read_table(self.path, "problem.matrix.path").shape

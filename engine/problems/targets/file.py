@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.parts import BadInput, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.matrices.file import File as MatrixFile
-from engine.problems.table import read_table
+from engine.problems.table import read_table, values_of
 from engine.problems.targets import Target
 from engine.streams import Streams
 
@@ -50,10 +50,7 @@ class File(Target, frozen=True, tag="file"):
         return self._table()[matrix.order(streams)].swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
-        table = self._table()
-        if (np.abs(table) == 1).all():
-            return "signs"
-        return "bits" if np.isin(table, (0, 1)).all() else "any"
+        return values_of(self._table())
 
     def _table(self) -> NDArray[np.float64]:
         return read_table(self.path, "problem.target.path")

@@ -1,0 +1,51 @@
+"""`verdict`: structure, measurement and bounds of every learner, in words, as JSON, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+
+
+def test_every_learner_is_judged(small: Path, call: Call) -> None:
+    code, out, err = call("verdict", "small.toml")
+    assert (code, err) == (0, "")
+    told = " ".join(out.split())
+    assert "GD structure rotation invariant: the weights start at 0" in told
+    assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
+    assert "ri-signed ✓ respected closest: loss − ri-signed = " in told
+    assert "EGU structure not rotation invariant: every weight is multiplied" in told
+    assert "bounds none binds this learner here" in told
+
+
+def test_json_says_the_same(small: Path, call: Call) -> None:
+    code, out, _ = call("verdict", "small.toml", "--json")
+    told = json.loads(out)
+    assert (code, told["schema"]) == (0, 1)
+    gd, egu = told["learners"]
+    assert (gd["learner"], gd["agree"], gd["verdict"]["invariant"]) == ("GD", True, True)
+    assert gd["certificate"] < 1e-12
+    assert {bound["id"]: bound["respected"] for bound in gd["bounds"]} == {
+        "ri-signed": True,
+        "ri-permuted": True,
+    }
+    assert (egu["agree"], egu["verdict"]["invariant"], egu["bounds"]) == (True, False, [])
+    assert egu["certificate"] > 1e-3
+
+
+def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call: Call) -> None:
+    # In one dimension there is nothing to tell apart, which the structure of EGU± does not know.
+    settings = (
+        'problem.matrix={kind="xor", d=2, features="bits"}',
+        "problem.target.index=0",
+        'learners.EGU.update={kind="egu-pm", lr=0.1}',
+        "claims=[]",
+    )
+    code, out, _ = call("verdict", "small.toml", *(word for one in settings for word in ("--set", one)))
+    assert code == 1
+    assert "disagree" in out
+    assert "structure promises nothing" in " ".join(out.split())

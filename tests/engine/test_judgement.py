@@ -1,0 +1,166 @@
+"""Judgements: the certificate of every protocol, and bounds respected, broken or not decided."""
+
+import numpy as np
+import pytest
+from building import LLS, experiment, gd
+
+from engine.invariance import INVARIANT, certificate, verdict
+from engine.judgement import ENOUGH, judgement, respect
+from engine.parts import BadInput, Finding, Verdict
+from engine.run import run
+from engine.trace import BoundCurve, Curve
+
+D = 8
+LINE = 1 - np.arange(D + 1) / D
+SPINDLY = gd(0.05, kind="spindly")
+PROTOCOLS = [
+    {"kind": "one-pass"},
+    {"kind": "one-pass", "batch": 3},
+    {"kind": "one-pass", "replacement": True},
+    {"kind": "to-consistency", "passes": 2},
+    {"kind": "erm", "every": 3, "steps": 10},
+    {"kind": "epochs", "epochs": 5},
+]
+
+
+def measured(learner, **words):
+    described = experiment(learners={"it": learner}, d=D, **words)
+    return certificate(described, described.learners[0])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_certificate_compares_something_in_every_protocol(protocol):
+    for learner in (gd(0.02), LLS):
+        assert 0 < measured(learner, matrix="gaussian", protocol=protocol) < 1e-12, "rounding, not nothing"
+    assert measured(SPINDLY, matrix="gaussian", protocol=protocol) > 1e-3
+
+
+@pytest.mark.parametrize("lr", [[0.01, 0.02], "best"])
+def test_the_certificate_knows_several_rates(lr):
+    assert measured({"update": {"kind": "gd", "lr": lr}}, matrix="gaussian") < INVARIANT
+    assert measured({"update": {"kind": "egu-pm", "lr": lr}}, matrix="gaussian") > 1e-3
+
+
+def test_a_learner_that_diverges_is_compared_until_then():
+    net = gd(50.0, kind="dense", widths=[4], activation="relu")
+    assert np.isfinite(measured(net, matrix="gaussian", protocol={"kind": "epochs", "epochs": 50}))
+
+
+@pytest.mark.parametrize("rule", ["adam", "adagrad", "hypentropy", "p-norm"])
+def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(rule):
+    net = {"kind": "dense", "widths": [4], "activation": "tanh"}
+    learner = {"architecture": net, "update": {"kind": rule}, "layer_rates": {"W1": 0.0}}
+    described = experiment("gaussian", learners={"it": {key: learner[key] for key in learner}}, d=D)
+    (it,) = described.learners
+    assert verdict(it, described).invariant is True
+    assert certificate(described, it) < INVARIANT
+
+
+def bound(sense="lower", in_expectation=True):
+    finding = Finding(True, "made by hand")
+    x = np.arange(D + 1.0)
+    return BoundCurve("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE)
+
+
+def curve(gap, spread=0.0, replicas=1):
+    """A curve so far above the line, whose replicas lie ± spread around it in turn."""
+    made = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
+    turns = spread * np.where(np.arange(replicas) % 2, 1.0, -1.0)
+    made.append(np.arange(D + 1.0), (LINE + gap)[:, None] + (turns if replicas > 1 else 0.0))
+    return made
+
+
+def judged(made, line, replicas=1):
+    return respect(experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas), line, made)
+
+
+def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
+    gap = np.array([0, 0.3, 0.2, 0.1, 0.2, 0.3, 0.3, 0.3, 0.3])
+    found = judged(curve(gap), bound())
+    assert found.holds is True
+    assert found.word == "✓ respected"
+    assert found.detail == "closest: loss − line = +0.1 at 3", "not at 0, where every curve starts"
+
+
+def test_one_run_breaks_a_bound_on_every_run_and_decides_nothing_about_an_expectation():
+    gap = np.where(np.arange(D + 1) == 4, -0.01, 0.01)
+    every = judged(curve(gap), bound(in_expectation=False))
+    assert (every.holds, every.word) == (False, "✗ broken")
+    assert "-0.01 at 4" in every.detail
+    expected = judged(curve(gap), bound())
+    assert (expected.holds, expected.word) == (None, "? not decided")
+    assert f"1 of the {ENOUGH} replicas" in expected.detail
+
+
+@pytest.mark.parametrize(("replicas", "errors", "holds"), [
+    (ENOUGH - 2, 100.0, None),
+    (ENOUGH, 6.5, True), (ENOUGH, 7.5, False),
+    (1000, 3.9, True), (1000, 4.2, False),
+])  # fmt: skip
+def test_replicas_decide_by_their_standard_errors(replicas, errors, holds):
+    spread = 0.001
+    stderr = spread * np.sqrt(replicas / (replicas - 1)) / np.sqrt(replicas)
+    gap = np.where(np.arange(D + 1) == 4, -errors * stderr, 0.5)
+    assert judged(curve(gap, spread, replicas), bound(), replicas).holds is holds
+
+
+def test_rounding_breaks_nothing():
+    assert judged(curve(np.full(D + 1, -1e-13)), bound(in_expectation=False)).holds is True
+
+
+def test_an_upper_bound_is_broken_from_above():
+    assert judged(curve(np.full(D + 1, -0.1)), bound("upper", False)).holds is True
+    assert judged(curve(np.full(D + 1, 0.1)), bound("upper", False)).holds is False
+
+
+def test_divergence_is_no_breach():
+    described = experiment("rademacher", d=16, learners={"GD": gd(1.0)}, replicas=12)
+    trace = run(described)
+    found = judgement(described, trace, described.learners[0])
+    assert [one.holds for one in found.bounds] == [True]
+    assert "until it diverged at" in found.bounds[0].detail
+    assert found.agrees
+
+
+def test_of_several_rates_the_best_is_judged():
+    described = experiment(d=D, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
+    found = judgement(described, run(described), described.learners[0])
+    assert found.sound
+    assert found.change < 1e-12
+    assert {one.bound for one in found.bounds} == {"ri-signed", "ri-permuted"}
+
+
+def test_a_disagreement_is_told_and_unsound():
+    described = experiment(d=D, learners={"GD": gd(0.01)})
+    trace = run(described)
+    right = judgement(described, trace, described.learners[0])
+    assert (right.conflict, right.sound) == ("", True)
+    trace.curves[0].verdict = Verdict(False, "made by hand")
+    wrong = judgement(described, trace, described.learners[0])
+    assert "structure promises nothing" in wrong.conflict
+    assert not wrong.sound
+
+
+def test_the_upper_bound_is_judged_too():
+    protocol = {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0}
+    learner = {"update": {"kind": "egu", "lr": 0.5}}
+    described = experiment("hadamard01", d=16, learners={"EGU": learner}, protocol=protocol, replicas=20)
+    found = judgement(described, run(described), described.learners[0])
+    assert [(one.bound, one.holds) for one in found.bounds] == [("multiplicative", True)]
+
+
+REFUSED = [
+    ({"protocol": {"kind": "one-pass", "batch": 9}}, "protocol.batch"),
+    ({"protocol": {"kind": "one-pass", "batch": 5, "examples": 4}}, "protocol.batch"),
+    ({"protocol": {"kind": "one-pass", "clip": 1.0}}, "protocol.clip"),
+    ({"protocol": {"kind": "epochs", "train": 9}}, "protocol.train"),
+    ({"learners": {"it": {"update": {"kind": "gd", "lr": [0.1, 0.100001]}}}}, "learners[0].update.lr"),
+    ({"learners": {"it": {"update": {"kind": "gd", "lr": [0.1, float("inf")]}}}}, "learners[0].update.lr"),
+]
+
+
+@pytest.mark.parametrize(("words", "where"), REFUSED)
+def test_what_makes_no_sense_is_refused(words, where):
+    with pytest.raises(BadInput) as caught:
+        run(experiment(d=D, loss="square", **words))
+    assert caught.value.where == where
