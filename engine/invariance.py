@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -42,9 +43,13 @@ def verdict(learner: Learner, experiment: Experiment) -> Verdict:
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
 
 
+MOST_ENTRIES = 1 << 24
+"""A matrix with more entries is not rotated: two copies in float64 and their products would take too long."""
+
+
 def certificate(
-    experiment: Experiment, learner: Learner, going: Callable[[], object] = lambda: None
-) -> float:
+    experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
+) -> float | None:
     """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
 
     Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
@@ -52,10 +57,12 @@ def certificate(
     max |Δŷ| / max |ŷ|. Below INVARIANT the learner is invariant on this data. A rule that has an invariant
     companion, as diagonal AdaGrad has the one that shares a rate among all inputs, is compared with it:
     rotated ±1 data are not ±1, so invariance on this data means that the learner equals the companion here.
-    Source: theory.md §8.
+    Source: theory.md §8. None for a matrix of more than MOST_ENTRIES.
 
-    `going` is called again and again; what it raises ends the measurement.
+    `going` is called again and again with the share that is done; what it raises ends the measurement.
     """
+    if math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES:
+        return None
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, "float64", "cpu").dense().with_variants(len(rates_of(learner)))
     records = len(experiment.protocol.grid(data.instances.n))
@@ -65,7 +72,11 @@ def certificate(
     else:
         companion = learner
     change = size = torch.zeros((), dtype=torch.float64)
-    for determinant in (1, -1):
+    for half, determinant in enumerate((1, -1)):
+
+        def share(done: float, half: int = half) -> None:
+            going((half + done) / 2)
+
         rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
         turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), star=None)
         straight = experiment.protocol.course(learner, data, loss, streams)
@@ -73,8 +84,8 @@ def certificate(
         if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(rotation)
         pairs = zip(
-            _predictions(straight, data.instances, records, going),
-            _predictions(rotated, turned.instances, records, going),
+            _predictions(straight, data.instances, records, share),
+            _predictions(rotated, turned.instances, records, share),
             strict=True,
         )
         for before, after in pairs:
@@ -86,12 +97,12 @@ def certificate(
 
 
 def _predictions(
-    course: Course, instances: Instances, records: int, going: Callable[[], object]
+    course: Course, instances: Instances, records: int, going: Callable[[float], object]
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once."""
     taken = 0
     while taken < records:
-        going()
+        going(taken / records)
         if new := len(course.advance(1).x):
             taken += new
             yield course.hypothesis.predict(instances)

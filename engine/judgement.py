@@ -41,18 +41,26 @@ class Judgement:
 
     learner: str
     verdict: Verdict
-    change: float
+    change: float | None
     bounds: list[Respect]
 
     @property
     def unchanged(self) -> bool:
         """Whether rotations left every prediction as it was."""
-        return self.change < INVARIANT
+        return self.change is not None and self.change < INVARIANT
+
+    @property
+    def measurement(self) -> str:
+        """The certificate in words."""
+        if self.change is None:
+            return "not measured: the matrix is too large to be rotated"
+        done = "unchanged" if self.unchanged else "changed"
+        return f"predictions are {done} by rotations: max |Δŷ| / max |ŷ| = {self.change:.2g}"
 
     @property
     def agrees(self) -> bool:
-        """Whether structure and measurement say the same."""
-        return self.unchanged == (self.verdict.invariant is not False)
+        """Whether structure and measurement say the same, if there is a measurement."""
+        return self.change is None or self.unchanged == (self.verdict.invariant is not False)
 
     @property
     def conflict(self) -> str:
@@ -70,11 +78,15 @@ class Judgement:
 
 
 def judgement(
-    experiment: Experiment, trace: Trace, learner: Learner, going: Callable[[], object] = lambda: None
+    experiment: Experiment,
+    trace: Trace,
+    learner: Learner,
+    going: Callable[[float], object] = lambda done: None,
 ) -> Judgement:
     """The judgement of a learner of a finished run; trains it four more times, for the certificate.
 
-    Of several rates it judges the best. `going` is called again and again; what it raises ends the judgement.
+    Of several rates it judges the best. `going` is called again and again with the share that is done; what
+    it raises ends the judgement.
     """
     curve = trace.curve(learner.name)
     if curve.rate is not None and learner.update is not None:

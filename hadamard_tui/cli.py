@@ -201,19 +201,19 @@ def verify_presets(
 def print_verdict(
     preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="Whose learners to judge.")],
     settings: Settings = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
 ) -> int:
     """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
 
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
-    experiment = _load(preset, settings, None)
-    from engine.judgement import judgement
+    experiment = _load(preset, settings, device)
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
-    trace = compute(experiment, console.errors())
-    judged = [judgement(experiment, trace, learner) for learner in experiment.learners]
+    errors = console.errors()
+    judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
         typer.echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
     else:

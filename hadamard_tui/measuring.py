@@ -10,9 +10,6 @@ from engine.judgement import Judgement, judgement
 from engine.lazy import torch
 from engine.trace import Trace
 
-ROTATIONS = 2
-"""A certificate trains a learner beside its rotated twin for so many rotations."""
-
 
 class Stopped(Exception):
     """Raised in the thread to end a measurement."""
@@ -33,7 +30,6 @@ class Measuring:
         """How much of its measurement is done."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
-        self._records = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="certificates", daemon=True)
         self._thread.start()
@@ -61,18 +57,17 @@ class Measuring:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _going(self) -> None:
+    def _going(self, done: float) -> None:
         if self._stop.is_set():
             raise Stopped
-        self._records += 1
-        self.percent = min(100 * self._records // (ROTATIONS * len(self._trace.x)), 99)
+        self.percent = int(100 * done)
 
     def _work(self) -> None:
         waiting = {learner.name: learner for learner in self._experiment.learners}
         while waiting and not self.stopped:
             name = self._first if self._first in waiting else next(iter(waiting))
             learner = waiting.pop(name)
-            self.at, self._records, self.percent = name, 0, 0
+            self.at, self.percent = name, 0
             try:
                 with torch.no_grad():
                     self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)

@@ -6,12 +6,12 @@ import threading
 from concurrent.futures import Future, wait
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from engine.experiment import Experiment
 from engine.lazy import load_torch
 from engine.run import Event, Loaded, run
 from engine.trace import Trace
+from hadamard_tui.headless import console
 
 POLL_SECONDS = 0.05
 
@@ -40,15 +40,7 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
             outcome.set_exception(error)
 
     threading.Thread(target=work, name="engine", daemon=True).start()
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-        disable=not errors.is_terminal or errors.is_dumb_terminal,
-    ) as progress:
+    with console.progress(errors) as progress:
         task = progress.add_task("loading", total=None)
         while not outcome.done():
             wait([outcome], POLL_SECONDS)

@@ -6,6 +6,7 @@ import os
 import sys
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 PIPED_WIDTH = 80
 NARROWEST = 40
@@ -25,3 +26,16 @@ def output() -> Console:
 def errors() -> Console:
     """Standard error, for what is no result."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def progress(errors: Console) -> Progress:
+    """A progress bar on stderr, if that is a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal or errors.is_dumb_terminal,
+    )

@@ -5,13 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import ConsoleRenderable, Group
+from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from engine.judgement import Judgement
+from engine.experiment import Experiment
+from engine.judgement import Judgement, judgement
 from engine.report import SCHEMA
+from engine.trace import Trace
 from hadamard_tui.drawing import RESPECT_STYLES
+from hadamard_tui.headless import console
+
+
+def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
+    """The judgement of every learner of a finished run; progress is shown on `errors` if that is a terminal."""
+    judged = []
+    with console.progress(errors) as bar:
+        task = bar.add_task("measuring", total=len(experiment.learners))
+        for number, learner in enumerate(experiment.learners):
+
+            def going(done: float, number: int = number) -> None:
+                bar.update(task, completed=number + done)
+
+            bar.update(task, description=f"measuring {learner.name}")
+            judged.append(judgement(experiment, trace, learner, going))
+    return judged
 
 
 def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
@@ -20,8 +38,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
         grid.add_row("structure", f"{judged.verdict.word}: {judged.verdict.reason}")
-        word = "unchanged by rotations" if judged.unchanged else "changed by rotations"
-        grid.add_row("measured", f"predictions are {word}: max |Δŷ| / max |ŷ| = {judged.change:.2g}")
+        grid.add_row("measured", judged.measurement)
         if judged.conflict:
             grid.add_row(Text("disagree", "bold red"), Text(judged.conflict, "bold red"))
         for respect in judged.bounds:
@@ -41,7 +58,7 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
         {
             "learner": judged.learner,
             "verdict": judged.verdict._asdict(),
-            "certificate": judged.change if judged.change < float("inf") else None,
+            "certificate": judged.change,
             "agree": judged.agrees,
             "bounds": [
                 {"id": respect.bound, "respected": respect.holds, "detail": respect.detail}

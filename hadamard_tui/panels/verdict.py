@@ -50,8 +50,7 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     if judged is None:
         at_work = measuring.at == learner
         return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")
-    done = "unchanged" if judged.unchanged else "changed"
-    text = Text(f"predictions are {done} by rotations: max |Δŷ| / max |ŷ| = {judged.change:.2g}")
+    text = Text(judged.measurement)
     if judged.conflict:
         text.append(f"\n  ✗ DISAGREE: {judged.conflict}", "bold red")
     return text
