@@ -88,11 +88,12 @@ def certificate(
             _predictions(rotated, turned.instances, records, share),
             strict=True,
         )
-        for before, after in pairs:
-            if not (before.isfinite().all() and after.isfinite().all()):
-                break
-            change = torch.maximum(change, (after - before).abs().max())
-            size = torch.maximum(size, before.abs().max())
+        with torch.no_grad():
+            for before, after in pairs:
+                if not (before.isfinite().all() and after.isfinite().all()):
+                    break
+                change = torch.maximum(change, (after - before).abs().max())
+                size = torch.maximum(size, before.abs().max())
     return float(change / size) if size else float(change)
 
 

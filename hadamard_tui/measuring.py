@@ -7,7 +7,6 @@ import traceback
 
 from engine.experiment import Experiment
 from engine.judgement import Judgement, judgement
-from engine.lazy import torch
 from engine.trace import Trace
 
 
@@ -69,8 +68,7 @@ class Measuring:
             learner = waiting.pop(name)
             self.at, self.percent = name, 0
             try:
-                with torch.no_grad():
-                    self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
+                self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
             except Stopped:
                 break
             except Exception:

@@ -18,7 +18,7 @@ from hadamard_tui.headless import console
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
-    """The judgement of every learner of a finished run; progress is shown on `errors` if that is a terminal."""
+    """The judgement of every learner of a finished run, with progress on `errors` if that is a terminal."""
     judged = []
     with console.progress(errors) as bar:
         task = bar.add_task("measuring", total=len(experiment.learners))
