@@ -193,11 +193,12 @@ class HadamardApp(App[None]):
 
     def exit(self, *arguments: Any, **options: Any) -> None:
         """End the app, and see first what is left for the next start."""
-        draft = self.laboratory.draft
-        view = self.laboratory.view()
-        if self.theme != self.config.theme:
-            view.theme = self.theme  # type: ignore[assignment]
-        self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset, draft.off)
+        if self.laboratory.query(Setup):  # else it was never composed
+            draft = self.laboratory.draft
+            view = self.laboratory.view()
+            if self.theme != self.config.theme:
+                view.theme = self.theme  # type: ignore[assignment]
+            self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset, draft.off)
         super().exit(*arguments, **options)
 
 

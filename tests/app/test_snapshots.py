@@ -1,0 +1,64 @@
+"""Pictures of the main states, compared whole. `pytest --snapshot-update` takes them anew: look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from textual.pilot import Pilot
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.config import Config
+from hadamard_tui.draft import Draft
+from hadamard_tui.frames import Frames
+from hadamard_tui.session import Session
+from hadamard_tui.widgets.setup import Setup
+
+from .conftest import SMALL, WIDE, until
+
+Compare = Callable[..., bool]
+
+
+@pytest.fixture(autouse=True)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What depends on how fast this machine is stands still."""
+    monkeypatch.setattr(Session, "speed", 1000.0)
+    monkeypatch.setattr(Frames, "count", lambda self, seconds: None)
+
+
+def finished(app: HadamardApp) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Run to the end."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: app.laboratory.query(Setup))
+        setup = app.laboratory.query_one(Setup)
+        await until(pilot, lambda: setup.filled or not setup.display)
+        await pilot.press("r", "f")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        session = app.laboratory.session
+        assert session is not None
+        await until(pilot, lambda: session.state == "finished" and session.outcomes is not None)
+        await pilot.pause(0.3)
+
+    return run
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
+def test_a_run_that_has_ended(snap_compare: Compare, draft: Draft, size: tuple[int, int]) -> None:
+    app = HadamardApp(draft)
+    assert snap_compare(app, terminal_size=size, run_before=finished(app))
+
+
+def test_without_colour(snap_compare: Compare, draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = HadamardApp(draft)
+    assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
+
+
+def test_in_ascii(snap_compare: Compare, draft: Draft) -> None:
+    app = HadamardApp(draft, config=Config(ascii=True))
+    assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
+
+
+def test_the_first_start(snap_compare: Compare, draft: Draft) -> None:
+    assert snap_compare(HadamardApp(draft, first=True), terminal_size=SMALL)
