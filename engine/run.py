@@ -163,6 +163,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
             shown = Curve(
                 learner.name, len(x), experiment.run.replicas, verdict(learner, experiment), path=path
             )
+            shown.hindsight = True
         trials.append(Trial(course, curves, shown))
     trace = Trace(
         [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],

@@ -80,6 +80,8 @@ class Curve:
         self.path = path
         self.diverged_at: float | None = None
         self.ended = False
+        self.hindsight = False
+        """Whether it becomes the curve of the best of several rates, once all of these are complete."""
         self.length = 0
         self.weights_length = 0
         self._x = np.empty(capacity)
@@ -256,8 +258,11 @@ class Trace:
 
     @property
     def frontier(self) -> float:
-        """How far every learner that is still at work has come; −1 before the first record."""
-        growing = [curve for curve in self.curves if not curve.ended]
+        """How far every learner that is still at work has come; −1 before the first record.
+
+        A curve of hindsight has no records until its learner is done; nobody waits for it.
+        """
+        growing = [curve for curve in self.curves if not curve.ended and not curve.hindsight]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
 

@@ -198,6 +198,8 @@ def loss_plot(
     """The chart of losses; its axes stay still while the run goes on, unless the lens asks for others."""
     series = loss_series(trace, shown, place, lens, pinned)
     on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, lens)
+    longest = max([trace.x, *(other.x for _, other in pinned)], key=lambda x: float(x[-1]))
+    on = replace(on, x_limits=lens.x_limits(longest))
     if lens.window is None and not on.y_log:
         whole = loss_axes(trace, series)
         on = replace(whole, x_limits=on.x_limits, x_log=on.x_log)

@@ -112,9 +112,17 @@ class Session:
             here = int(np.searchsorted(grid, self.place, side="right")) - 1
             self.playback.seek(float(grid[min(max(here + records, 0), len(grid) - 1)]))
 
-    def measure(self, learner: str) -> None:
-        """Measure the certificates of a run that has finished, once, that of this learner next."""
-        if self.measuring is None and self.outcomes is not None and self.trace is not None:
+    def measure(self, learner: str, again: bool = False) -> None:
+        """Measure the certificates of a run that has finished, once, that of this learner next.
+
+        One that was stopped is begun anew only if that is asked for.
+        """
+        stopped = self.measuring is not None and self.measuring.stopped
+        if (
+            (self.measuring is None or (again and stopped))
+            and self.outcomes is not None
+            and self.trace is not None
+        ):
             self.measuring = Measuring(self.experiment, self.trace)
         if self.measuring is not None:
             self.measuring.ask(learner)

@@ -46,7 +46,7 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
         return Text(f"failed: {measuring.failed[learner]}", "bold red")
     judged = measuring.judged.get(learner)
     if judged is None and measuring.stopped:
-        return Text("not measured: it was stopped", "italic")
+        return Text("not measured: it was stopped; choose the panel again to measure", "italic")
     if judged is None:
         at_work = measuring.at == learner
         return Text(f"measuring … {measuring.percent} %" if at_work else "waiting its turn", "italic")

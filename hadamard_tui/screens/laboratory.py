@@ -291,8 +291,11 @@ class Laboratory(Screen[None]):
         self._announce()
 
     def _announce(self) -> None:
-        if self._trace is None:
-            self.query_one(Stage).announce()
+        stage, session = self.query_one(Stage), self.session
+        if session is None or session.trace is None:
+            stage.announce()
+        elif stage.panel is verdict.PANEL:
+            session.measure(self._curve(session.trace).learner, again=True)
 
     def action_page_down(self) -> None:
         self.query_one(PanelView).scroll(1)

@@ -11,7 +11,7 @@ from engine.trace import ZERO, Curve, Trace
 from hadamard_tui.drawing import colour, mark, pinned_colour
 from hadamard_tui.sight import Sight
 
-WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "invariant": 12, "rate": 24}
+WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
 """The least width of every column, in the order in which they get room.
 
 Fixed, so that nothing moves in a run.
@@ -20,14 +20,17 @@ Fixed, so that nothing moves in a run.
 ORDER = ("", "learner", "loss", "bound", "ratio", "invariant", "rate", "state")
 """The order of the columns on the screen."""
 
-PADDING, WHOLE_STATE = 2, 20
+PADDING, WHOLE_STATE, WHOLE_RATE = 2, 20, 28
+
+CUTS = {"state": " at ", "rate": ":"}
+"""Where the text of a column is cut if it is too long for it."""
 
 
 def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
     """The columns that fit into a width, with their own widths.
 
     Args:
-        names: of the learners; their column grows to the longest as far as there is room, then the states'.
+        names: of the learners; their column grows to the longest where there is room, then rates and states.
         rates: whether any learner has a rate to be told, found in hindsight or one of several.
     """
     chosen: dict[str, int] = {}
@@ -35,7 +38,11 @@ def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
         if (name != "rate" or rates) and sum(chosen.values()) + wide + PADDING * (len(chosen) + 1) <= width:
             chosen[name] = wide
     spare = width - sum(chosen.values()) - PADDING * len(chosen)
-    for name, most in (("learner", max(map(cell_len, names), default=0)), ("state", WHOLE_STATE)):
+    for name, most in (
+        ("learner", max(map(cell_len, names), default=0)),
+        ("rate", WHOLE_RATE),
+        ("state", WHOLE_STATE),
+    ):
         if name in chosen:
             more = max(0, min(spare, most - chosen[name]))
             chosen[name] += more
@@ -63,6 +70,8 @@ class Scoreboard(DataTable[Text]):
 
     def name_learners(self, names: list[str]) -> None:
         """Start with one empty row per learner."""
+        self._texts.clear()
+        self.shape = {}
         self._rows([(mark(number), name, colour(number)) for number, name in enumerate(names)], False)
 
     def show(self, sight: Sight) -> None:
@@ -108,7 +117,7 @@ class Scoreboard(DataTable[Text]):
     def _write(self, number: int, column: str, text: str) -> None:
         bad = column == "state" and text.startswith("diverged")
         if cell_len(text) > self.shape.get(column, 0):
-            text = text.split(" ", 1)[0] if column == "state" else text
+            text = text.split(CUTS[column])[0] if column in CUTS else text
         cell = Text(text, style="bold red" if bad else "", justify="left", overflow="ellipsis")
         if self._texts.get((str(number), column)) != cell:
             self._texts[str(number), column] = cell
@@ -123,7 +132,12 @@ def row(trace: Trace, curve: Curve, place: float) -> dict[str, str]:
     texts["rate"] = rate(curve)
     count = int(np.searchsorted(curve.x, place, side="right"))
     if not count:
-        return texts | {"loss": "", "bound": "", "ratio": "", "state": "waiting"}
+        return texts | {
+            "loss": "",
+            "bound": "",
+            "ratio": "",
+            "state": "trying rates" if curve.hindsight else "waiting",
+        }
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
     bound = trace.strongest(curve.learner, x)
     texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, place)}

@@ -107,6 +107,17 @@ async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardAp
         assert len(app.laboratory.runs.kept) == 1
 
 
+async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.draft.put("problem.matrix.d", 32)
+        await finished(app, pilot)
+        await pilot.press("c")
+        app.laboratory.draft.put("problem.matrix.d", 8)
+        await finished(app, pilot)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 32))
+
+
 async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: HadamardApp):
     app.laboratory._draft = Draft.of("hadamard-128")
     draft = app.laboratory.draft

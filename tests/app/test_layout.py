@@ -173,7 +173,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
         shape = columns(width, ["a name of some length", "b"], rates)
         assert sum(shape.values()) + 2 * len(shape) <= width
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
-    assert ("rate" in columns(width, ["GD"], True)) == (width >= 94)
+    assert ("rate" in columns(width, ["GD"], True)) == (width >= 76)
     assert "rate" not in columns(width, ["GD"], False)
 
 

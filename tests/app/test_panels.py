@@ -19,13 +19,19 @@ from engine.parts import Verdict
 from engine.run import run
 from hadamard_tui import measuring as measuring_module
 from hadamard_tui.actions import ACTIONS
+from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series import Series
+from hadamard_tui.draft import Draft
 from hadamard_tui.drawing import Plot
 from hadamard_tui.lens import Lens
 from hadamard_tui.measuring import Measuring
 from hadamard_tui.panels import ABOUT, PANELS, gap, mistakes, rank, spectrum, story, theory, train, verdict
 from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.sight import Sight
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of
+from .test_time_travel import cells, finished
 
 SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
 
@@ -281,3 +287,56 @@ def test_a_certificate_is_ended_by_what_its_watcher_raises(one: Sight):
     with pytest.raises(measuring_module.Stopped):
         judgement.judgement(one.experiment, one.trace, one.experiment.learners[0], going)
     assert len(counted) == 5
+
+
+async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_again(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    held = threading.Event()
+
+    def slow(experiment, trace, learner, going):
+        while not held.wait(0.01):
+            going()
+        return Judgement(learner.name, Verdict(True, "it is said"), 0.0, [])
+
+    monkeypatch.setattr(measuring_module, "judgement", slow)
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        assert session_of(app).measuring is None  # nobody has asked for it
+        await pilot.press("7")
+        await until(pilot, lambda: "measuring … 99 %" in screen_text(app))
+        await pilot.press("h")
+        await until(pilot, lambda: "not measured: it was stopped" in screen_text(app))
+        assert session_of(app).state == "finished"
+        held.set()
+        await pilot.press("7")
+        await until(pilot, lambda: "predictions are unchanged by rotations" in screen_text(app))
+
+
+async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+    held = threading.Event()
+    monkeypatch.setattr(measuring_module, "judgement", lambda *_: held.wait(30))
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("7")
+        await until(pilot, lambda: session_of(app).measuring is not None)
+        await pilot.press("q")
+    begun = time.monotonic()
+    assert not app.laboratory.end(0.4)
+    assert time.monotonic() - begun < 0.5
+    held.set()
+
+
+async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(draft: Draft):
+    draft.put("learners[0].update.lr", "best")
+    app = HadamardApp(draft)
+    async with opened(app, (200, 60)) as pilot:
+        await finished(app, pilot)
+        trace = session_of(app).trace
+        assert trace is not None
+        curve = trace.curves[0]
+        told = f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
+        assert cells(app)["rate"] == told
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: cells(app)["rate"] == told.partition(":")[0])
+        assert cells(app, 1)["rate"] == ""

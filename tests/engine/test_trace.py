@@ -129,6 +129,15 @@ def test_the_trace_knows_how_far_its_learners_have_come():
     assert whole.frontier == 8
 
 
+def test_nobody_waits_for_the_best_of_several_rates():
+    rounds = iter([1, 2, 0])
+    learners = {"best": gd("best"), "LLS": LLS}
+    trace = run(experiment(learners=learners, d=8), gate=lambda: next(rounds))
+    assert trace.frontier == 2
+    assert trace.curve("best").length == 0
+    assert run(experiment(learners=learners, d=8)).curve("best").complete
+
+
 def test_a_curve_is_found_by_its_name():
     trace = run(experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=4))
     assert trace.curve("LLS").name == "LLS"
