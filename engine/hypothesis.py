@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from engine.architectures import Params
+from engine.architectures.linear import Linear
 from engine.costs import Cost
 from engine.lazy import torch
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.streams import Streams
-from engine.updates import BEST, GRID, Rates
+from engine.updates import BEST, GRID, Multiplicative, Rates, State
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
+
+
+MANY = 1 << 14
+"""Weights from which on two exponentials for each weight vector are faster than one for each weight."""
 
 
 class Predictor(Protocol):
@@ -62,6 +68,12 @@ class Descent:
         }
         tensors = architecture.rotated(tensors, instances.turn)
         params = {name: tensors.pop(name) for name in architecture.layers}
+        self._multiplies = (
+            isinstance(update, Multiplicative)
+            and type(update).step is Multiplicative.step
+            and isinstance(architecture, Linear)
+            and params["w"].numel() >= MANY
+        )
         self._fixed = tensors
         self._params, self._state = update.start(params)
         lr = rates_of(learner)
@@ -112,13 +124,25 @@ class Descent:
                 return slopes * shares
             return slopes if instances.n == 1 else slopes / instances.n
 
-        gradients = self._architecture.gradient(self._all(), instances, slope)
-        params, state = self._update.step(self._params, gradients, self._rates, self._state)
+        if self._multiplies and instances.signs and instances.n == 1:
+            params, state = self._multiplied(instances, slope)
+        else:
+            gradients = self._architecture.gradient(self._all(), instances, slope)
+            params, state = self._update.step(self._params, gradients, self._rates, self._state)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
             state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
         self._params, self._state = params, state
         return had[0]
+
+    def _multiplied(
+        self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[Params, State]:
+        """The step of a multiplicative rule after one example x of ±1, where e^(−η g) has two values."""
+        assert isinstance(self._update, Multiplicative), "_multiplies says so"
+        factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
+        factors = {"w": instances.chosen(factor, 1 / factor)}
+        return self._update.multiply(self._params, factors, self._state)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self._all(), instances)

@@ -49,11 +49,14 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        by_weight = self.depth * instances.combine(slope(self.predict(params, instances)))
-        gradients = {"u": by_weight * params["u"] ** (self.depth - 1)}
+        by_weight = instances.combine(self.depth * slope(self.predict(params, instances)))
+        gradients = {"u": by_weight * self._power(params["u"], self.depth - 1)}
         if self.signed:
-            gradients["v"] = -by_weight * params["v"] ** (self.depth - 1)
+            gradients["v"] = -by_weight * self._power(params["v"], self.depth - 1)
         return gradients
+
+    def _power(self, w: torch.Tensor, exponent: int) -> torch.Tensor:
+        return w if exponent == 1 else w**exponent
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(False, "every input has an edge of its own, so single features are told apart")

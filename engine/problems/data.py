@@ -48,7 +48,7 @@ class Data:
 
     def dense(self) -> Data:
         """The same data with its instances as a matrix."""
-        return replace(self, instances=Dense(self.instances.rows))
+        return replace(self, instances=Dense(self.instances.rows, self.instances.signs))
 
     def from_star(self, weights: torch.Tensor) -> torch.Tensor:
         """w − w* for weights w [B, d] of every replica, variant and target."""
@@ -104,7 +104,8 @@ def _tabled(
             lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
         )
     seen = problem.matrix.instances(rows, streams)
-    instances = Dense(torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device))
+    matrix = torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device)
+    instances = Dense(matrix, problem.matrix.entries_are_signs)
     return instances, labels, features is seen
 
 

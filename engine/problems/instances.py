@@ -19,6 +19,8 @@ class Instances:
     d: int
     dtype: torch.dtype
     device: torch.device
+    signs: bool = False
+    """Whether every entry is known to be +1 or −1."""
 
     @property
     def rows(self) -> torch.Tensor:
@@ -31,7 +33,7 @@ class Instances:
 
     def pick(self, numbers: torch.Tensor) -> Instances:
         """The instances of these numbers [R, k], some of them several times."""
-        return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)))
+        return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
@@ -44,6 +46,13 @@ class Instances:
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Linear combinations Σ_j c_j x_j of the instances, coefficients [B, n] → [B, d]."""
         raise NotImplementedError
+
+    def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
+        """One of two numbers [B, 1] for every entry of a single instance, by its sign: [B, d]."""
+        entries = self.rows[:, 0]  # [R, d]
+        grouped, others = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
+        picked = grouped * (entries > 0).to(plus.dtype)[:, None]
+        return picked.addcmul_(others, (entries < 0).to(plus.dtype)[:, None]).view(-1, self.d)
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
         """eᵀ(XᵀX/n)e, the mean of (xᵀe)² over the instances, for errors e [B, d] of weights; [B] in float64.
@@ -64,8 +73,8 @@ class Instances:
 class Dense(Instances):
     """Instances that are kept as a matrix, `rows` [R, n, d]."""
 
-    def __init__(self, rows: torch.Tensor) -> None:
-        self._rows = rows
+    def __init__(self, rows: torch.Tensor, signs: bool = False) -> None:
+        self._rows, self.signs = rows, signs
         self.replicas, self.n, self.d = rows.shape
         self.dtype, self.device = rows.dtype, rows.device
 
@@ -74,7 +83,7 @@ class Dense(Instances):
         return self._rows
 
     def at(self, numbers: slice) -> Instances:
-        return Dense(self._rows[:, numbers])
+        return Dense(self._rows[:, numbers], self.signs)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         batch, h, d = weights.shape

@@ -32,6 +32,7 @@ class Sylvester(Instances):
     ) -> None:
         self._walsh, self._order, self._signs = walsh, order, signs
         self._shifted, self._whole = shifted, whole
+        self.signs = not shifted
         self.d, (self.replicas, self.n) = d, order.shape
         self.dtype, self.device = signs.dtype, signs.device
 
@@ -45,7 +46,7 @@ class Sylvester(Instances):
 
     def at(self, numbers: slice) -> Instances:
         some = self._some(self._order[:, numbers], self._signs[:, numbers])
-        return Dense(some.rows) if some.n <= MOST_ROWS else some
+        return Dense(some.rows, self.signs) if some.n <= MOST_ROWS else some
 
     def pick(self, numbers: torch.Tensor) -> Instances:
         return self._some(self._order.gather(1, numbers), self._signs.gather(1, numbers))

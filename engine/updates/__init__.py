@@ -87,6 +87,22 @@ class Update(Part, frozen=True):
         return self
 
 
+class Multiplicative(Update, frozen=True):
+    """A rule to which a gradient g is nothing but the factors e^(−η g).
+
+    The gradient of one example with entries ±1 has two of them for every weight vector, so that nobody needs
+    to take the exponential of each entry.
+    """
+
+    def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
+        """Parameters and state after a step with these factors, shaped like the parameters."""
+        raise NotImplementedError
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        factors = {name: torch.exp_(g * -rates[name]) for name, g in gradients.items()}
+        return self.multiply(params, factors, state)
+
+
 class Diagonal(Update, frozen=True):
     """A rule that divides each gradient entry by a size of its own past entries.
 

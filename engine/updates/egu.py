@@ -8,10 +8,10 @@ from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, Weight, only_linear
+from engine.updates import Multiplicative, Rate, State, Weight, only_linear
 
 
-class EGU(Update, frozen=True, tag="egu"):
+class EGU(Multiplicative, frozen=True, tag="egu"):
     """Exponentiated gradient, unnormalised: w ← w ⊙ exp(−η g), from w = w₀ > 0 (default 1/d).
 
     Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.
@@ -29,8 +29,8 @@ class EGU(Update, frozen=True, tag="egu"):
     def start(self, params: Params) -> tuple[Params, State]:
         return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
 
-    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: w * torch.exp(-rates[name] * gradients[name]) for name, w in params.items()}, state
+    def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
+        return {name: w * factors[name] for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

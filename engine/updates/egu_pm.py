@@ -6,10 +6,10 @@ from engine.architectures import Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, Weight
+from engine.updates import Multiplicative, Rate, State, Weight
 
 
-class EGUPM(Update, frozen=True, tag="egu-pm"):
+class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     """EGU±: w = w₊ − w₋ with w₊ ← w₊ ⊙ exp(−η g) and w₋ ← w₋ ⊙ exp(η g).
 
     From w = 0 both halves start at w₀ (default 1/(2d)); from another start w they are
@@ -30,10 +30,9 @@ class EGUPM(Update, frozen=True, tag="egu-pm"):
             state["minus"][name] = torch.where(w >= 0, smaller, larger)
         return params, state
 
-    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+    def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         new: State = {"plus": {}, "minus": {}}
-        for name, g in gradients.items():
-            factor = torch.exp_(g * -rates[name])
+        for name, factor in factors.items():
             new["plus"][name] = state["plus"][name] * factor
             new["minus"][name] = state["minus"][name] / factor
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from building import experiment, gd
+from building import LLS, experiment, gd
 from discovery import GENTLE
 
-from engine import catalogue
+from engine import catalogue, hypothesis, recorder
+from engine.parts import BadInput
 from engine.problems.axes import Axes
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
+from engine.report import report
 from engine.run import run
 from engine.streams import Streams
 
@@ -221,6 +223,27 @@ def test_other_losses_are_the_same_on_the_structured_path(loss):
         compare(curve, twin, 1e-9)
 
 
+@pytest.mark.parametrize("lr", [0.05, [0.01, 0.3]], ids=["one rate", "two rates"])
+@pytest.mark.parametrize("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
+@pytest.mark.parametrize("rule", ["egu", "egu-pm", "winnow", "private-rates"])
+def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(rule, matrix, lr, monkeypatch):
+    words = {
+        "learners": {"it": {"update": {"kind": rule, "lr": lr}}},
+        "target": "all",
+        "replicas": 2,
+        "d": 16,
+    }
+    expected = run(experiment(matrix, **words)).curves
+    asked = []
+    chosen = Dense.chosen
+    monkeypatch.setattr(Dense, "chosen", lambda *given: asked.append(given) or chosen(*given))
+    monkeypatch.setattr(hypothesis, "MANY", 0)
+    for curve, twin in zip(run(experiment(matrix, **words)).curves, expected, strict=True):
+        np.testing.assert_allclose(curve.loss, twin.loss, **EXACT)
+        np.testing.assert_allclose(curve.weights, twin.weights, **EXACT)
+    assert bool(asked) == (rule != "private-rates")
+
+
 def test_a_million_features_make_no_matrix(monkeypatch):
     d, rows = 1 << 20, Walsh.rows
 
@@ -236,3 +259,46 @@ def test_a_million_features_make_no_matrix(monkeypatch):
     np.testing.assert_allclose(gd_curve.loss, 1 - np.arange(61) / d, rtol=0, atol=1e-8)
     assert egu.loss[-1] < 0.01
     assert egu.weights.nbytes <= 32 << 20
+
+
+def test_a_path_that_there_is_not_is_refused_with_the_reason():
+    for words, reason in (
+        ({"learners": {"LLS": LLS}}, "a solver takes the instances themselves"),
+        ({"matrix": "gaussian"}, "the instances of gaussian"),
+        (
+            {"matrix": {"kind": "hadamard", "d": 12}, "learners": {"E": {"update": "egu"}}},
+            "tells the features",
+        ),
+    ):
+        with pytest.raises(BadInput) as caught:
+            run(experiment(path="structured", **words))
+        assert caught.value.where == "run.path"
+        assert reason in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"d": 128}, "dense"),
+        ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2}}, "structured"),
+        ({"d": 16, "learners": {"net": gd(0.01, kind="dense", activation="relu")}}, "structured"),
+        ({"matrix": "gaussian", "d": 16}, "dense"),
+    ],
+)
+def test_the_path_is_the_faster_one_and_the_report_says_which(words, expected):
+    described = experiment(**words)
+    trace = run(described)
+    assert trace.curves[0].path == expected
+    assert report(described, trace)["curves"][0]["path"] == expected
+
+
+def test_errors_of_a_large_course_are_thinned_and_the_others_are_those_of_a_small_one(monkeypatch):
+    words = {"d": 64, "learners": {"GD": gd(1 / 128), "EGU": {"update": {"kind": "egu", "lr": 0.1}}}}
+    whole = run(experiment(path="structured", **words))
+    monkeypatch.setattr(recorder, "MOST_CELLS", 0)
+    for curve, full in zip(run(experiment(path="structured", **words)).curves, whole.curves, strict=True):
+        measured = ~np.isnan(curve.error)
+        assert np.flatnonzero(measured).tolist() == [*range(16), *range(16, 32, 2), *range(32, 64, 4), 64]
+        assert np.array_equal(curve.error[measured], full.error[measured])
+        assert np.array_equal(curve.loss, full.loss)
+        assert curve.at("error", 17) is None

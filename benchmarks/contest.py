@@ -1,0 +1,118 @@
+"""Contests: every contender in a process of its own, turn by turn (A B A B), medians of the repeats."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib import metadata, util
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+}
+PACKAGES = ("torch", "numpy", "jax", "numba", "scikit-learn")
+
+Record = dict[str, Any]
+"""What a contender says of one repeat: cpu and wall in seconds, first and peak where they are measured."""
+
+
+class Contender(NamedTuple):
+    """One way to do a job; `work` runs in a process of its own and returns its record."""
+
+    work: Callable[[], Record]
+    module: str | None = None
+    """The package that it needs, if that is not one of the program's own."""
+
+
+def contest(text: str, contenders: Mapping[str, Contender], repeats: int = 5) -> None:
+    """Run all contenders turn by turn and print the medians, as a table or as JSON.
+
+    Called again with `--only NAME` it is the process of one contender.
+    """
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("--json", action="store_true", help="print the records as JSON")
+    parser.add_argument("--repeats", type=int, default=repeats, help="turns of every contender")
+    parser.add_argument("--quick", action="store_true", help="one turn of every contender")
+    parser.add_argument("--only", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.only:
+        pinned()
+        print(json.dumps(contenders[arguments.only].work()))
+        return
+    missing = {
+        name: contender.module
+        for name, contender in contenders.items()
+        if contender.module is not None and util.find_spec(contender.module) is None
+    }
+    records: dict[str, list[Record]] = {name: [] for name in contenders if name not in missing}
+    for _ in range(1 if arguments.quick else arguments.repeats):
+        for name, found in records.items():
+            found.append(child(name))
+    medians = {name: median(found) for name, found in records.items()}
+    result = {"job": text, "machine": machine(), "repeats": records, "medians": medians, "missing": missing}
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        show(text, medians, missing)
+
+
+def child(name: str) -> Record:
+    """The record of a contender, from a process of its own."""
+    command = [sys.executable, sys.argv[0], "--only", name]
+    done = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr}")
+    record: Record = json.loads(done.stdout.strip().rsplit("\n", 1)[-1])
+    return record
+
+
+def pinned() -> None:
+    """Keep this process on one core, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def median(records: list[Record]) -> Record:
+    """The median of every number; what is no number is taken from the first."""
+    return {
+        key: statistics.median(record[key] for record in records) if isinstance(value, float) else value
+        for key, value in records[0].items()
+    }
+
+
+def machine() -> dict[str, str]:
+    """The class of the machine and the versions, without its name."""
+    found = {"cpu": f"{os.cpu_count()} cores, {platform.machine()}", "python": platform.python_version()}
+    for package in PACKAGES:
+        if util.find_spec(package.replace("scikit-learn", "sklearn")) is not None:
+            found[package] = metadata.version(package)
+    return found
+
+
+def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | None]) -> None:
+    """The medians as a table, and what was missing."""
+    keys = list(dict.fromkeys(key for record in medians.values() for key in record))
+    table = Table("", *keys, title=text)
+    for name, record in medians.items():
+        table.add_row(name, *(_cell(record.get(key)) for key in keys))
+    console = Console()
+    console.print(table)
+    for name, module in missing.items():
+        console.print(f"{name} is left out: {module} is not installed (pip install 'hadamard-tui\\[bench]')")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

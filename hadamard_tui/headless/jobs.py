@@ -1,0 +1,125 @@
+"""The jobs that the engine's speed is measured by, as experiments."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import Any, NamedTuple
+
+import msgspec
+
+from engine import presets, reading
+from engine.experiment import Experiment
+from engine.lazy import load_torch
+from engine.run import run
+from engine.trace import Trace
+
+LINEAR = {"kind": "linear"}
+ALL_TARGETS = {
+    "GD": {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / 2048}},
+    "EGU": {"architecture": LINEAR, "update": {"kind": "egu", "lr": 0.15}},
+    "EGU±": {"architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.15}},
+    "spindly": {"architecture": {"kind": "spindly"}, "update": {"kind": "gd", "lr": 0.0375}},
+    "AdaGrad": {"architecture": LINEAR, "update": {"kind": "adagrad", "lr": 1 / 32}},
+}
+MILLION = {
+    "EGU±": ALL_TARGETS["EGU±"],
+    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "spindly": ALL_TARGETS["spindly"],
+}
+NET = {"kind": "dense", "widths": [128], "activation": "relu"}
+
+
+class Job(NamedTuple):
+    """One experiment to be timed."""
+
+    name: str
+    text: str
+    experiment: Experiment
+    reference: float | None = None
+    """Seconds of one core on the reference machine of docs/performance.md."""
+
+
+class Measured(NamedTuple):
+    """What a run cost, and what it yielded."""
+
+    cpu: float
+    wall: float
+    peak: float
+    """MiB of memory at the peak, above those before."""
+    trace: Trace
+
+
+def jobs() -> list[Job]:
+    """The jobs that every machine can run, the short ones first."""
+    found = [Job("J1", "hadamard-128, five learners", presets.load("hadamard-128"), REFERENCE["J1"])]
+    found += [
+        Job(f"J2 {name}", "1024 targets, d = 1024, one pass", all_targets(name), REFERENCE[f"J2 {name}"])
+        for name in ALL_TARGETS
+    ]
+    found += [
+        Job(f"J3 {name}", "d = 2²⁰, 60 examples", million(name, 60), REFERENCE[f"J3 {name}"])
+        for name in MILLION
+    ]
+    found.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
+    found.append(Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"]))
+    return found
+
+
+def all_targets(learner: str, d: int = 1024, examples: int | None = None) -> Experiment:
+    """J2: all features of a Hadamard matrix as targets, the loss after every example."""
+    protocol = {"kind": "one-pass", "examples": examples}
+    return described(d, "all", protocol, {learner: ALL_TARGETS[learner]})
+
+
+def million(learner: str, examples: int) -> Experiment:
+    """J3: one target among 2²⁰ features."""
+    d = 1 << 20
+    gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
+    protocol = {"kind": "one-pass", "examples": examples}
+    return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
+
+
+def learning_curve(replicas: int, d: int = 128) -> Experiment:
+    """J4: for every fourth k fully connected ReLU nets, trained to a loss of 10⁻⁶."""
+    protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
+    net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
+    return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)
+
+
+def described(
+    d: int, target: str | dict[str, Any], protocol: dict[str, Any], learners: dict[str, Any], **settings: Any
+) -> Experiment:
+    """An experiment on a Hadamard matrix, with what presets leave to their defaults."""
+    return reading.parse(
+        {
+            "problem": {
+                "matrix": {"kind": "hadamard", "d": d},
+                "target": {"kind": target} if isinstance(target, str) else target,
+            },
+            "protocol": protocol,
+            "run": {"device": "cpu", **settings},
+            "learners": [{"name": name, **learner} for name, learner in learners.items()],
+        }
+    )
+
+
+def measure(experiment: Experiment, threads: int = 1) -> Measured:
+    """Run an experiment that makes no claims once, and say what it cost; torch is loaded before."""
+    load_torch(threads)
+    before = peak_mib()
+    wall, cpu = time.perf_counter(), time.process_time()
+    trace = run(msgspec.structs.replace(experiment, claims=()))
+    return Measured(time.process_time() - cpu, time.perf_counter() - wall, peak_mib() - before, trace)
+
+
+def peak_mib() -> float:
+    """The most memory that this process has held, in MiB."""
+    kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return kib / 1024
+
+
+REFERENCE: dict[str, float | None] = dict.fromkeys(
+    ["J1", *(f"J2 {name}" for name in ALL_TARGETS), *(f"J3 {name}" for name in (*MILLION, "GD")), "J4"]
+)
