@@ -168,5 +168,5 @@ def _decimals(number: float, count: int) -> str:
 def state(curve: Curve, trace: Trace, place: float) -> str:
     """Where a learner stands, in words."""
     if curve.diverged_at is not None and place >= curve.diverged_at:
-        return f"diverged at k = {curve.diverged_at:g}"
+        return f"diverged at {curve.diverged_at:g}"
     return "done" if place >= trace.last else "learning"

@@ -86,7 +86,7 @@ def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
         return (f"  set-up: mend {draft.error.where}", "bold red"), (" !mend", "bold red")
     if session is not None and session.experiment != draft.experiment:
         style = "bold magenta"
-        return ("  set-up changed: restart pending, press r", style), (" new:r", style)
+        return ("  set-up changed: restart pending (r)", style), (" new:r", style)
     return "", ""
 
 

@@ -165,7 +165,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
         assert gd.diverged_at is not None
         assert gd.length == gd.diverged_at
         assert all(curve.complete for curve in others)
-        assert f"diverged at k = {gd.diverged_at:g}" in screen_text(app)
+        assert f"diverged at {gd.diverged_at:g} " in screen_text(app)
 
 
 async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):

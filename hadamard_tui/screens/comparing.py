@@ -1,0 +1,95 @@
+"""Comparing runs: pinned, listed, renamed, deleted, and run again with other seeds."""
+
+from __future__ import annotations
+
+from textual import on
+
+from hadamard_tui.draft import Draft
+from hadamard_tui.playback import Pace
+from hadamard_tui.runs import Kept, Runs
+from hadamard_tui.screens.renaming import Renaming
+from hadamard_tui.screens.running import Running
+from hadamard_tui.session import Session
+from hadamard_tui.widgets.side import RunList
+
+
+class Comparing(Running):
+    """Keeps runs, and the list of them."""
+
+    def __init__(self, draft: Draft, pace: Pace) -> None:
+        super().__init__(draft, pace)
+        self.runs = Runs()
+
+    def run_changed(self, session: Session) -> None:
+        super().run_changed(session)
+        self._list_runs()
+
+    def action_pin(self) -> None:
+        session = self.session
+        if (
+            session is None
+            or session.trace is None
+            or session.state not in ("finished", "stopped", "replaying")
+        ):
+            self.notify("A run is pinned once it has finished or was halted; r runs the set-up.")
+        elif self.runs.holds(session.trace):
+            self.notify("This run is pinned already; change one thing and run again.")
+        else:
+            run = self.runs.pin(session.experiment, session.trace, session.preset)
+            self.notify(f"Pinned as {run.name}; change one thing and run again. l lists the runs.")
+            self._list_runs()
+
+    def action_runs(self) -> None:
+        runs = self.query_one(RunList)
+        if not self.has_class("-huge"):
+            self.toggle_class("-runs-open")
+        if runs.has_focus_within or (not self.has_class("-huge") and not self.has_class("-runs-open")):
+            self.set_focus(None)
+        else:
+            runs.enter()
+        self.refresh_bindings()
+
+    async def action_another_seed(self) -> None:
+        runs = self.query_one(RunList)
+        chosen = runs.selected if runs.has_focus_within else None
+        draft = self._draft if chosen is None else Draft(chosen.experiment, chosen.preset)
+        if draft.error is None:
+            run = draft.experiment.run
+            draft.put("run.seed", run.seed + run.replicas)
+            await self._take(draft)
+        self._begin()
+
+    def action_rename_run(self) -> None:
+        if (run := self._chosen_run) is not None:
+            self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
+
+    def _renamed(self, run: Kept, name: str | None) -> None:
+        run.name = name or run.name
+        self._list_runs()
+
+    def action_delete_run(self) -> None:
+        if (run := self._chosen_run) is not None:
+            self.runs.remove(run)
+            self.notify(f"{run.name} is deleted.")
+            self._list_runs()
+
+    @on(RunList.Chosen)
+    async def _run_chosen(self, event: RunList.Chosen) -> None:
+        await self._take(Draft(event.run.experiment, event.run.preset))
+        self.notify(f"This is the set-up of {event.run.name}; r runs it.")
+
+    @property
+    def _chosen_run(self) -> Kept | None:
+        run = self.query_one(RunList).selected
+        if run is None:
+            self.notify("No run is pinned; c pins the one on the screen.")
+        return run
+
+    def _list_runs(self) -> None:
+        session = self.session
+        alone = session is None or session.trace is None or self.runs.holds(session.trace)
+        self.query_one(RunList).show(None if alone or session is None else session.experiment)
+
+    @property
+    def _runs_drawer_open(self) -> bool:
+        return self.has_class("-runs-open") and not self.has_class("-huge")

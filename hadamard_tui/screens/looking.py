@@ -1,0 +1,147 @@
+"""Looking at a run: the playhead, axes, zoom, smoothing and bands, and the panels below the chart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from textual import on
+
+from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import loss_plot
+from hadamard_tui.lens import Lens, why_not_log
+from hadamard_tui.panels import ABOUT, verdict
+from hadamard_tui.playback import Pace
+from hadamard_tui.screens.running import Running
+from hadamard_tui.session import Session
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.stage import PanelView, Stage
+
+LEAPS, ZOOM = 10, 1 / 2
+"""A leap of the playhead is one of so many parts of a run; a zoom shows so much of what was shown."""
+
+
+class Looking(Running):
+    """Moves the playhead and chooses how charts look and which panel is shown."""
+
+    def __init__(self, draft: Draft, pace: Pace) -> None:
+        super().__init__(draft, pace)
+        self.lens = Lens()
+
+    def run_changed(self, session: Session) -> None:
+        super().run_changed(session)
+        window, trace = self.lens.window, session.trace
+        if window is not None and trace is not None and window[1] > trace.last:
+            self.lens = replace(self.lens, window=None)
+
+    def action_back(self) -> None:
+        self._move(-1)
+
+    def action_forward(self) -> None:
+        self._move(1)
+
+    def action_far_back(self) -> None:
+        self._leap(-1)
+
+    def action_far_forward(self) -> None:
+        self._leap(1)
+
+    def action_first(self) -> None:
+        self._seek(0.0)
+
+    def action_latest(self) -> None:
+        self._seek(float("inf"))
+
+    def _leap(self, times: int) -> None:
+        if (trace := self._trace) is not None:
+            self._move(times * max(1, len(trace.x) // LEAPS))
+
+    def _move(self, records: int) -> None:
+        if (session := self.session) is not None:
+            session.move(records)
+            self._follow(session)
+
+    def _seek(self, x: float) -> None:
+        if (session := self.session) is not None:
+            session.seek(x)
+            self._follow(session)
+
+    def _follow(self, session: Session) -> None:
+        if session.trace is not None:
+            self.lens = self.lens.following(session.place, session.trace.x)
+
+    @on(ChartView.Pointed)
+    def _pointed(self, event: ChartView.Pointed) -> None:
+        self._seek(event.x)
+
+    @on(ChartView.Wheeled)
+    def _wheeled(self, event: ChartView.Wheeled) -> None:
+        self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+
+    def action_zoom(self) -> None:
+        self._zoom(ZOOM)
+
+    def action_unzoom(self) -> None:
+        self._zoom(1 / ZOOM)
+
+    def _zoom(self, by: float, around: float | None = None) -> None:
+        session = self.session
+        if session is None or session.trace is None:
+            self.notify("There is nothing to zoom into before a run.")
+            return
+        place = session.place if around is None else around
+        self.lens = self.lens.zoomed(by, place, session.trace.x)
+
+    def action_x_log(self) -> None:
+        refused = "" if self._trace is None else why_not_log("x", self._trace.x)
+        self._change_lens("" if self.lens.x_log else refused, x_log=not self.lens.x_log)
+
+    def action_y_log(self) -> None:
+        refused, session = "", self.session
+        if session is not None and session.trace is not None and not self.lens.y_log:
+            tried = replace(self.lens, y_log=True)
+            refused = loss_plot(session.trace, session.shown, session.place, tried, ()).note
+        self._change_lens(refused, y_log=not self.lens.y_log)
+
+    def action_smooth(self) -> None:
+        self._change_lens(smooth=not self.lens.smooth)
+
+    def action_band(self) -> None:
+        trace = self._trace
+        alone = trace is not None and all(curve.stderr is None for curve in trace.curves)
+        one = "One replica has no standard error; set replicas to 2 or more for a band."
+        self._change_lens(one if alone else "", band=not self.lens.band)
+
+    def _change_lens(self, refused: str = "", **changes: bool) -> None:
+        if refused:
+            self.notify(refused, severity="warning")
+        else:
+            self.lens = replace(self.lens, **changes)  # type: ignore[arg-type]
+
+    # The panels
+
+    def action_view(self) -> None:
+        self.query_one(Stage).next()
+        self._announce()
+
+    def action_panel(self, number: int) -> None:
+        self.query_one(Stage).choose(list(ABOUT)[number - 1])
+        self._announce()
+
+    def _announce(self) -> None:
+        stage, session = self.query_one(Stage), self.session
+        if session is None or session.trace is None:
+            stage.announce()
+        elif stage.panel is verdict.PANEL:
+            session.measure(self._curve(session.trace).learner, again=True)
+
+    def action_page_down(self) -> None:
+        self.query_one(PanelView).scroll(1)
+
+    def action_page_up(self) -> None:
+        self.query_one(PanelView).scroll(-1)
+
+    def action_next_learner(self) -> None:
+        self._pick((self._selected + 1) % len(self._draft.learners))
+
+    def action_previous_learner(self) -> None:
+        self._pick((self._selected - 1) % len(self._draft.learners))

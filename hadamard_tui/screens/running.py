@@ -1,0 +1,152 @@
+"""The run on the screen: started, held, stepped, halted and forgotten by keys, and heard from."""
+
+from __future__ import annotations
+
+import os
+
+from textual import on
+from textual.message import Message
+from textual.screen import Screen
+
+from engine import worker as engine
+from engine.run import Diverged
+from engine.trace import Curve, Trace
+from hadamard_tui.draft import Draft
+from hadamard_tui.playback import Pace
+from hadamard_tui.screens.failure import Failure
+from hadamard_tui.session import Session, refusal
+from hadamard_tui.widgets.setup import Setup
+
+
+class EngineSpoke(Message):
+    """A state change in the engine's thread, carried over to the screen's."""
+
+    def __init__(self, session: Session, event: engine.Event) -> None:
+        super().__init__()
+        self.session, self.event = session, event
+
+
+class Running(Screen[None]):
+    """Runs the draft of the set-up."""
+
+    def __init__(self, draft: Draft, pace: Pace) -> None:
+        super().__init__()
+        self._draft, self._pace = draft, pace
+        self.session: Session | None = None
+
+    @property
+    def draft(self) -> Draft:
+        """The set-up."""
+        return self._draft
+
+    @property
+    def _trace(self) -> Trace | None:
+        return None if self.session is None else self.session.trace
+
+    def _curve(self, trace: Trace) -> Curve:
+        """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
+        names = [curve.learner for curve in trace.curves]
+        name = self._draft.learners[self._selected]["name"]
+        return trace.curves[names.index(name) if name in names else min(self._selected, len(names) - 1)]
+
+    @property
+    def _selected(self) -> int:
+        return self.query_one(Setup).learner
+
+    def _pick(self, number: int) -> None:
+        self.query_one(Setup).pick(number)
+
+    def show_set_up(self) -> None:
+        """Say in the empty laboratory what a run would show there."""
+        raise NotImplementedError
+
+    def run_changed(self, session: Session) -> None:
+        """Called when the engine said that the state of the run on the screen has changed."""
+
+    def action_run(self) -> None:
+        self._begin()
+
+    def action_pause(self) -> None:
+        if self.session is None:
+            self._begin()
+        else:
+            self.session.toggle()
+            self._say_if_stopped(self.session)
+
+    def action_step(self) -> None:
+        if self.session is None:
+            self._begin(paused=True)
+        else:
+            self.session.step()
+            self._say_if_stopped(self.session)
+
+    def action_halt(self) -> None:
+        if self.session is not None:
+            self.session.stop()
+
+    def action_reset(self) -> None:
+        self._forget()
+
+    def action_faster(self) -> None:
+        self._pace.change(2)
+
+    def action_slower(self) -> None:
+        self._pace.change(1 / 2)
+
+    def action_unlimited(self) -> None:
+        self._pace.unlimited = not self._pace.unlimited
+
+    def _begin(self, paused: bool = False) -> None:
+        if self._draft.error is not None:
+            self.notify(str(self._draft.error), title="This set-up cannot run", severity="error")
+            return
+        self._forget()
+        spare = max(1, (os.cpu_count() or 2) - 1)
+        self.session = Session(self._draft.experiment, self._hear, spare, self._pace, self._draft.preset)
+        self.session.start(paused)
+
+    def _say_if_stopped(self, session: Session) -> None:
+        if session.state == "stopped" and not session.playback.looking_back:
+            self.notify("This run was stopped and cannot go on; r runs the set-up from the start.")
+
+    def _hear(self, session: Session, event: engine.Event) -> None:
+        """Called in the engine's thread."""
+        self.post_message(EngineSpoke(session, event))
+
+    @on(EngineSpoke)
+    def _engine_spoke(self, message: EngineSpoke) -> None:
+        if message.session is not self.session:
+            return
+        message.session.hear(message.event)
+        if error := refusal(message.event):
+            self.query_one(Setup).complain(error)
+            self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
+        match message.event:
+            case Diverged(learner, x):
+                self.notify(f"{learner} diverged at k = {x:g}; the others go on.", severity="warning")
+            case engine.Failed(traceback):
+                self.app.push_screen(Failure(traceback))
+        self.run_changed(message.session)
+
+    def _forget(self) -> None:
+        """End the run that is shown and show an empty laboratory."""
+        if self.session is not None:
+            self.session.end()
+        self.session = None
+        self.show_set_up()
+
+    def end(self, seconds: float) -> bool:
+        """End the engine's work; whether its threads ended within `seconds`."""
+        return self.session is None or self.session.end(seconds)
+
+    async def present(self, draft: Draft) -> None:
+        """Show another set-up and run it."""
+        await self._take(draft)
+        self._begin()
+
+    async def _take(self, draft: Draft) -> None:
+        """Put another draft on the panels, the learner selected staying so if there are as many."""
+        selected = min(self._selected, len(draft.learners) - 1)
+        self._draft = draft
+        await self.query_one(Setup).show(draft)
+        self._pick(selected)
