@@ -26,7 +26,15 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve.diverged_at = diverged_at
     x = np.arange(D + 1, dtype=float)
     one = BoundCurve(
-        "ri-signed", "lower", "", "", Finding(holds, "made by hand"), {}, x[: len(bound)], np.asarray(bound)
+        "ri-signed",
+        "lower",
+        True,
+        "",
+        "",
+        Finding(holds, "made by hand"),
+        {},
+        x[: len(bound)],
+        np.asarray(bound),
     )
     return Trace([curve], [one], x, "k", "loss", {})
 
@@ -195,7 +203,7 @@ def test_a_claim_of_what_is_not_measured_is_refused(claim, where):
 
 def test_a_claim_of_the_error_needs_signs():
     words = {"text": "It is so", "learner": "it", "k": 4, "of": "error", "below": 0.5}
-    with pytest.raises(BadInput, match=r"labels are \+1 and −1"):
+    with pytest.raises(BadInput, match="labels are two classes"):
         run(experiment("gaussian", d=D, learners={"it": gd(0.1)}, claims=[words]))
 
 
