@@ -296,7 +296,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
 
     def slow(experiment, trace, learner, going):
         while not held.wait(0.01):
-            going()
+            going(0.99)
         return Judgement(learner.name, Verdict(True, "it is said"), 0.0, [])
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
