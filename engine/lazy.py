@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 from typing import TYPE_CHECKING
-
-LARGE_PAGES = ("THP_MEM_ALLOC_ENABLE", "1")
-"""Read by torch when it is loaded: tensors of 2 MB and more are aligned to pages of 2 MB.
-
-Vectors of a million weights are then half as scattered in memory: 160 MB instead of 350 for a run.
-"""
 
 if TYPE_CHECKING:
     import torch as torch
@@ -20,7 +13,6 @@ else:
         """Stands for the module `torch` and imports it when the first of its names is used."""
 
         def __getattr__(self, name: str) -> object:
-            os.environ.setdefault(*LARGE_PAGES)
             import torch
 
             value = getattr(torch, name)

@@ -20,7 +20,7 @@ from engine.trace import stride_of_weights
 CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""
 
-MOST_CELLS = 1 << 26
+MOST_CELLS = 1 << 25
 """A curve counts the mistakes among so many predictions at every record; of more it takes some records."""
 
 
@@ -118,12 +118,11 @@ class Recorder:
         """The records taken since the last block."""
         found = self._evaluator.measured()
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
-        weights = torch.stack([*self._weights.values()]).cpu().numpy() if self._weights else ()
         block = Block(
             np.array(self._x),
             measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
             measures,
-            dict(zip(self._weights, weights, strict=True)),
+            {record: weights.cpu().numpy() for record, weights in self._weights.items()},
             torch.stack(self._spectra).numpy() if self._spectra else None,
         )
         for taken in (self._x, self._weights, self._spectra):

@@ -105,6 +105,11 @@ def described(
     )
 
 
+def on_path(experiment: Experiment, path: str) -> Experiment:
+    """The same experiment on a path of its own."""
+    return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
+
+
 def measure(experiment: Experiment, threads: int = 1) -> Measured:
     """Run an experiment that makes no claims once, and say what it cost; torch is loaded before."""
     load_torch(threads)

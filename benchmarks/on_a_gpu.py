@@ -1,0 +1,55 @@
+"""J6: J2 and J4 with d = 4096 on a CUDA device, beside the CPU; without one it says so and measures nothing.
+
+`python benchmarks/on_a_gpu.py [--json]`. The roofline of J2 is memory: a step reads and writes every weight
+and its state once, and reads the weights once more for the prediction and once for the loss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import msgspec
+import torch
+from contest import machine
+
+from engine.experiment import Experiment
+from hadamard_tui.headless import jobs
+
+D, EXAMPLES = 4096, 256
+TOUCHED = {"GD": 4, "EGU": 4, "EGU±": 8, "spindly": 4, "AdaGrad": 6}
+"""How many times a step must read or write a number for each weight."""
+
+
+def on(experiment: Experiment, device: str) -> jobs.Measured:
+    run = msgspec.structs.replace(experiment.run, device=device)
+    return jobs.measure(msgspec.structs.replace(experiment, run=run))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the records as JSON")
+    as_json = parser.parse_args().json
+    if not torch.cuda.is_available():
+        message = "there is no CUDA device: J6 is not measured"
+        print(json.dumps({"machine": machine(), "missing": message}) if as_json else message)
+        return
+    results = {"card": torch.cuda.get_device_name()}
+    for learner, touched in TOUCHED.items():
+        experiment = jobs.all_targets(learner, D, EXAMPLES)
+        on(experiment, "cuda")
+        card, cpu = on(experiment, "cuda"), on(experiment, "cpu")
+        off = abs(card.trace.curves[0].loss - cpu.trace.curves[0].loss).max()
+        bytes_per_second = 4 * touched * D * D * EXAMPLES / card.wall
+        results[f"J2 {learner}"] = {
+            "wall": card.wall,
+            "GB/s": bytes_per_second / 1e9,
+            "off CPU by": float(off),
+        }
+    card = on(jobs.learning_curve(20, D), "cuda")
+    results["J4"] = {"wall": card.wall}
+    print(json.dumps({"machine": machine(), **results}, indent=None if as_json else 2))
+
+
+if __name__ == "__main__":
+    main()
