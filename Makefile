@@ -1,8 +1,9 @@
 # Two commands: `make run` opens the app, `make test` checks everything. Both set up .venv on the first call.
 PYTHON ?= python3
 BIN := .venv/bin
+JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 
-.PHONY: run test verify setup lint clean
+.PHONY: run test verify bench setup lint clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -12,6 +13,9 @@ test: .venv/installed-test lint
 
 verify: .venv/installed
 	$(BIN)/hadamard-tui verify
+
+bench: .venv/installed-bench
+	for job in $(JOBS); do $(BIN)/python benchmarks/$$job.py || exit 1; done
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -31,6 +35,10 @@ setup: .venv/installed
 
 .venv/installed-test: pyproject.toml constraints.txt | .venv/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	touch $@
+
+.venv/installed-bench: pyproject.toml constraints.txt | .venv/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""J3: d = 2²⁰ features, the loss after every example, to a loss below 0.01; and the first 1000 examples of GD.
+"""J3: d = 2²⁰ features, the loss after every example, to a loss below 0.01; and 1000 examples of GD.
 
 `python benchmarks/million.py [--json] [--repeats N]`. `peak` is MiB above a process that has loaded torch.
 """

@@ -221,6 +221,21 @@ def print_verdict(
     return 0 if all(one.sound for one in judged) else 1
 
 
+@app.command("bench")
+def bench_machine(
+    quick: Annotated[bool, typer.Option("--quick", help="The short jobs only, in seconds.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+) -> None:
+    """Time the engine on this machine, beside the reference machine. The whole of it takes a minute."""
+    from hadamard_tui.headless import bench, console
+
+    found = list(bench.timed(quick, console.errors()))
+    if as_json:
+        typer.echo(json.dumps(bench.as_json(found), ensure_ascii=False))
+    else:
+        console.output().print(bench.table(found))
+
+
 @app.command("presets")
 def list_presets() -> None:
     """List the presets."""

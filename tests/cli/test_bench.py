@@ -1,0 +1,48 @@
+"""The user's own machine against the reference: every job runs, and what it cost is printed and reported."""
+
+import json
+
+import msgspec
+import pytest
+
+from engine import reading
+from hadamard_tui.headless import bench, jobs
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Two jobs that take no time, one with a reference."""
+    small = jobs.described(8, "all", {"kind": "one-pass"}, {"GD": jobs.ALL_TARGETS["GD"]})
+    found = [jobs.Job("J1", "a short one", small, 1e6), jobs.Job("J9", "another", small)]
+    monkeypatch.setattr(jobs, "jobs", lambda: found)
+
+
+def test_every_job_is_an_experiment_that_can_be_read_again():
+    found = jobs.jobs()
+    assert [job.name[:2] for job in found] == ["J1"] + 5 * ["J2"] + 4 * ["J3"] + ["J4"]
+    for job in found:
+        assert reading.parse(msgspec.to_builtins(job.experiment)) == job.experiment
+    assert set(bench.QUICK) < {job.name for job in found}
+
+
+@pytest.mark.usefixtures("short")
+def test_the_table_has_the_reference_beside_the_machine(call):
+    code, out, _ = call("bench")
+    assert code == 0
+    assert "a short one" in out
+    assert "1e+06" in out
+    assert "0.00" in out
+    assert "another" in out
+
+
+@pytest.mark.usefixtures("short")
+def test_quick_takes_the_short_jobs_and_json_says_what_was_measured(call):
+    code, out, _ = call("bench", "--quick", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert [job["job"] for job in found["jobs"]] == ["J1"]
+    (job,) = found["jobs"]
+    assert 0 < job["cpu"] < 60
+    assert job["peak_mib"] >= 0
+    assert job["reference_cpu"] == 1e6
+    assert found["environment"]["device"] == "cpu"
