@@ -190,6 +190,8 @@ def verify_presets(
         done.append(verified)
         if not as_json:
             console.output().print(verifying.shown(verified))
+    if not as_json:
+        console.output().print(verifying.total(done))
     if report is not None:
         saving.write(report, verifying.as_markdown(done).encode(), "--report")
     if as_json:

@@ -70,6 +70,13 @@ def shown(verified: Verified) -> ConsoleRenderable:
     return table
 
 
+def total(all_verified: Sequence[Verified]) -> str:
+    """How many claims hold, in one sentence."""
+    claims = [outcome for verified in all_verified for outcome in verified.outcomes]
+    holding = sum(outcome.holds for outcome in claims)
+    return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
+
+
 def _sign(holds: bool) -> Text:
     return Text("✓ holds", "green") if holds else Text("✗ fails", "bold red")
 
@@ -103,10 +110,7 @@ def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
 
 def as_markdown(all_verified: Sequence[Verified]) -> str:
     """A report that a person can read."""
-    claims = [outcome for verified in all_verified for outcome in verified.outcomes]
-    holding = sum(outcome.holds for outcome in claims)
-    lines = ["# Claims of the presets, measured", ""]
-    lines.append(f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold.")
+    lines = ["# Claims of the presets, measured", "", total(all_verified)]
     for verified in all_verified:
         experiment = verified.experiment
         where = ", ".join(verified.environment.get(key, "") for key in ("device", "dtype"))

@@ -36,6 +36,7 @@ def test_a_claim_that_fails_and_an_unexpected_divergence_are_shown(wrong: Path, 
     assert code == 1
     assert out.count("✓ holds") == 2
     assert out.count("✗ fails") == 3
+    assert out.endswith("1 of 2 claims of 2 presets hold.\n")
     assert "EGU diverged, and no claim expects it" in out
 
 
