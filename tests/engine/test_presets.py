@@ -17,6 +17,7 @@ SLOW = {
     "adaptive-gaussian-128",
     "deep-nets-64",
     "gaussian-1000",
+    "hadamard-4096-all-targets",
     "rademacher-1000",
     "rich-1000",
     "sparse-1000",
