@@ -23,7 +23,7 @@ from textual.app import App, ComposeResult
 from engine import presets
 from engine.experiment import Experiment
 from engine.parts import Finding, Verdict
-from engine.trace import BoundCurve, Curve, Trace
+from engine.trace import BoundCurve, Curve, Trace, stride_of_weights
 from hadamard_tui.lens import Lens
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sight import Sight
@@ -45,11 +45,11 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     for number, learner in enumerate(experiment.learners):
         curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"))
         falling = np.exp(-x / records * (number + 1))[:, None] + rng.normal(scale=0.01, size=(records, 2))
-        kept = max(1, records // 1024)
+        kept = stride_of_weights(records, D, 8)
         for start in range(0, records, kept):
             block = slice(start, start + kept)
             loss = falling[block]
-            weights = rng.normal(size=(1, D)).repeat(len(loss), 0)
+            weights = {0: rng.normal(size=D)}
             spectrum = np.full((len(loss), D), np.nan)
             spectrum[0] = np.exp(-np.arange(D) / 10)
             measures = {"error": loss / 2, "train": loss, "unseen": loss}
@@ -59,7 +59,7 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     holds = Finding(True, "it was built so")
     names = dict.fromkeys([learner.name for learner in experiment.learners], holds)
     bounds = [
-        BoundCurve(kind, "lower", "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
+        BoundCurve(kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]
     environment = {"device": "cpu"}

@@ -85,6 +85,7 @@ class Pen:
         x, y = curve.x[:count], y[:count]
         low, high = self.lens.window or (-np.inf, np.inf)
         picked = thinned(curve, what, x, y, low, high)
+        picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
         name = "" if self.number else curve.name
         tint = pinned_colour(learner, self.number) if self.number else colour(learner)
         letter = mark(learner).lower() if self.number else mark(learner)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+
 from rich.text import Text
 
-from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, colour
+from hadamard_tui.drawing import Plot
 from hadamard_tui.panels.panel import Panel, nothing, plot
 from hadamard_tui.sight import Sight
 
@@ -24,12 +24,13 @@ def show(sight: Sight) -> Plot | Text:
     ]
     if not series:
         return nothing("No learner has begun yet.")
-    unseen = sight.curve.unseen
-    if unseen is not None:
-        count = int(np.searchsorted(sight.curve.x, sight.shown, side="right"))
-        tint = colour(sight.trace.curves.index(sight.curve))
+    if sight.curve.unseen is not None:
+        number = sight.trace.curves.index(sight.curve)
         name = f"{sight.curve.name} on unseen rows"
-        series.append(Series(name, sight.curve.x[:count], unseen[:count], tint, style="dash-dot"))
+        series += [
+            replace(one, name=name if one.name else "", style="dash-dot", mark=None)
+            for one in sight.pen.draw(number, sight.curve, "unseen", sight.curve.unseen)
+        ]
     return plot(sight, "Loss over the examples seen", "train loss", series)
 
 

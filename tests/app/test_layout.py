@@ -11,6 +11,7 @@ from textual.widget import Widget
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.panels import ABOUT
+from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
 from hadamard_tui.widgets.scoreboard import WIDTHS, Scoreboard, columns
@@ -165,6 +166,21 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         await until(pilot, lambda: screen_text(app) != top)
         await pilot.press("pageup")
         await until(pilot, lambda: screen_text(app) == top)
+
+
+async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
+    async with opened(app, (200, 60)) as pilot:
+        tabs, keys = app.laboratory.query_one(Tabs), app.laboratory.query_one(Keys)
+        for name in ("theory", "table", "gap"):
+            await pilot.click(tabs, offset=(tabs.render().plain.index(name), 0))
+            await until(pilot, lambda name=name: tabs.chosen == name)
+        await pilot.click(keys, offset=(keys.render().plain.index("Set-up") + 1, 0))
+        await until(pilot, lambda: not app.laboratory.query_one(Setup).display)
+        await pilot.click(keys, offset=(keys.render().plain.index("Help") + 1, 0))
+        await until(pilot, lambda: isinstance(app.screen, Help))
+    for _, _, action in keys.entries:
+        owner, _, name = action.partition(".")
+        assert hasattr({"app": app, "screen": app.laboratory}[owner], f"action_{name}")
 
 
 @pytest.mark.parametrize("width", range(58, 210, 7))
