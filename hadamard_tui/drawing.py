@@ -198,7 +198,7 @@ def loss_plot(
 ) -> Plot:
     """The chart of losses; its axes stay still while the run goes on, unless the lens asks for others."""
     series = loss_series(trace, shown, place, lens, pinned)
-    on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, lens)
+    on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, lens, most=tallest(trace))
     longest = max([trace.x, *(other.x for _, other in pinned)], key=lambda x: float(x[-1]))
     on = replace(on, x_limits=lens.x_limits(longest))
     if lens.window is None and not on.y_log:
@@ -207,10 +207,21 @@ def loss_plot(
     return Plot(series, on, refused, place if place < shown else None)
 
 
+def tallest(trace: Trace) -> float:
+    """Twice the greatest loss at the start: a curve that leaves linear axes of so much is diverging."""
+    return 2 * max((float(curve.loss[0]) for curve in trace.curves if curve.length), default=np.inf)
+
+
 def axes(
-    title: str, trace: Trace, y_label: str, series: Sequence[Series], lens: Lens, floor: float = np.inf
+    title: str,
+    trace: Trace,
+    y_label: str,
+    series: Sequence[Series],
+    lens: Lens,
+    floor: float = np.inf,
+    most: float = np.inf,
 ) -> tuple[Axes, str]:
-    """Axes that hold `floor` and what the series show in the window.
+    """Axes that hold `floor` and what the series show in the window, on linear axes no more than ± `most`.
 
     And why the y-axis is not logarithmic although the lens asks for it.
     """
@@ -223,7 +234,7 @@ def axes(
         bottom = max(float(values[values > 0].min()), top * 10.0**-DECADES)
         y_limits = (bottom / 1.5, top * 1.5)
     else:
-        held = values if floor == np.inf else np.append(values, floor)
+        held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
         y_limits = limits([Series("", held, held, "")])
     log = lens.y_log and not refused and len(values) > 0
     return Axes(title, trace.x_label, y_label, x_limits, y_limits, lens.x_log, log), refused

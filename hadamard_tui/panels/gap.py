@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, theory
+from hadamard_tui.drawing import Plot, tallest, theory
 from hadamard_tui.panels.panel import Panel, nothing, plot
 from hadamard_tui.sight import Sight
 
@@ -33,7 +33,7 @@ def show(sight: Sight) -> Plot | Text:
     ]
     ends = np.array(sight.lens.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
-    return plot(sight, "Gap: loss − bound", "gap", [*series, zero])
+    return plot(sight, "Gap: loss − bound", "gap", [*series, zero], most=tallest(trace))
 
 
 PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show)

@@ -27,10 +27,20 @@ class Panel(NamedTuple):
     show: Callable[[Sight], Plot | Text]
 
 
-def plot(sight: Sight, title: str, y_label: str, series: Iterable[Series], floor: float = np.inf) -> Plot:
-    """A chart along the x-axis of the run; its axes hold `floor` and what is in sight of the series."""
+def plot(
+    sight: Sight,
+    title: str,
+    y_label: str,
+    series: Iterable[Series],
+    floor: float = np.inf,
+    most: float = np.inf,
+) -> Plot:
+    """A chart along the x-axis of the run.
+
+    Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
+    """
     series = list(series)
-    on, refused = axes(title, sight.trace, y_label, series, sight.lens, floor)
+    on, refused = axes(title, sight.trace, y_label, series, sight.lens, floor, most)
     return Plot(series, on, refused, sight.playhead)
 
 

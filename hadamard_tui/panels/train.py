@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from hadamard_tui.drawing import Plot
+from hadamard_tui.drawing import Plot, tallest
 from hadamard_tui.panels.panel import Panel, nothing, plot
 from hadamard_tui.sight import Sight
 
@@ -31,7 +31,7 @@ def show(sight: Sight) -> Plot | Text:
             replace(one, name=name if one.name else "", style="dash-dot", mark=None)
             for one in sight.pen.draw(number, sight.curve, "unseen", sight.curve.unseen)
         ]
-    return plot(sight, "Loss over the examples seen", "train loss", series)
+    return plot(sight, "Loss over the examples seen", "train loss", series, most=tallest(sight.trace))
 
 
 PANEL = Panel(

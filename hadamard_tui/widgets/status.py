@@ -95,7 +95,7 @@ class _Facts:
 
     def __init__(self, session: Session, trace: Trace, fps: float) -> None:
         place, last = session.place, f"{trace.last:g}"
-        of = f" of {session.shown:g} shown" if place < session.shown else ""
+        of = f" of {session.shown:g} shown" if place < session.shown < trace.last else ""
         device, speed = trace.environment["device"], _short(session.speed)
         best = best_now(trace, place)
         long = medium = f"  k {place:g}/{last}{of}"

@@ -146,6 +146,17 @@ def test_the_gap_is_loss_minus_bound(one: Sight):
     assert (shown["the bound"].y == 0).all()
 
 
+@pytest.mark.parametrize("panel", [gap.PANEL, train.PANEL], ids=lambda panel: panel.name)
+def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
+    settings = ("learners.EGU.update.lr=0.9", "run.train_loss=true", "problem.matrix.d=128")
+    sight = sight_of("hadamard-128", *settings)
+    assert max(curve.loss.max() for curve in sight.trace.curves) > 100
+    shown = panel.show(sight)
+    assert isinstance(shown, Plot)
+    assert max(map(abs, shown.axes.y_limits)) < 3
+    assert panel.show(replace(sight, lens=Lens(y_log=True, window=(1.0, 60.0)))).series
+
+
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
     sight = sight_of("hadamard-128", "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words(gap.show(sight))
