@@ -12,10 +12,13 @@ from hadamard_tui.drawing import colour, mark, pinned_colour
 from hadamard_tui.sight import Sight
 
 WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
-"""The least width of every column, in the order in which they get room.
+"""The least width of every column. Fixed, so that nothing moves in a run."""
 
-Fixed, so that nothing moves in a run.
-"""
+OPTIONAL = ("rate", "invariant")
+"""The columns that are there only where there is room."""
+
+LEGIBLE = 18
+"""So much of a learner's name comes before any of these."""
 
 ORDER = ("", "learner", "loss", "bound", "ratio", "invariant", "rate", "state")
 """The order of the columns on the screen."""
@@ -30,23 +33,26 @@ def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
     """The columns that fit into a width, with their own widths.
 
     Args:
-        names: of the learners; their column grows to the longest where there is room, then rates and states.
+        names: of the learners; their column grows to LEGIBLE before others join, then to the longest.
         rates: whether any learner has a rate to be told, found in hindsight or one of several.
     """
-    chosen: dict[str, int] = {}
-    for name, wide in WIDTHS.items():
-        if (name != "rate" or rates) and sum(chosen.values()) + wide + PADDING * (len(chosen) + 1) <= width:
-            chosen[name] = wide
-    spare = width - sum(chosen.values()) - PADDING * len(chosen)
-    for name, most in (
-        ("learner", max(map(cell_len, names), default=0)),
-        ("rate", WHOLE_RATE),
-        ("state", WHOLE_STATE),
-    ):
+    chosen = {name: wide for name, wide in WIDTHS.items() if name not in OPTIONAL}
+
+    def spare() -> int:
+        return max(0, width - sum(chosen.values()) - PADDING * len(chosen))
+
+    def grow(name: str, most: int) -> None:
         if name in chosen:
-            more = max(0, min(spare, most - chosen[name]))
-            chosen[name] += more
-            spare -= more
+            chosen[name] += max(0, min(spare(), most - chosen[name]))
+
+    longest = max(map(cell_len, names), default=0)
+    grow("learner", min(longest, LEGIBLE))
+    for name in OPTIONAL:
+        if (name != "rate" or rates) and WIDTHS[name] + PADDING <= spare():
+            chosen[name] = WIDTHS[name]
+    grow("learner", longest)
+    grow("rate", WHOLE_RATE)
+    grow("state", WHOLE_STATE)
     return {name: chosen[name] for name in ORDER if name in chosen}
 
 
