@@ -29,6 +29,8 @@ class Terminal:
         self.written = b""
         self.pid, self._line = pty.fork()
         if self.pid == 0:
+            for name in ("COLUMNS", "LINES"):  # they would overrule the terminal's own size
+                os.environ.pop(name, None)
             os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
             os.execv(sys.executable, [sys.executable, "-m", "hadamard_tui", *arguments])
         self.resize(columns, lines)
