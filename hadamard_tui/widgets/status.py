@@ -105,10 +105,11 @@ class _Facts:
             loss, curve, height = best
             bound = "none" if height is None else f"{height:.4f}"
             ratio, lowest = _ratio(trace, best, place)
-            long += f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or f'ratio {ratio}'}"
-            medium += f"  best {loss:.4f} {curve.name}  bound {bound}  ratio {ratio}"
-            short += f"  best {loss:.4f} bound {bound} ratio {ratio}"
-            shorter += f" best {loss:.3f} bound {bound[:5]} ratio {ratio}"
+            brief = f"lowest {ratio}" if lowest else f"ratio {ratio}"
+            long += f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or brief}"
+            medium += f"  best {loss:.4f} {curve.name}  bound {bound}  {brief}"
+            short += f"  best {loss:.4f} bound {bound} {brief}"
+            shorter += f" best {loss:.3f} bound {bound[:5]} {brief}"
             shortest += f" {loss:.3f}/{bound[:5]}={ratio}"
         self.long = f"{long}  {device}  {speed} steps/s  {fps:.0f} fps"
         device = device.split(" ", 1)[0]
