@@ -191,6 +191,12 @@ class HadamardApp(App[None]):
         preset = self.laboratory.draft.preset
         return ("experiment" if preset is None else Path(preset).stem) + suffix
 
+    async def action_quit(self) -> None:
+        """End the app as soon as all of it is there."""
+        for setup in self.laboratory.query(Setup):
+            await setup.made()
+        self.exit()
+
     def exit(self, *arguments: Any, **options: Any) -> None:
         """End the app, and see first what is left for the next start."""
         if self.laboratory.query(Setup):  # else it was never composed

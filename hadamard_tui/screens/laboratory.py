@@ -117,8 +117,8 @@ class Laboratory(Looking, Comparing):
     def action_help(self) -> None:
         self.app.push_screen(Help())
 
-    def action_quit(self) -> None:
-        self.app.exit()
+    async def action_quit(self) -> None:
+        await self.app.action_quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leaving is offered only where there is something to leave."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -79,6 +81,7 @@ class Setup(VerticalScroll, can_focus=False):
         """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
         which are not made where nobody sees them."""
         self._entered = False
+        self._making = asyncio.Lock()
 
     def on_show(self) -> None:
         if not self.filled:
@@ -87,7 +90,8 @@ class Setup(VerticalScroll, can_focus=False):
     async def _fill(self) -> None:
         if self.filled:
             return
-        await self.mount_compose(self._panels())
+        async with self._making:
+            await self.mount_compose(self._panels())
         self.filled = True
         if self._entered:
             self.enter()
@@ -130,9 +134,15 @@ class Setup(VerticalScroll, can_focus=False):
         self.draft = draft
         self.learner = 0
         if self.filled:
-            await self.remove_children()
-            await self.mount_compose(self._panels())
+            async with self._making:
+                await self.remove_children()
+                await self.mount_compose(self._panels())
         self._tell()
+
+    async def made(self) -> None:
+        """Wait until no fields are being made: an app that ends before they are there ends in errors."""
+        async with self._making:
+            pass
 
     def enter(self) -> None:
         """Go to the first field, or as soon as there is one."""
@@ -156,9 +166,10 @@ class Setup(VerticalScroll, can_focus=False):
 
     async def _show_learner(self) -> None:
         self.show_list()
-        for old in self.query(LearnerForm):
-            await self.mount(LearnerForm(self.draft, self.learner), after=old)
-            await old.remove()
+        async with self._making:
+            for old in self.query(LearnerForm):
+                await self.mount(LearnerForm(self.draft, self.learner), after=old)
+                await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
         """Show a problem by the field that it is about, and nothing by the others."""
@@ -214,9 +225,10 @@ class Setup(VerticalScroll, can_focus=False):
         self.draft.put(event.place, event.value)
         if event.choice:
             place = event.place.removesuffix(".kind")
-            for form in self.query(PartForm):
-                if form.place == place:
-                    await form.rebuild(self.draft.value(place))
+            async with self._making:
+                for form in self.query(PartForm):
+                    if form.place == place:
+                        await form.rebuild(self.draft.value(place))
         self._tell()
 
     @on(Select.Changed, "#preset")

@@ -29,10 +29,9 @@ class Terminal:
         self.written = b""
         self.pid, self._line = pty.fork()
         if self.pid == 0:
-            for name in ("COLUMNS", "LINES"):  # they would overrule the terminal's own size
-                os.environ.pop(name, None)
-            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
-            os.execv(sys.executable, [sys.executable, "-m", "hadamard_tui", *arguments])
+            # Without the COLUMNS and LINES that readline puts into the environment of C.
+            own = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.execve(sys.executable, [sys.executable, "-m", "hadamard_tui", *arguments], own)
         self.resize(columns, lines)
 
     def resize(self, columns: int, lines: int) -> None:
