@@ -12,6 +12,7 @@ from engine.experiment import Experiment
 from engine.parts import BadInput
 from hadamard_tui.config import NAME, ThemeName
 from hadamard_tui.headless import saving
+from hadamard_tui.lens import Lens
 from hadamard_tui.setting_aside import read_or_set_aside
 
 
@@ -24,6 +25,7 @@ class View(msgspec.Struct):
     learner: int = 0
     pace: float = 1.0
     unlimited: bool = False
+    lens: Lens = msgspec.field(default_factory=Lens)
 
 
 class Memory(msgspec.Struct):

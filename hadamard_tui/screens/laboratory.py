@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events, on
@@ -61,7 +62,7 @@ class Laboratory(Looking, Comparing):
         left = view or View()
         super().__init__(draft, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
-        self._autorun, self._left = autorun, left
+        self._autorun, self._left, self.lens = autorun, left, left.lens
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
 
@@ -78,6 +79,7 @@ class Laboratory(Looking, Comparing):
         if self._left.panel in ABOUT:
             self.query_one(Stage).choose(self._left.panel)
         self.set_class(self._left.setup_toggled and self.app.size.width >= DOCKED, "-setup-toggled")
+        self._pick(min(self._left.learner, len(self._draft.learners) - 1))
         self._forget()
         self._frame()
         if self._autorun:
@@ -138,6 +140,7 @@ class Laboratory(Looking, Comparing):
             learner=self._selected,
             pace=self._pace.factor,
             unlimited=self._pace.unlimited,
+            lens=replace(self.lens, window=None),
         )
 
     def redraw(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -9,7 +10,9 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series import Axes
 from hadamard_tui.draft import Draft
 from hadamard_tui.lens import NARROWEST, Lens, why_not_log
+from hadamard_tui.memory import View
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -170,3 +173,17 @@ def test_reasons_why_an_axis_is_not_logarithmic():
     assert why_not_log("y", np.array([0.0, 1.0, 2.0])) == ""
     assert "below 0" in why_not_log("y", np.array([-1.0, 1.0, 2.0]))
     assert "fewer than two" in why_not_log("x", np.array([0.0, 1.0]))
+
+
+async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(draft: Draft):
+    left = View(panel="gap", learner=2, lens=Lens(x_log=True, smooth=True, band=False))
+    app = HadamardApp(draft, view=left)
+    async with opened(app, WIDE) as pilot:
+        assert app.laboratory.lens == left.lens
+        assert app.laboratory.query_one(Stage).chosen == "gap"
+        assert app.laboratory._selected == 2
+        await finished(app, pilot)
+        await pilot.press("z", "q")
+    assert app.left.view.lens == left.lens  # but for the zoom, which is into one run
+    written = msgspec.json.encode(app.left.view)
+    assert msgspec.json.decode(written, type=View) == app.left.view
