@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from engine.lazy import torch
 from engine.parts import BadInput
 
@@ -18,6 +21,18 @@ def resolve(device: str) -> str:
     if wanted not in there:
         raise BadInput("run.device", f"{device} is not there; this machine has {', '.join(there)}")
     return wanted
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Compute with so many threads for a while; None leaves them as they are."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def describe(device: str) -> str:

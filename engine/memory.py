@@ -134,7 +134,7 @@ def check(experiment: Experiment, device: str) -> None:
     )
 
 
-def _fits(experiment: Experiment, free: int) -> bool:
+def fits(experiment: Experiment, free: int) -> bool:
     """Whether an experiment fits into so many bytes; starts are drawn only where there is room for them."""
     return _shares(experiment).total() <= free and needed(experiment) <= free
 
@@ -167,7 +167,7 @@ def _largest(most: int, smaller: Callable[[int], Experiment], free: int) -> int:
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if _fits(smaller(middle), free) else (low, middle - 1)
+        low, high = (middle, high) if fits(smaller(middle), free) else (low, middle - 1)
     return low
 
 
@@ -178,7 +178,7 @@ def _smallest_halving(experiment: Experiment, d: int, free: int) -> int:
             break
         matrix = msgspec.structs.replace(experiment.problem.matrix, d=d >> halvings)
         problem = msgspec.structs.replace(experiment.problem, matrix=matrix)
-        if _fits(msgspec.structs.replace(experiment, problem=problem), free):
+        if fits(msgspec.structs.replace(experiment, problem=problem), free):
             return halvings
     return 0
 

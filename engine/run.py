@@ -25,6 +25,9 @@ from engine.updates import BEST
 BLOCK = 64
 """Records between two looks at the gate when nobody watches."""
 
+SMALL = 8 << 20
+"""Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
+
 DIVERGED = 1e6
 """A learner whose loss exceeds so many times its initial loss is stopped. Source: theory.md §10."""
 
@@ -63,11 +66,12 @@ def run(
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
     """
-    trace, trials = prepare(experiment)
-    notify(Loaded(trace))
-    active = list(trials)
-    try:
-        with torch.no_grad():
+    small = memory.fits(experiment, SMALL)
+    with torch.no_grad(), devices.threads(1 if small else None):
+        trace, trials = prepare(experiment)
+        notify(Loaded(trace))
+        active = list(trials)
+        try:
             while active and (records := gate()):
                 for trial in list(active):
                     for curve in trial.advance(records):
@@ -76,10 +80,10 @@ def run(
                     if trial.ended:
                         trial.settle()
                         active.remove(trial)
-    except torch.OutOfMemoryError as error:
-        where = f"{trace.environment['device']} ran out of memory after k = {trace.frontier:g}"
-        what = f"{where}; the curves so far are kept; take fewer replicas, fewer rates or a smaller d"
-        raise BadInput("run.device", what) from error
+        except torch.OutOfMemoryError as error:
+            where = f"{trace.environment['device']} ran out of memory after k = {trace.frontier:g}"
+            what = f"{where}; the curves so far are kept; take fewer replicas, fewer rates or a smaller d"
+            raise BadInput("run.device", what) from error
     if not active:
         notify(Finished(trace))
     return trace

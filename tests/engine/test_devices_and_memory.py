@@ -189,3 +189,16 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
     assert traces[0].curves[0].length == 8
     monkeypatch.undo()
     assert run(experiment(d=16)).curves[0].complete
+
+
+@pytest.mark.parametrize(("d", "expected"), [(64, 1), (1024, 2)])
+def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, expected):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    seen = []
+    try:
+        run(experiment(d=d, path="dense"), gate=lambda: seen.append(torch.get_num_threads()) or 0)
+        assert seen == [expected]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
