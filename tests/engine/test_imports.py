@@ -42,6 +42,14 @@ def test_importing_all_of_the_engine_loads_nothing_heavy():
     assert python(f"import sys; {imports}; print(*(n for n in {HEAVY} if n in sys.modules))") == []
 
 
+def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise():
+    program = (
+        "import os; from engine.lazy import torch; torch.zeros(1); print(os.environ['THP_MEM_ALLOC_ENABLE'])"
+    )
+    assert python(program) == ["1"]
+    assert python(f"import os; os.environ['THP_MEM_ALLOC_ENABLE'] = '0'; {program}") == ["0"]
+
+
 def test_the_catalogue_and_a_preset_are_read_without_torch():
     program = (
         "import sys\n"
