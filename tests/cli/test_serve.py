@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,17 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
+def await_listener(port: int) -> None:
+    """Wait until somebody listens: the address is told a moment before."""
+    for _ in range(200):
+        try:
+            socket.create_connection(("localhost", port)).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+
+
 @pytest.fixture
 def server() -> Iterator[str]:
     """The address of a running server."""
@@ -39,6 +51,7 @@ def server() -> Iterator[str]:
     told = process.stdout.readline()
     assert f"http://localhost:{port} " in told
     assert "engine of their own" in told
+    await_listener(port)
     yield f"http://localhost:{port}"
     process.send_signal(signal.SIGINT)
     process.wait(20)
