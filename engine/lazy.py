@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 """Has torch ask the system for pages of 2 MB, where there are such, when it is loaded.
 
-New tensors of 64 MB cost more than the arithmetic on them otherwise: a run on 4096 targets took twice as long.
+New tensors of 64 MB cost more than the arithmetic on them otherwise, and a run on 4096 targets twice as much.
 """
 
 if TYPE_CHECKING:
