@@ -95,7 +95,7 @@ class Multiplicative(Update, frozen=True):
     """
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Parameters and state after a step with these factors, shaped like the parameters."""
+        """Parameters and state after a step with these factors, shaped like the parameters and used up."""
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:

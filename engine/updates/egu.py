@@ -30,7 +30,7 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
         return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        return {name: w * factors[name] for name, w in params.items()}, state
+        return {name: factors[name].mul_(w) for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

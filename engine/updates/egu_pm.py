@@ -34,7 +34,7 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
         new: State = {"plus": {}, "minus": {}}
         for name, factor in factors.items():
             new["plus"][name] = state["plus"][name] * factor
-            new["minus"][name] = state["minus"][name] / factor
+            new["minus"][name] = torch.div(state["minus"][name], factor, out=factor)
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
