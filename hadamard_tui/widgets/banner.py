@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from textwrap import wrap
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -13,8 +16,7 @@ from hadamard_tui.tour import Tour
 from hadamard_tui.widgets.status import best_now, lowest_ratio
 
 NOTHING = "–"
-WIDE = 110
-"""From so many columns on there is room for all of a story, and not just its first sentence."""
+LINES = 5
 
 
 class Number(Vertical):
@@ -58,12 +60,9 @@ class Banner(Horizontal):
 
     def show(self, tour: Tour, experiment: Experiment, trace: Trace | None, place: float) -> None:
         """Say where the tour stands, and the numbers at x = `place`."""
-        story = " ".join(experiment.story.split())
-        if self.size.width < WIDE:
-            story = story.partition(". ")[0]
-        head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
-        told = Text.assemble((head, "bold"), "\n", story)
         static = self.query_one("#told", Static)
+        head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
+        told = Text.assemble((head, "bold"), "\n", fitting(head, experiment.story, static.size.width))
         if str(static.content) != str(told):
             static.update(told)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
@@ -82,3 +81,16 @@ class Banner(Horizontal):
             ratio.show(NOTHING, "of the bound")
         else:
             ratio.show(f"{lowest[0]:.3f}", f"of the bound, {lowest[1]}")
+
+
+def fitting(head: str, story: str, width: int) -> str:
+    """The first sentences of a story that fit under its head; half a sentence tells nothing in a hall."""
+    room = LINES - len(wrap(head, max(width, 1)))
+    sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
+    kept = ""
+    for sentence in sentences:
+        longer = f"{kept} {sentence}".strip()
+        if len(wrap(longer, max(width, 1))) > room:
+            break
+        kept = longer
+    return kept.rstrip(";")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from textwrap import wrap
 
 import pytest
 from textual.widgets import Digits, OptionList, Static
@@ -14,7 +15,7 @@ from hadamard_tui.draft import Draft
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tour import STOPS, Tour
 from hadamard_tui.waiting import WORDS
-from hadamard_tui.widgets.banner import Banner
+from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView
 
 from .conftest import SMALL, WIDE, until
@@ -39,6 +40,17 @@ def at(app: HadamardApp, preset: str) -> bool:
 def test_every_stop_is_a_preset_with_a_story() -> None:
     for stop in STOPS:
         assert presets.load(stop).story
+
+
+@pytest.mark.parametrize("width", [1, 30, 60, 200])
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
+    experiment = presets.load(stop)
+    told = fitting(experiment.title, experiment.story, width)
+    assert " ".join(experiment.story.split()).startswith(told)
+    assert len(wrap(experiment.title, width)) + len(wrap(told, width)) <= LINES or not told
+    if width == 200:
+        assert told
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
