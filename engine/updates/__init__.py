@@ -116,12 +116,20 @@ class Diagonal(Update, frozen=True):
     ] = False
 
     def squares(self, gradients: Params) -> Params:
-        """The squares g² that rates are made of, shaped like the gradients."""
+        """The squares g² that rates are made of, shaped like the gradients or one for all that share them."""
         squared = {name: g.square() for name, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
-            squared[first] = squared[first].mean(-1, keepdim=True).expand_as(squared[first])
+            squared[first] = squared[first].mean(-1, keepdim=True)
         return squared
+
+    def no_squares(self, params: Params) -> Params:
+        """Their sum before the first gradient."""
+        none = zeros(params)
+        if self.shared:
+            first = next(iter(none))
+            none[first] = none[first][..., :1].contiguous()
+        return none
 
     def companion(self) -> Self:
         return msgspec.structs.replace(self, shared=True)

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.architectures import Params
 from engine.lazy import torch
-from engine.updates import Diagonal, Rate, Rates, State, zeros
+from engine.updates import Diagonal, Rate, Rates, State
 
 
 class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
@@ -21,7 +21,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"h": zeros(params)}
+        return params, {"h": self.no_squares(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         h = {name: state["h"][name] + square for name, square in self.squares(gradients).items()}

@@ -24,7 +24,7 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"h": zeros(params), "v": zeros(params)}
+        return params, {"h": self.no_squares(params), "v": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         h = {

@@ -28,7 +28,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
             name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
             for name, w in params.items()
         }
-        return params, {"m": zeros(params), "v": zeros(params), "steps": steps}
+        return params, {"m": zeros(params), "v": self.no_squares(params), "steps": steps}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         m, v, new = {}, {}, {}

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.architectures import Params
 from engine.lazy import torch
-from engine.updates import Diagonal, Rate, Rates, State, zeros
+from engine.updates import Diagonal, Rate, Rates, State
 
 
 class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
@@ -23,7 +23,7 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"v": zeros(params)}
+        return params, {"v": self.no_squares(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {
