@@ -88,7 +88,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        if self.filled:
+        if self.filled or not self.display:  # shown for a moment, until the screen knew how narrow it is
             return
         async with self._making:
             await self.mount_compose(self._panels())

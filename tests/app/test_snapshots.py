@@ -15,6 +15,10 @@ from hadamard_tui.session import Session
 from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, WIDE, until
+from .test_runs import screen_text
+
+AT_REST = 4
+"""So many looks at the screen have to be the same."""
 
 Compare = Callable[..., bool]
 
@@ -38,7 +42,11 @@ def finished(app: HadamardApp) -> Callable[[Pilot[None]], Awaitable[None]]:
         session = app.laboratory.session
         assert session is not None
         await until(pilot, lambda: session.state == "finished" and session.outcomes is not None)
-        await pilot.pause(0.3)
+        await until(pilot, lambda: "finished" in screen_text(app))
+        seen: list[str] = []
+        while len(seen) < AT_REST or len(set(seen[-AT_REST:])) > 1:
+            await pilot.pause(0.2)
+            seen.append(screen_text(app))
 
     return run
 
