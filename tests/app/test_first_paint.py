@@ -40,11 +40,9 @@ async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp)
         assert len(setup.query(Row)) > 10
 
 
-async def test_the_fields_of_a_drawer_are_made_when_it_is_opened(app: HadamardApp):
+async def test_a_drawer_that_is_opened_goes_to_its_first_field(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         setup = app.laboratory.query_one(Setup)
-        await pilot.pause(0.3)
-        assert not setup.filled
         await pilot.press("s")
         await until(pilot, lambda: setup.filled)
         await until(pilot, lambda: app.focused is setup.query("Select, Input").first())

@@ -29,8 +29,9 @@ class Terminal:
         self.written = b""
         self.pid, self._line = pty.fork()
         if self.pid == 0:
-            # Without the COLUMNS and LINES that readline puts into the environment of C.
-            own = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            # readline puts COLUMNS and LINES into the environment, and they overrule the terminal's own size.
+            own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+            own |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
             os.execve(sys.executable, [sys.executable, "-m", "hadamard_tui", *arguments], own)
         self.resize(columns, lines)
 
