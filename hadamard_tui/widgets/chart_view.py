@@ -20,7 +20,6 @@ from textual.widget import Widget
 from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.legend import hidden_note, legend
-from hadamard_tui.charts.plain import to_ascii
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -68,17 +67,8 @@ class ChartView(Widget):
             super().__init__()
             self.x, self.up = x, up
 
-    def __init__(
-        self,
-        *,
-        ascii: bool = False,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        """`ascii` replaces braille and box lines by ASCII characters."""
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._ascii = ascii
         self._series: Sequence[Series] = ()
         self._axes: Axes | None = None
         self._note = ""
@@ -181,8 +171,6 @@ class ChartView(Widget):
         if self._ground != self.rich_style:  # styles set in code are not announced by notify_style_update
             self._drop_styles()
         glyphs, inks = self._compose_cells()
-        if self._ascii:
-            glyphs = to_ascii(glyphs)
         inks[glyphs == _BLANK] = 0  # a blank looks the same in any style: not a change
         if glyphs.shape == self._glyphs.shape:
             different = (glyphs != self._glyphs) | (inks != self._inks)

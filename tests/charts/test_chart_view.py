@@ -36,9 +36,9 @@ class Recorder(ChartView):
 
 
 class Chart(App):
-    def __init__(self, **rest):
+    def __init__(self):
         super().__init__()
-        self.view = Recorder(**rest)
+        self.view = Recorder()
 
     def compose(self):
         yield self.view
@@ -193,14 +193,6 @@ async def test_a_chart_may_be_shown_before_it_is_mounted():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         assert "Square loss" in shown(app.view)[0]
-
-
-async def test_ascii_charts_are_ascii():
-    app = Chart(ascii=True)
-    async with app.run_test(size=(80, 24)) as pilot:
-        app.view.show(CURVES, ON, playhead=50)
-        await pilot.pause()
-        assert "".join(shown(app.view)).isascii()
 
 
 async def test_a_change_of_theme_recolours_the_frame():
