@@ -127,11 +127,11 @@ def peak_mib() -> float:
 
 REFERENCE: dict[str, float] = {
     "J1": 0.03,
-    "J2 GD": 1.0,
-    "J2 EGU": 1.1,
-    "J2 EGU±": 2.0,
-    "J2 spindly": 1.7,
-    "J2 AdaGrad": 3.4,
+    "J2 GD": 0.82,
+    "J2 EGU": 0.84,
+    "J2 EGU±": 1.7,
+    "J2 spindly": 1.2,
+    "J2 AdaGrad": 1.3,
     "J3 EGU±": 0.56,
     "J3 hypentropy": 0.54,
     "J3 spindly": 0.48,
