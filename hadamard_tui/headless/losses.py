@@ -65,6 +65,10 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
+    if structured := [curve.name for curve in trace.curves if curve.path == "structured"]:
+        names = ", ".join(structured)
+        told = f"computed by the structure of the instances: {names}; --path dense takes the matrix"
+        yield Text(told, "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())

@@ -16,6 +16,9 @@ def show(sight: Sight) -> Text:
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
+    if curve.path == "structured":
+        told = "It is computed by the structure of the instances; run.path dense takes the matrix.\n"
+        text.append(told, "dim")
     for bound in sorted(sight.trace.bounds, key=lambda bound: not bound.on_problem.holds):
         text.append("\n").append_text(_bound_text(bound, curve.learner))
     if curve.grid:

@@ -180,6 +180,13 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one: Sight, many: Sight):
     assert "GD on unseen rows" in shown
 
 
+def test_theory_tells_what_was_computed_by_structure():
+    told = "It is computed by the structure of the instances"
+    net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
+    assert told in words(theory.show(sight_of("hadamard-128", net)))
+    assert told not in words(theory.show(sight_of("hadamard-128")))
+
+
 def test_theory_gives_the_reason_and_the_rates_tried():
     sight = sight_of("hadamard-128", 'learners.GD.update.lr="best"')
     text = words(theory.show(sight))

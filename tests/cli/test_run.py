@@ -173,6 +173,12 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
     assert out.count("best of 2 rates") == 1
 
 
+def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
+    told = "computed by the structure of the instances: GD, EGU; --path dense takes the matrix"
+    assert told in " ".join(call("run", "small.toml", "--path", "structured").out.split())
+    assert "structure of the instances" not in call("run", "small.toml", "--path", "dense").out
+
+
 def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace('name = "EGU"', 'name = "[red]E :star:"'))
     out = call("run", "small.toml").out
