@@ -83,7 +83,8 @@ def tell(event):
 changes = [value for option, value in zip(sys.argv, sys.argv[1:]) if option == "--set"]
 worker.Worker(presets.load("hadamard-128", changes), tell, max(1, (os.cpu_count() or 2) - 1)).start()
 done.wait()
-print(times[Finished] - times[Loaded])
+print(times[Finished] - times[Loaded], flush=True)
+os._exit(0)  # the engine's thread may still be tidying up
 """
 """The same worker without an app, with as many threads."""
 
@@ -272,6 +273,7 @@ def throughput() -> dict[str, object]:
         )
         alone.append(float(done.stdout))
         with app(*WORK) as (terminal, noted):
+            time.sleep(3)  # until the fields of the set-up are made
             terminal.press("fr")
             terminal.until(lambda noted=noted: bool(noted("Finished")), 600)
             beside.append(noted("Finished")[0] - noted("Loaded")[0])

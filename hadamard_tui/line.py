@@ -12,6 +12,9 @@ from textual.drivers.linux_driver import LinuxDriver
 SHARE = 0.5
 """Frames may keep the line busy for this share of the time; the rest is for the answers to keys."""
 
+SHARE_BESIDE_ENGINE = 0.08
+"""Drawing may take this share of the time while the engine is at work, which needs the interpreter, too."""
+
 SLOWEST = 1.0
 """Frames per second that even the slowest line is sent."""
 
@@ -82,22 +85,27 @@ def line_of(app: App[None]) -> TimedFile | None:
 
 
 class FrameRate:
-    """How many frames per second to draw: as many as wanted, and no more than the line takes."""
+    """How many frames per second to draw: as many as wanted, and no more than line and engine bear."""
 
     def __init__(self, most: float) -> None:
         self.most = self.now = most
         self._seconds = 0.0
+        self._drawing = 0.0
         self._seen = 0.0
 
-    def adapt(self, line: TimedFile | None) -> bool:
-        """Learn from the last frame; whether the line is free for another."""
-        if line is None:
-            return True
-        blocked = line.blocked
+    def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
+        """Learn from the last frame; whether the line is free for another.
+
+        Args:
+            drawing: how many seconds of processor time it took, if the engine is at work beside it.
+        """
+        blocked = 0.0 if line is None else line.blocked
         took, self._seen = blocked - self._seen, blocked
         self._seconds = max(took, FORGETTING * self._seconds)
-        self.now = min(self.most, max(SLOWEST, SHARE / max(self._seconds, 1e-6)))
-        return not line.busy
+        self._drawing = max(drawing, FORGETTING * self._drawing) if drawing else 0.0
+        most = min(SHARE / max(self._seconds, 1e-6), SHARE_BESIDE_ENGINE / max(self._drawing, 1e-6))
+        self.now = min(self.most, max(SLOWEST, most))
+        return line is None or not line.busy
 
 
 def most_frames(fps: float, fps_over_ssh: float) -> float:

@@ -66,6 +66,11 @@ class Session:
         self._since = now if self._engine == "running" and self.trace is not None else None
 
     @property
+    def computing(self) -> bool:
+        """Whether the engine is at work on the trace."""
+        return self._since is not None
+
+    @property
     def state(self) -> str:
         """The state in one word, as a person sees it."""
         if self._engine in ("idle", "loading"):

@@ -65,6 +65,7 @@ class Laboratory(Looking, Comparing):
         self._autorun, self._left, self.lens = autorun, left, left.lens
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
+        self._spent = time.thread_time()
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
@@ -155,7 +156,10 @@ class Laboratory(Looking, Comparing):
 
     def _frame(self) -> None:
         """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
-        if self._rate.adapt(line_of(self.app)):
+        spent = time.thread_time()
+        drawing, self._spent = spent - self._spent, spent
+        beside_engine = self.session is not None and self.session.computing
+        if self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0):
             self._tick()
         self.set_timer(1 / self._rate.now, self._frame)
 

@@ -8,7 +8,15 @@ import time
 
 import pytest
 
-from hadamard_tui.line import SHARE, SLOWEST, FrameRate, TimedFile, most_frames
+from hadamard_tui.line import (
+    FORGETTING,
+    SHARE,
+    SHARE_BESIDE_ENGINE,
+    SLOWEST,
+    FrameRate,
+    TimedFile,
+    most_frames,
+)
 
 
 class Blocked(io.StringIO):
@@ -66,6 +74,16 @@ def test_a_slow_line_is_left_free_for_keys_and_recovers() -> None:
     assert rate.now == SLOWEST
     for _ in range(100):
         rate.adapt(line)  # type: ignore[arg-type]
+    assert rate.now == 20
+
+
+def test_drawing_leaves_the_interpreter_to_an_engine_at_work_and_only_then() -> None:
+    rate = FrameRate(20)
+    rate.adapt(None, drawing=0.025)
+    assert rate.now == pytest.approx(SHARE_BESIDE_ENGINE / 0.025)
+    rate.adapt(None, drawing=1e-6)
+    assert rate.now == pytest.approx(SHARE_BESIDE_ENGINE / (FORGETTING * 0.025)), "one cheap frame is no rule"
+    rate.adapt(None)
     assert rate.now == 20
 
 
