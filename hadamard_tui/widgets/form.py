@@ -15,6 +15,7 @@ from textual.widgets import Checkbox, Input, Label, Select, Static
 from engine.catalogue import members
 from engine.fields import Field, fields_of
 from engine.parts import summary_of
+from hadamard_tui.widgets.choice import Choice
 
 
 class Edited(Message):
@@ -116,7 +117,7 @@ class FieldRow(Row):
             return Flag(bool(value))
         if field.kind == "choice":
             options = [(choice, choice) for choice in field.choices]
-            return Select(options, value=value, allow_blank=False, compact=True)
+            return Choice(options, value=value, allow_blank=False, compact=True)
         hint = "none" if field.optional else "" if field.default is None else _text(field.default)
         return Input(_text(value), placeholder=hint, compact=True)
 
@@ -160,9 +161,7 @@ class PartForm(Vertical):
     def compose(self) -> ComposeResult:
         kinds = members(self._family)
         kind = str(self._values["kind"])
-        select: Select[str] = Select(
-            [(name, name) for name in kinds], value=kind, allow_blank=False, compact=True
-        )
+        select = Choice([(name, name) for name in kinds], value=kind, allow_blank=False, compact=True)
         part = kinds[kind]
         yield Row(f"{self.place}.kind", self._title, summary_of(part), select)
         yield Fields(self.place, part, self._values)

@@ -15,6 +15,7 @@ from engine import presets
 from engine.experiment import Learner, Problem, Run
 from engine.parts import BadInput
 from hadamard_tui.draft import Draft
+from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList
 
@@ -39,7 +40,7 @@ class LearnerForm(Vertical):
         solving = values.get("solver") is not None
         with Horizontal(classes="line"):
             yield Static("learns by", classes="title")
-            yield Select(
+            yield Choice(
                 [(title, kind) for kind, title in METHODS.items()],
                 value="solver" if solving else "gradient",
                 allow_blank=False,
@@ -101,7 +102,7 @@ class Setup(VerticalScroll, can_focus=False):
     def _panels(self) -> ComposeResult:
         raw = self.draft.raw
         yield Static("Preset", classes="section")
-        yield Select(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
+        yield Choice(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
         yield Static("", id="elsewhere", markup=False)
         yield Static("Problem", classes="section")
         yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])

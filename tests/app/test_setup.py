@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from textual.widgets import Button, Checkbox, Input, Select, Static
+from textual.app import App, ComposeResult
+from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 
 from engine import catalogue, presets, reading
 from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
+from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Row
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
@@ -47,6 +49,22 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, 
             await until(
                 pilot, lambda wanted=wanted: {p for p in places(app) if p.startswith(f"{place}.")} == wanted
             )
+
+
+async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
+    class Emptied(Choice):
+        """As a select is whose children have gone when it is told of its mounting."""
+
+        def compose(self) -> ComposeResult:
+            yield from ()
+
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        await app.mount(Emptied([("a", "a"), ("b", "b")], value="b", allow_blank=False))
+        await app.mount(whole := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
+        await pilot.pause()
+        assert whole.value == "b"
+        assert whole.query_one("SelectOverlay", OptionList).option_count == 2
 
 
 async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears_it(app: HadamardApp):
