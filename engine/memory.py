@@ -10,7 +10,7 @@ import msgspec
 from engine.experiment import Experiment, Learner
 from engine.hypothesis import rates_of
 from engine.lazy import torch
-from engine.parts import BadInput
+from engine.parts import BadField, BadInput
 from engine.paths import path_of
 from engine.recorder import CELLS
 from engine.streams import Streams
@@ -148,10 +148,8 @@ def _that_fits(experiment: Experiment, free: int) -> str:
     ):
         ways.append(f"run.replicas = {fitting}")
     d = getattr(experiment.problem.matrix, "d", None)
-    if d is not None:
-        halvings = _smallest_halving(experiment, d, free)
-        if halvings:
-            ways.append(f"problem.matrix.d = {d >> halvings}")
+    if d is not None and (halved := _halved(experiment, d, free)):
+        ways.append(f"problem.matrix.d = {halved}")
     if any(len(rates_of(learner)) > 1 for learner in experiment.learners):
         ways.append("fewer rates")
     return " or ".join(ways) or "a smaller learner"
@@ -171,15 +169,16 @@ def _largest(most: int, smaller: Callable[[int], Experiment], free: int) -> int:
     return low
 
 
-def _smallest_halving(experiment: Experiment, d: int, free: int) -> int:
-    """How often d must be halved until the experiment fits; 0 if that never happens, or d is odd before."""
-    for halvings in range(1, d.bit_length() - 1):
-        if d % (1 << halvings):
-            break
-        matrix = msgspec.structs.replace(experiment.problem.matrix, d=d >> halvings)
-        problem = msgspec.structs.replace(experiment.problem, matrix=matrix)
-        if fits(msgspec.structs.replace(experiment, problem=problem), free):
-            return halvings
+def _halved(experiment: Experiment, d: int, free: int) -> int:
+    """d halved, rounded down, as often as the experiment needs to fit; 0 if it never does."""
+    for halvings in range(1, d.bit_length()):
+        try:
+            matrix = msgspec.structs.replace(experiment.problem.matrix, d=d >> halvings)
+            problem = msgspec.structs.replace(experiment.problem, matrix=matrix)
+            if fits(msgspec.structs.replace(experiment, problem=problem), free):
+                return d >> halvings
+        except (BadField, BadInput):  # there is no such matrix, or no such target in it
+            continue
     return 0
 
 

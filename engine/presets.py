@@ -33,10 +33,8 @@ def path_of(preset: str) -> Path:
         return given
     if preset in names():
         return folder() / f"{preset}.toml"
-    near = difflib.get_close_matches(preset, names(), n=3) or names()
-    hint = (
-        f"did you mean {' or '.join(near)}?" if len(near) < len(names()) else f"there are {', '.join(near)}"
-    )
+    near = difflib.get_close_matches(preset, names(), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists them all"
     raise BadInput(preset, f"there is no preset of this name; {hint}")
 
 

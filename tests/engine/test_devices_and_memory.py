@@ -72,6 +72,20 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
     assert "take a smaller learner" in caught.value.what
 
 
+@pytest.mark.parametrize(
+    ("matrix", "d"), [("gaussian", 100001), ("rademacher", 3 << 15), ("hadamard", 61440)]
+)
+def test_the_d_that_a_refusal_offers_fits_and_twice_as_much_does_not(matrix, d, monkeypatch):
+    free = 1 << 30
+    monkeypatch.setattr(memory, "available", lambda device: free)
+    with pytest.raises(BadInput) as caught:
+        run(experiment(matrix, d=d, path="dense"))
+    offered = int(re.search(r"take problem\.matrix\.d = (\d+)$", caught.value.what)[1])
+    assert offered in {d >> halvings for halvings in range(1, d.bit_length())}
+    assert memory.fits(experiment(matrix, d=offered, path="dense"), free)
+    assert not memory.fits(experiment(matrix, d=2 * offered, path="dense"), free)
+
+
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
     need = memory.needed(described)
