@@ -33,9 +33,11 @@ else:
 def load_torch(threads: int | None = None) -> None:
     """Import torch now, with at most `threads` threads, and exempt its objects from garbage collection.
 
-    A full collection takes 130 ms once torch is loaded, long enough to be seen as a stutter in the app.
+    A full collection takes 130 ms once torch is loaded, long enough to be seen as a stutter in the app. Only
+    the first call exempts anything: what later runs leave behind is to be collected.
     """
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
-    gc.freeze()
+    if not gc.get_freeze_count():
+        gc.freeze()

@@ -42,6 +42,16 @@ def test_importing_all_of_the_engine_loads_nothing_heavy():
     assert python(f"import sys; {imports}; print(*(n for n in {HEAVY} if n in sys.modules))") == []
 
 
+def test_only_the_first_loading_exempts_objects_from_garbage_collection():
+    program = (
+        "import gc, weakref; from engine.lazy import load_torch; load_torch()\n"
+        "assert gc.get_freeze_count() > 0\n"
+        "class Cycle: pass\n"
+        "it = Cycle(); it.it = it; seen = weakref.ref(it); load_torch(); del it; gc.collect(); print(seen())"
+    )
+    assert python(program) == ["None"]
+
+
 def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise():
     program = (
         "import os; from engine.lazy import torch; torch.zeros(1); print(os.environ['THP_MEM_ALLOC_ENABLE'])"
