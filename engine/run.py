@@ -147,7 +147,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     x = experiment.protocol.grid(data.instances.n)
     trials = []
     for learner in experiment.learners:
-        rates = rates_of(learner)
+        rates, judged = rates_of(learner), verdict(learner, experiment)
         path, given, seen = way(learner, experiment, data)
         course = experiment.protocol.course(given, seen.with_variants(len(rates)), loss, streams)
         curves = [
@@ -155,7 +155,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
                 len(x),
                 experiment.run.replicas,
-                verdict(learner, experiment),
+                judged,
                 learner.name,
                 None if len(rates) == 1 else rate,
                 path,
@@ -164,9 +164,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
         ]
         shown = None
         if getattr(learner.update, "lr", None) == BEST:
-            shown = Curve(
-                learner.name, len(x), experiment.run.replicas, verdict(learner, experiment), path=path
-            )
+            shown = Curve(learner.name, len(x), experiment.run.replicas, judged, path=path)
             shown.hindsight = True
         trials.append(Trial(course, curves, shown))
     trace = Trace(

@@ -118,11 +118,11 @@ class Group:
         self._batch: int | None = getattr(learner.update, "batch", None)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
-        axes = data.instances if isinstance(data.instances, Axes) else None
         assert learner.update is not None, "solvers have a course of their own"
-        self._narrow = axes is not None and learner.update.columnwise
-        if axes is not None and learner.update.columnwise:
-            self._instances = axes.narrow(last)
+        self._narrow = False
+        if isinstance(data.instances, Axes) and learner.update.columnwise:
+            self._narrow = True
+            self._instances = data.instances.narrow(last)
             self.hypothesis.narrow(last)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
         k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]

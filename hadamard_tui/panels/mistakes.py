@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from hadamard_tui.drawing import Plot
-from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.panels.panel import Panel, measured, nothing, plot
 from hadamard_tui.sight import Sight
 
 
@@ -13,12 +13,7 @@ def show(sight: Sight) -> Plot | Text:
     """0/1 error of all learners up to what is shown."""
     if not any(curve.length for curve in sight.trace.curves):
         return nothing("No learner has begun yet.")
-    series = [
-        one
-        for number, curve in enumerate(sight.trace.curves)
-        if curve.error is not None
-        for one in sight.pen.draw(number, curve, "error", curve.error)
-    ]
+    series = measured(sight, "error")
     if not series:
         return nothing("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
     return plot(sight, "0/1 error: share of rows that are mistaken", "0/1 error", series)

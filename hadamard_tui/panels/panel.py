@@ -44,6 +44,16 @@ def plot(
     return Plot(series, on, refused, sight.playhead)
 
 
+def measured(sight: Sight, measure: str) -> list[Series]:
+    """A measure of every learner that has it, by the name of its curve's property, up to what is shown."""
+    return [
+        one
+        for number, curve in enumerate(sight.trace.curves)
+        if (values := getattr(curve, measure)) is not None
+        for one in sight.pen.draw(number, curve, measure, values)
+    ]
+
+
 def nothing(text: str) -> Text:
     """Why a panel has nothing to show."""
     return Text(text, style="italic")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from hadamard_tui.drawing import Plot, tallest
-from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.panels.panel import Panel, measured, nothing, plot
 from hadamard_tui.sight import Sight
 
 
@@ -16,12 +16,7 @@ def show(sight: Sight) -> Plot | Text:
     if not sight.experiment.run.train_loss:
         off = "The run does not record the train loss: set train loss to yes in the set-up, and run again."
         return nothing(off)
-    series = [
-        one
-        for number, curve in enumerate(sight.trace.curves)
-        if curve.train is not None
-        for one in sight.pen.draw(number, curve, "train", curve.train)
-    ]
+    series = measured(sight, "train")
     if not series:
         return nothing("No learner has begun yet.")
     if sight.curve.unseen is not None:
