@@ -153,6 +153,15 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
     return w - rate * direction
 
 
+def identities(params: Params, size: float) -> Params:
+    """size · I over the inputs of every parameter, in float64, [B, d, d]."""
+    matrices = {}
+    for name, w in params.items():
+        identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
+        matrices[name] = (size * identity).repeat(len(w), 1, 1)
+    return matrices
+
+
 def zeros(params: Params) -> Params:
     """A state of zeros, shaped like the parameters."""
     return {name: torch.zeros_like(w) for name, w in params.items()}

@@ -10,7 +10,7 @@ from engine.architectures import Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, as_matrix
+from engine.updates import Rate, Rates, State, Update, as_matrix, identities
 
 
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
@@ -27,11 +27,7 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="A starts at ε I")] = 1.0
 
     def start(self, params: Params) -> tuple[Params, State]:
-        start = {}
-        for name, w in params.items():
-            identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
-            start[name] = (identity / self.eps).repeat(len(w), 1, 1)
-        return params, {"inverse": start}
+        return params, {"inverse": identities(params, 1 / self.eps)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new, inverse = {}, {}
