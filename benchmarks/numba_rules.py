@@ -25,7 +25,7 @@ def _gd(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
 @njit(fastmath=True)
 def _egu(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
     f = np.exp(-lr * c)
-    g = 1 / f
+    g = np.float32(1) / f
     for j in range(len(w)):
         w[j] *= f if x[j] > 0 else g
 
@@ -33,7 +33,7 @@ def _egu(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
 @njit(fastmath=True)
 def _egu_pm(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
     f = np.exp(-lr * c)
-    g = 1 / f
+    g = np.float32(1) / f
     for j in range(len(w)):
         a[j] *= f if x[j] > 0 else g
         b[j] *= g if x[j] > 0 else f
@@ -43,7 +43,7 @@ def _egu_pm(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
 @njit(fastmath=True)
 def _spindly(x: Any, c: Any, lr: Any, w: Any, a: Any, b: Any) -> None:
     for j in range(len(w)):
-        a[j] *= 1 - 2 * lr * c * x[j]
+        a[j] *= np.float32(1) - np.float32(2) * lr * c * x[j]
         w[j] = a[j] * a[j]
 
 
@@ -75,7 +75,7 @@ def _sweep(step: Any, X: Any, lr: Any, w0: Any, a0: Any, b0: Any) -> Any:
         for k in range(n + 1):
             if k > 0:
                 x = X[k - 1]
-                step(x, 2 * (_dot(x, w) - x[target]), lr, w, a, b)
+                step(x, np.float32(2) * (_dot(x, w) - x[target]), lr, w, a, b)
             at = w[target]
             w[target] = at - 1
             losses[k] += _dot(w, w)
