@@ -68,10 +68,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "auto"
     path: Annotated[
-        Literal["auto", "structured", "dense"],
+        Literal["auto", "dense", "structured", "compiled"],
         Meta(
             title="path",
-            description="on a matrix as it is, or by its structure; auto takes the faster one there is",
+            description="on a matrix as it is, by its structure, or compiled; auto takes the fastest",
         ),
     ] = "auto"
     train_loss: Annotated[

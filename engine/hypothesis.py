@@ -159,6 +159,16 @@ class Descent:
         """The trained tensors by name."""
         return self._params
 
+    @property
+    def state(self) -> State:
+        """What the rule remembers."""
+        return self._state
+
+    @property
+    def rates(self) -> Rates:
+        """The rate of every trained tensor."""
+        return self._rates
+
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
     """The rates that a learner tries, one variant each; (1,) where there are none to choose."""

@@ -21,8 +21,9 @@ LARGEST = 1e38
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
 
-Path = Literal["structured", "dense"]
-"""How a course is computed: on the matrix of the instances, or by what is known of their structure."""
+Path = Literal["dense", "structured", "compiled"]
+"""How a course is computed: on the matrix of the instances, by what is known of their structure, or by a
+compiled loop that uses it too."""
 
 
 class BadInput(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from engine.costs import Cost
 from engine.hypothesis import Hypothesis
 from engine.lazy import torch
 from engine.losses.square import Square
+from engine.parts import Values
 from engine.problems.data import Data
 from engine.spectrum import looked_at, singular_values
 from engine.trace import stride_of_weights
@@ -63,8 +64,19 @@ class Evaluator(Protocol):
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
 
+    def looks(self, record: int) -> bool:
+        """Whether it will ask for more than losses at a record."""
+
     def measured(self) -> Measures:
         """What was measured since the last call."""
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A hypothesis that has the weights of the first replica and target at hand."""
+
+    def kept(self) -> torch.Tensor:
+        """These weights [V, d]."""
 
 
 class Recorder:
@@ -74,15 +86,21 @@ class Recorder:
     """
 
     def __init__(
-        self, data: Data, loss: Cost, hypothesis: Hypothesis, records: int, order: torch.Tensor | None = None
+        self,
+        data: Data,
+        loss: Cost,
+        hypothesis: Hypothesis,
+        records: int,
+        order: torch.Tensor | None = None,
+        by: Evaluator | None = None,
     ) -> None:
-        """For a course of so many `records`.
+        """For a course of so many `records`, by default with the cheapest evaluator.
 
         `order` [R, n]: which row is seen first, second, …; by default they are seen in their order.
         """
         self._data, self._hypothesis = data, hypothesis
         weights = hypothesis.weights()
-        self._evaluator = evaluator(data, loss, weights, records, order)
+        self._evaluator = by or evaluator(data, loss, weights, records, order)
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
@@ -94,35 +112,55 @@ class Recorder:
     def take(self, x: float, seen: int | torch.Tensor) -> None:
         """Record the hypothesis at a place on the x-axis, after `seen` examples, one number or [B, 1]."""
         if self._stride:
-            self._look(self._taken % self._stride == 0, self._data.spectrum and looked_at(self._taken))
+            self._look(self.keeps(self._taken), self._data.spectrum and looked_at(self._taken))
         self._evaluator.take(self._hypothesis, seen)
         self._x.append(x)
         self._taken += 1
 
+    def keeps(self, record: int) -> bool:
+        """Whether the first weights will be kept at a record."""
+        return self._stride > 0 and record % self._stride == 0
+
+    def looks(self, record: int) -> bool:
+        """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""
+        return (self._data.spectrum and looked_at(record)) or self._evaluator.looks(record)
+
     def _look(self, keep: bool, spectrum: bool) -> None:
         """Keep the first replica's weights of the first target, or their spectrum across targets."""
         first = self._data.variants * self._data.targets
-        weights = self._hypothesis.weights() if keep or spectrum else None
-        if keep and weights is not None:
-            of_first_targets = self._data.instances.turn_back(weights[:: self._data.targets])
-            kept = of_first_targets[: self._data.variants]
-            self._weights[len(self._x)] = kept if len(kept) == len(weights) else kept.clone()
+        if keep:
+            self._weights[len(self._x)] = self._first_weights()
         if self._data.spectrum:
             shape = self._data.variants, self._data.targets, self._data.instances.d
-            if spectrum and weights is not None:
+            weights = self._hypothesis.weights() if spectrum else None
+            if weights is not None:
                 self._spectra.append(singular_values(weights[:first].view(shape)).cpu())
             else:
                 self._spectra.append(torch.full((shape[0], min(shape[1:])), torch.nan, dtype=torch.float64))
+
+    def _first_weights(self) -> torch.Tensor:
+        """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
+        if isinstance(self._hypothesis, Keeping):
+            return self._hypothesis.kept()
+        weights = self._hypothesis.weights()
+        assert weights is not None, "only hypotheses that have weights are asked for them"
+        some = self._data.variants * self._data.targets
+        return weights[: some : self._data.targets].clone()
 
     def block(self) -> Block:
         """The records taken since the last block."""
         found = self._evaluator.measured()
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+        weights: dict[int, NDArray[np.floating[Any]]] = {}
+        if self._weights:
+            together = torch.cat(list(self._weights.values()))
+            turned = self._data.instances.of_first_replica().turn_back(together).cpu().numpy()
+            weights = dict(zip(self._weights, np.split(turned, len(self._weights)), strict=True))
         block = Block(
             np.array(self._x),
             measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
             measures,
-            {record: weights.cpu().numpy() for record, weights in self._weights.items()},
+            weights,
             torch.stack(self._spectra).numpy() if self._spectra else None,
         )
         for taken in (self._x, self._weights, self._spectra):
@@ -163,6 +201,9 @@ class ByPredictions:
         self._mistakes.take(lambda: predictions)
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
             self._measure()
+
+    def looks(self, record: int) -> bool:
+        return True
 
     def measured(self) -> Measures:
         if self._waiting:
@@ -212,6 +253,9 @@ class ByWeights:
         self._losses.append(loss)
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
 
+    def looks(self, record: int) -> bool:
+        return self._mistakes.counts(record)
+
     def measured(self) -> Measures:
         found = {"loss": [over_targets(self._data, torch.stack(self._losses))]} if self._losses else {}
         self._losses = []
@@ -228,22 +272,31 @@ class Mistakes:
     def __init__(self, data: Data, loss: Cost, records: int) -> None:
         self._data = data
         self._counted = data.values != "any"
-        bits = data.values == "bits"
-        self._boundary = loss.bit_boundary if bits else 0.0
-        self._signs = 2 * data.labels - 1 if bits else data.labels
+        self._loss = loss
         self._everywhere = records * data.labels.numel() <= MOST_CELLS
         self._first, self._record = 0, 0
         self._waiting: list[torch.Tensor] = []
         self._records: list[int] = []
         self._shares: list[torch.Tensor] = []
 
+    def counts(self, record: int) -> bool:
+        """Whether mistakes are counted at a record."""
+        return self._counted and (self._everywhere or looked_at(record, dense=3))
+
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
         """Count the mistakes among predictions [B, n], if it is this record's turn."""
-        if self._counted and (self._everywhere or looked_at(self._record, dense=4)):
+        if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
                 self._count()
+        self._record += 1
+
+    def told(self, right: Callable[[], torch.Tensor]) -> None:
+        """Ask somebody how many are right less how many are wrong [B], if it is this record's turn."""
+        if self.counts(self._record):
+            self._records.append(self._record - self._first)
+            self._shares.append(over_targets(self._data, (1 - right()[None] / self._data.instances.n) / 2))
         self._record += 1
 
     def measured(self) -> Measures:
@@ -261,13 +314,23 @@ class Mistakes:
         return {"error": [shares]}
 
     def _count(self) -> None:
-        margins = torch.stack(self._waiting).sub_(self._boundary).mul_(self._signs)  # [S, B, n]
+        predictions = torch.stack(self._waiting)  # [S, B, n]
         self._waiting.clear()
-        tie = margins.abs() <= torch.finfo(margins.dtype).eps ** 0.5
-        right = (
-            margins.sign_().masked_fill_(tie, 0.0).sum(2).double() / margins.shape[2]
-        )  # exact: whole numbers
+        found = sides(predictions, self._data.labels, self._data.values, self._loss)
+        right = found.sum(2).double() / found.shape[2]  # exact: whole numbers
         self._shares.append(over_targets(self._data, (1 - right) / 2))
+
+
+def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
+    """+1 for a prediction on the side of its label, −1 on the other, and 0 for one that is a tie.
+
+    For labels ±1 or, by `values`, 0 and 1. Up to √eps from the boundary is a tie: rounding moves it off.
+    """
+    if values == "bits":
+        predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1
+    margins = predictions * labels
+    tie = torch.finfo(margins.dtype).eps ** 0.5
+    return torch.nn.functional.hardshrink(margins, tie).sign_()
 
 
 def over_targets(data: Data, values: torch.Tensor) -> torch.Tensor:

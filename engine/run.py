@@ -149,7 +149,8 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     for learner in experiment.learners:
         rates, judged = rates_of(learner), verdict(learner, experiment)
         path, given, seen = way(learner, experiment, data)
-        course = experiment.protocol.course(given, seen.with_variants(len(rates)), loss, streams)
+        begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.course
+        course = begin(given, seen.with_variants(len(rates)), loss, streams)
         curves = [
             Curve(
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",

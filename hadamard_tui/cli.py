@@ -57,7 +57,9 @@ Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters
 ComputedBy = Annotated[
     str | None,
     typer.Option(
-        "--path", metavar="PATH", help="auto, structured or dense, for run.path: how it is computed."
+        "--path",
+        metavar="PATH",
+        help="auto, dense, structured or compiled, for run.path: the way of computing.",
     ),
 ]
 

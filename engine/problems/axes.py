@@ -34,6 +34,9 @@ class Axes(Instances):
         first, end, _ = numbers.indices(self.n)
         return Axes(self._drawn, slice(self._first + first, self._first + end))
 
+    def of_first_replica(self) -> Axes:
+        return Axes(self._drawn.of_first_replica(), slice(self._first, self._end))
+
     def narrow(self, count: int) -> Axes:
         """The first instances as those of fewer features: the others are 0 on all of them."""
         few = Axes(self._drawn, slice(0, count))

@@ -35,6 +35,10 @@ class Instances:
         """The instances of these numbers [R, k], some of them several times."""
         return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
+    def of_first_replica(self) -> Instances:
+        """Those of the first replica alone."""
+        raise NotImplementedError
+
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
         raise NotImplementedError
@@ -84,6 +88,9 @@ class Dense(Instances):
 
     def at(self, numbers: slice) -> Instances:
         return Dense(self._rows[:, numbers], self.signs)
+
+    def of_first_replica(self) -> Instances:
+        return Dense(self._rows[:1], self.signs)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         batch, h, d = weights.shape

@@ -30,7 +30,7 @@ class Sylvester(Instances):
         shifted: bool = False,
         whole: bool = False,
     ) -> None:
-        self._walsh, self._order, self._signs = walsh, order, signs
+        self._walsh, self.order, self.row_signs = walsh, order, signs
         self._shifted, self._whole = shifted, whole
         self.signs = not shifted
         self.d, (self.replicas, self.n) = d, order.shape
@@ -38,18 +38,26 @@ class Sylvester(Instances):
 
     @cached_property
     def rows(self) -> torch.Tensor:
-        return self._placed(self._walsh.rows(self._order, self._signs))
+        return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
         """The features of these numbers [R, m] on all instances, [R, m, n]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def at(self, numbers: slice) -> Instances:
-        some = self._some(self._order[:, numbers], self._signs[:, numbers])
+        some = self._some(self.order[:, numbers], self.row_signs[:, numbers])
         return Dense(some.rows, self.signs) if some.n <= MOST_ROWS else some
 
+    def factors(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors of ±1, [R, k, d/w] and [R, k, w], whose Kronecker products are k of the instances."""
+        assert not self._shifted, "only signs are products of signs"
+        return self._walsh.factors(self.order[:, numbers], self.row_signs[:, numbers])
+
+    def of_first_replica(self) -> Instances:
+        return self._some(self.order[:1], self.row_signs[:1])
+
     def pick(self, numbers: torch.Tensor) -> Instances:
-        return self._some(self._order.gather(1, numbers), self._signs.gather(1, numbers))
+        return self._some(self.order.gather(1, numbers), self.row_signs.gather(1, numbers))
 
     def _some(self, order: torch.Tensor, signs: torch.Tensor) -> Sylvester:
         return Sylvester(self._walsh, self.d, order, signs, self._shifted)
@@ -65,8 +73,8 @@ class Sylvester(Instances):
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)
         spread = grouped.new_zeros(*grouped.shape[:2], self.d)
-        places = self._order[:, None].expand_as(grouped)
-        combined = self._walsh.transform(spread.scatter_add_(2, places, grouped * self._signs[:, None]))
+        places = self.order[:, None].expand_as(grouped)
+        combined = self._walsh.transform(spread.scatter_add_(2, places, grouped * self.row_signs[:, None]))
         if self._shifted:
             combined = (combined + grouped.sum(2, keepdim=True)) / 2
         return combined.view(-1, self.d)
@@ -78,8 +86,8 @@ class Sylvester(Instances):
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
         """Values of the d rows of Sylvester's matrix [R, m, d], for the instances [R, m, n]."""
-        taken = by_row.gather(2, self._order[:, None].expand(-1, by_row.shape[1], -1))
-        return taken.mul_(self._signs[:, None])
+        taken = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
+        return taken.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
         """Entries ±1 as the entries of instances."""

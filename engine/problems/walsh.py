@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from engine.lazy import torch
 from engine.problems.hadamard_matrices import sylvester
 
@@ -19,6 +21,7 @@ class Walsh:
     """
 
     def __init__(self, d: int, dtype: torch.dtype, device: torch.device | str) -> None:
+        self.d, self._dtype, self._device = d, dtype, device
         bits = d.bit_length() - 1
         parts = _split(bits, ROW_BITS), _split(bits, WHOLE_BITS if bits <= WHOLE_BITS else FACTOR_BITS)
         small = {
@@ -37,6 +40,19 @@ class Walsh:
             part, last = table[numbers % len(table)], table
             rows = (part[..., :, None] * rows[..., None, :]).flatten(-2)
         return rows
+
+    def factors(self, numbers: torch.Tensor, times: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Two vectors whose Kronecker product is a row times its number, at most 2^ROW_BITS in the second.
+
+        For numbers […] of rows: […, d/w] and […, w].
+        """
+        high, low = self._halves
+        return high.rows(numbers // low.d, times), low.rows(numbers % low.d)
+
+    @cached_property
+    def _halves(self) -> tuple[Walsh, Walsh]:
+        width = min(self.d, 1 << ROW_BITS)
+        return Walsh(self.d // width, self._dtype, self._device), Walsh(width, self._dtype, self._device)
 
     def transform(self, vectors: torch.Tensor) -> torch.Tensor:
         """H v for every vector v of […, d], by O(d log d) additions as a few products of small matrices.

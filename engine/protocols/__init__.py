@@ -68,3 +68,12 @@ class Protocol(Part, frozen=True):
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         """The course of one learner from its start."""
         raise NotImplementedError
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether it has a way for learners that go through many examples at once, `swept`."""
+        return False
+
+    def swept(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+        """The same course by a compiled loop."""
+        raise NotImplementedError

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Meta
 
+from engine.architectures.linear import Linear
 from engine.costs import Clipped, Cost
-from engine.hypothesis import begin
+from engine.hypothesis import Hypothesis, begin
 from engine.lazy import torch
+from engine.one_by_one import OneByOne, Tally
 from engine.parts import BadInput, Count, Positive, Values
+from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.protocols import Floats, Protocol
+from engine.protocols import Course, Floats, Protocol
 from engine.recorder import Block, Recorder
 from engine.streams import Streams
+from engine.sweeps import EXAMPLES, Sweep, Told
+from engine.updates import Striding
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
@@ -57,7 +62,17 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return np.arange(min(n, self.examples or n) + 1.0)
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
+        strangers = isinstance(data.instances, Axes) and self.single and not data.train_loss
+        if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, Striding):
+            return OneByOnePass(self, learner, data, loss, streams)
         return Pass(self, learner, data, loss, streams)
+
+    @property
+    def sweeps(self) -> bool:
+        return self.single and self.clip is None
+
+    def swept(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+        return SweptPass(self, learner, data, loss, streams)
 
 
 class Pass:
@@ -66,27 +81,35 @@ class Pass:
     def __init__(self, protocol: OnePass, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
         if protocol.clip is not None:
             loss = Clipped(loss, protocol.clip)
-        self.hypothesis = begin(learner, loss, data, streams)
         self._batch, self._average = protocol.batch, protocol.average
-        self._instances, self._labels = data.instances, data.labels
         order = _draws(data, streams) if protocol.replacement else None
-        if order is not None:
-            self._instances, self._labels = _drawn(data, order)
         self._records = len(protocol.grid(data.instances.n))
-        self._recorder = Recorder(data, loss, self.hypothesis, self._records, order)
+        self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
         self._next = 0
         self._sums: dict[str, Floats] = {}
+
+    def _begin(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
+    ) -> tuple[Hypothesis, Recorder]:
+        self._instances, self._labels = _shown(data, order)
+        hypothesis = begin(learner, loss, data, streams)
+        return hypothesis, Recorder(data, loss, hypothesis, self._records, order)
 
     def advance(self, records: int) -> Block:
         first, end = self._next, min(self._next + records, self._records)
         for k in range(first, end):
-            if k > 0 and k % self._batch == 0:
-                new = slice(k - self._batch, k)
-                self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
+            if k > 0:
+                self._learn(k, end)
             self._recorder.take(k, k)
         self._next = end
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.x) else block
+
+    def _learn(self, k: int, end: int) -> None:
+        """Learn example number k, counted from one, the next of those before `end`."""
+        if k % self._batch == 0:
+            new = slice(k - self._batch, k)
+            self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
         """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start."""
@@ -107,13 +130,49 @@ class Pass:
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 
+class OneByOnePass(Pass):
+    """A linear neuron on its one pass through orthogonal examples."""
+
+    def _begin(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
+    ) -> tuple[Hypothesis, Recorder]:
+        self._learner = OneByOne(learner, loss, data, streams)
+        in_turn = torch.arange(data.instances.n, device=data.labels.device).expand(data.replicas, -1)
+        self._order = in_turn if order is None else order
+        by = Tally(data, loss, self._learner)
+        return self._learner, Recorder(data, loss, self._learner, self._records, order, by)
+
+    def _learn(self, k: int, end: int) -> None:
+        self._learner.meet(self._order[:, k - 1])
+
+
+class SweptPass(Pass):
+    """A learner on its one pass, which it makes in sweeps through many examples."""
+
+    def _begin(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
+    ) -> tuple[Hypothesis, Recorder]:
+        self._sweep = Sweep(learner, loss, data, streams, *_shown(data, order))
+        by = Told(data, loss, self._records)
+        return self._sweep, Recorder(data, loss, self._sweep, self._records, order, by)
+
+    def _learn(self, k: int, end: int) -> None:
+        if self._sweep.exhausted:
+            end = min(end, k + EXAMPLES)
+            last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
+            self._sweep.sweep([self._recorder.keeps(record) for record in range(k, last + 1)])
+        self._sweep.step()
+
+
 def _draws(data: Data, streams: Streams) -> torch.Tensor:
     """As many numbers of rows as there are, drawn independently in every replica, [R, n]."""
     n = data.instances.n
     return torch.from_numpy(streams("draws").integers(n, n)).to(data.labels.device)
 
 
-def _drawn(data: Data, draws: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-    """The rows drawn and their labels."""
-    labels = data.labels.gather(1, draws.repeat_interleave(len(data.labels) // len(draws), 0))
-    return data.instances.pick(draws), labels
+def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
+    """The instances in the order in which they are seen, and their labels."""
+    if order is None:
+        return data.instances, data.labels
+    labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))
+    return data.instances.pick(order), labels

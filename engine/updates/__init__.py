@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import msgspec
 from msgspec import Meta
 
 from engine.architectures import Architecture, Params
+from engine.architectures.spindly import Spindly
 from engine.lazy import torch
 from engine.losses import Loss
+from engine.motion import Motion
 from engine.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.problems.matrices import Matrix
 
@@ -79,12 +81,48 @@ class Update(Part, frozen=True):
         """
         raise NotImplementedError
 
+    def motion(self, architecture: Architecture) -> Motion | None:
+        """The rule as a motion of the weights of an architecture, where it only multiplies; else None."""
+        return None
+
     def companion(self) -> Update:
         """The rotation-invariant rule that this one equals where it is invariant "on this data".
 
         The certificate trains the companion on rotated instances; by default it is the rule itself.
         """
         return self
+
+
+@runtime_checkable
+class Striding(Protocol):
+    """A rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
+
+    Rules that tell the features apart may do so on ±1 only.
+    """
+
+    def stride(
+        self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """s of every member of the batch for slopes c, and its memory, which is 0 at first."""
+
+
+class Plain(Update, frozen=True):
+    """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
+
+    columnwise: ClassVar[bool] = True
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
+
+    def motion(self, architecture: Architecture) -> Motion | None:
+        if isinstance(architecture, Spindly) and architecture.depth == 2:
+            return Motion(_of_two_layers, power=2)
+        return None
+
+    def stride(
+        self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return rate * slope, memory
 
 
 class Multiplicative(Update, frozen=True):
@@ -144,6 +182,11 @@ class Diagonal(Update, frozen=True):
         if not single:
             return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
+
+
+def _of_two_layers(slope: float, rate: float) -> tuple[float, float]:
+    """1 ∓ 2 η c: the gradient of a spindly net w = u ⊙ u is 2 c x ⊙ u."""
+    return 1.0 - 2.0 * rate * slope, 1.0 + 2.0 * rate * slope
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:

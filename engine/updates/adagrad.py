@@ -30,3 +30,9 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
             for name, w in params.items()
         }
         return new, {"h": h}
+
+    def stride(
+        self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        squares = memory + slope * slope
+        return rate * slope / torch.sqrt(self.eps + squares), squares

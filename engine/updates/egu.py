@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
+from engine.motion import Motion, exponential
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight, only_linear
@@ -31,6 +32,9 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         return {name: factors[name].mul_(w) for name, w in params.items()}, state
+
+    def motion(self, architecture: Architecture) -> Motion | None:
+        return Motion(exponential)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

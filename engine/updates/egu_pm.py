@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from engine.architectures import Params
+from engine.architectures import Architecture, Params
+from engine.architectures.linear import Linear
 from engine.lazy import torch
+from engine.motion import Motion, exponential
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight
@@ -36,6 +38,11 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
             new["plus"][name] = state["plus"][name] * factor
             new["minus"][name] = torch.div(state["minus"][name], factor, out=factor)
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
+
+    def motion(self, architecture: Architecture) -> Motion | None:
+        if not isinstance(architecture, Linear):
+            return None
+        return Motion(exponential, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"]))
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

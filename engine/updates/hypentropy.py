@@ -6,8 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Params
+from engine.architectures import Architecture, Params
+from engine.architectures.linear import Linear
 from engine.lazy import torch
+from engine.motion import Motion, exponential
 from engine.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update
@@ -32,6 +34,14 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = {name: old - rates[name] * gradients[name] for name, old in state["dual"].items()}
         return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
+
+    def motion(self, architecture: Architecture) -> Motion | None:
+        return Motion(exponential, halves=self._halves) if isinstance(architecture, Linear) else None
+
+    def _halves(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
+        """½ β e^z and ½ β e^(−z), whose difference is β sinh z."""
+        z, beta = state["dual"]["w"], self._beta(params["w"])
+        return beta / 2 * torch.exp(z), beta / 2 * torch.exp(-z)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "sinh acts on every weight by itself, which tells the features apart")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
 from engine.losses import Loss
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, moved, only_mistakes
+from engine.updates import Plain, Rate, only_mistakes
 
 
-class Perceptron(Update, frozen=True, tag="perceptron"):
+class Perceptron(Plain, frozen=True, tag="perceptron"):
     """The Perceptron: after a mistake, y xᵀw ≤ 0, w ← w + η y x, and otherwise nothing, from w = 0.
 
     A rule sees gradients only; those of the loss `mistake` are −y x after a mistake and 0 otherwise, so it
@@ -26,9 +26,6 @@ class Perceptron(Update, frozen=True, tag="perceptron"):
 
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)
-
-    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its weights are a sum of the instances that it mistook")

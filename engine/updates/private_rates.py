@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.architectures import Params
+from engine.architectures import Architecture, Params
+from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State
@@ -21,5 +22,13 @@ class PrivateRates(EGU, frozen=True, tag="private-rates"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state
 
+    def motion(self, architecture: Architecture) -> Motion | None:
+        return Motion(_factors)
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight has its own value as its rate, which tells the features apart")
+
+
+def _factors(slope: float, rate: float) -> tuple[float, float]:
+    """1 ∓ η c."""
+    return 1.0 - rate * slope, 1.0 + rate * slope

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Params
 from engine.parts import Count, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, moved
+from engine.updates import Plain, Rate
 
 
-class SGD(Update, frozen=True, tag="sgd"):
+class SGD(Plain, frozen=True, tag="sgd"):
     """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
 
     `batch` is read by protocols that train on many examples at once: erm draws so many of them for each step,
@@ -21,13 +20,8 @@ class SGD(Update, frozen=True, tag="sgd"):
     Source: theory.md §4.
     """
 
-    columnwise: ClassVar[bool] = True
-
     lr: Rate = 0.00390625
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
-
-    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.trace import ZERO, Curve, Trace
-from hadamard_tui.drawing import colour, mark
+from hadamard_tui.drawing import PATHS, colour, mark
 
 COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "invariant": ("rotation\ninvariant", "left"),
@@ -65,10 +65,9 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
-    if structured := [curve.name for curve in trace.curves if curve.path == "structured"]:
-        names = ", ".join(structured)
-        told = f"computed by the structure of the instances: {names}; --path dense takes the matrix"
-        yield Text(told, "dim")
+    for path, way in PATHS.items():
+        if names := ", ".join(curve.name for curve in trace.curves if curve.path == path):
+            yield Text(f"computed {way}: {names}; --path dense takes the matrix", "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())

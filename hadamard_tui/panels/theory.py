@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.trace import BoundCurve, Curve
-from hadamard_tui.drawing import NAMES
+from hadamard_tui.drawing import NAMES, PATHS
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.sight import Sight
 
@@ -16,9 +16,8 @@ def show(sight: Sight) -> Text:
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
-    if curve.path == "structured":
-        told = "It is computed by the structure of the instances; run.path dense takes the matrix.\n"
-        text.append(told, "dim")
+    if way := PATHS.get(curve.path):
+        text.append(f"It is computed {way}; run.path dense takes the matrix.\n", "dim")
     for bound in sorted(sight.trace.bounds, key=lambda bound: not bound.on_problem.holds):
         text.append("\n").append_text(_bound_text(bound, curve.learner))
     if curve.grid:

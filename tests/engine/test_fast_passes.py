@@ -1,0 +1,192 @@
+"""Passes that do less than every weight's step at every example, against those that do all of it."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from building import experiment
+from discovery import GENTLE
+
+from engine import paths, recorder, sweeps
+from engine.losses.square import Square
+from engine.one_by_one import OneByOne
+from engine.parts import BadInput
+from engine.paths import path_of
+from engine.run import DIVERGED, prepare, run
+from engine.updates import Striding
+
+LINEAR = [name for name in GENTLE if GENTLE[name].get("architecture", "linear") == "linear"]
+TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
+
+
+def compiles(words):
+    """Whether a learner as these tests know it has a compiled loop, for square loss."""
+    learner = experiment(learners={"it": words}).learners[0]
+    return (
+        learner.update is not None
+        and learner.update.motion(learner.architecture) is not None
+        and learner.update.refuses_loss(Square()) is None
+    )
+
+
+COMPILES = {name: words for name, words in GENTLE.items() if compiles(words)}
+STRIDES = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd", "adagrad")}
+
+
+def agree(curve, twin, path, tolerance=1e-9):
+    """Losses, errors and weights agree, relative to the largest of each."""
+    assert (curve.path, twin.path) == (path, "dense")
+    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
+    np.testing.assert_allclose(curve.stderr, twin.stderr, rtol=0, atol=tolerance * twin.loss.max())
+    np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=tolerance * abs(twin.weights).max())
+    assert (curve.error is None) == (twin.error is None)
+    if twin.error is not None:
+        np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
+
+
+def both(path, dtype="float64", **words):
+    """The curves of an experiment on a path, each with its twin on the dense one."""
+    fast, naive = (run(experiment(path=way, dtype=dtype, **words)) for way in (path, "dense"))
+    return list(zip(fast.curves, naive.curves, strict=True))
+
+
+def test_the_rules_that_multiply_compile():
+    multiply = {"egu linear", "egu-pm linear", "hypentropy linear", "private-rates linear"}
+    spindly = {f"{rule} {net}" for rule in ("gd", "sgd") for net in ("spindly", "identity-spindly")}
+    assert {" ".join(name.split()[:2]) for name in COMPILES} == multiply | spindly
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("name", COMPILES)
+def test_a_compiled_pass_is_that_of_the_matrix(name, target):
+    words = {"learners": {name: COMPILES[name]}, "target": target, "d": 16, "replicas": 2}
+    [(curve, twin)] = both("compiled", **words)
+    agree(curve, twin, "compiled")
+    [(curve, twin)] = both("compiled", "float32", **words)
+    agree(curve, twin, "compiled", 1e-4)
+
+
+PASSES = {
+    "in order": {"matrix": {"kind": "hadamard", "permute": False, "row_signs": False}},
+    "repeated": {"matrix": {"kind": "hadamard", "repeat": 3}},
+    "replacement": {"protocol": {"kind": "one-pass", "replacement": True}},
+    "average": {"protocol": {"kind": "one-pass", "average": True}},
+    "few": {"protocol": {"kind": "one-pass", "examples": 5}},
+    "several blocks": {"d": 4096, "protocol": {"kind": "one-pass", "examples": 40}},
+    "two features": {"d": 2},
+    "spectrum": {"target": "all", "spectrum": True},
+}
+
+
+@pytest.mark.parametrize("words", PASSES.values(), ids=PASSES)
+@pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
+def test_every_compiled_pass_is_that_of_the_matrix(name, words):
+    learner = {**COMPILES[name], "update": {**COMPILES[name]["update"], "lr": [0.003, 0.02]}}
+    target = {"kind": "feature", "index": 0}
+    words = {"learners": {name: learner}, "d": 16, "replicas": 2, "target": target} | words
+    for curve, twin in both("compiled", **words):
+        agree(curve, twin, "compiled")
+        if words.get("spectrum"):
+            np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
+
+
+def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
+    described = experiment(
+        learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled", replicas=3
+    )
+    expected = run(described).curves[0]
+    monkeypatch.setattr(sweeps, "WORTH_THREADS", 0)
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        for step in (1, 7, 1000):
+            curve = run(described, gate=lambda step=step: step).curves[0]
+            for name in ("loss", "stderr", "weights", "error"):
+                assert np.array_equal(getattr(curve, name), getattr(expected, name), equal_nan=True)
+
+
+def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is():
+    learner = {"update": {"kind": "gd", "lr": 3.0}, "architecture": {"kind": "spindly", "w0": 0.3}}
+    [(curve, twin)] = both("compiled", learners={"D": learner}, d=16)
+    assert curve.diverged_at == twin.diverged_at is not None
+    assert curve.loss.max() < DIVERGED
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge", "exponential"])
+@pytest.mark.parametrize("matrix", ["hadamard", {"kind": "hadamard", "rotate": True}, {"kind": "orthogonal"}])
+@pytest.mark.parametrize("rule", STRIDES)
+def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss, monkeypatch):
+    if matrix != "hadamard" and (rule == "adagrad" or loss != "square"):
+        pytest.skip("instances that are not ±1: adagrad is not invariant, and labels are no classes")
+    met = []
+    meet = OneByOne.meet
+    monkeypatch.setattr(OneByOne, "meet", lambda self, rows: met.append(rows) or meet(self, rows))
+    learner = {"update": {"kind": rule, "lr": [0.004, 0.02]}}
+    words = {"matrix": matrix, "learners": {rule: learner}, "d": 16, "replicas": 2, "loss": loss}
+    for target in ("feature", "all") if matrix == "hadamard" else ("feature",):
+        for protocol in ({}, {"replacement": True}, {"examples": 5}, {"average": True}):
+            given = words | {"protocol": {"kind": "one-pass", **protocol}, "target": target}
+            for curve, twin in both("structured", **given):
+                agree(curve, twin, "structured")
+    assert met
+
+
+def test_a_pass_one_by_one_with_clipped_predictions_is_that_of_the_matrix():
+    words = {"noise": 1.0, "d": 16, "replicas": 2, "protocol": {"kind": "one-pass", "clip": 0.5}}
+    [(curve, twin)] = both("structured", learners={"GD": {"update": {"kind": "gd", "lr": 0.02}}}, **words)
+    agree(curve, twin, "structured")
+
+
+def test_only_rules_that_stride_go_one_by_one():
+    for name in LINEAR:
+        if "update" not in GENTLE[name]:
+            continue
+        described = experiment(learners={name: GENTLE[name]}, d=16, path="structured")
+        _, [trial] = prepare(described)
+        assert isinstance(trial.course.hypothesis, OneByOne) == isinstance(
+            described.learners[0].update, Striding
+        )
+
+
+def test_errors_told_by_a_sweep_are_those_of_predictions(monkeypatch):
+    words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
+    monkeypatch.setattr(recorder, "MOST_CELLS", 0)
+    [(curve, twin)] = both("compiled", **words)
+    assert np.array_equal(np.isnan(curve.error), np.isnan(twin.error))
+    np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
+    assert np.nanmin(curve.error) < 0.01 < np.nanmax(curve.error)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ({"learners": {"GD": {"update": "gd"}}}, "its steps are more than"),
+        ({"learners": {"LLS": {"solver": "lls"}}}, "its steps are more than"),
+        ({"matrix": "rademacher"}, "no ±1 rows of a Sylvester matrix"),
+        ({"matrix": "hadamard01"}, "no ±1 rows of a Sylvester matrix"),
+        ({"noise": 0.1}, "not linear in the instances"),
+        ({"labels": "sign"}, "not linear in the instances"),
+        ({"loss": "logistic"}, "only square loss"),
+        ({"train_loss": True}, "only square loss"),
+        ({"protocol": {"kind": "one-pass", "batch": 2}}, "single examples"),
+        ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
+    ],
+)
+def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason):
+    words = {"learners": {"E": COMPILES["egu linear"]}} | words
+    with pytest.raises(BadInput) as caught:
+        run(experiment(path="compiled", d=16, **words))
+    assert caught.value.where == "run.path"
+    assert reason in caught.value.what
+
+
+def test_large_passes_are_compiled_if_there_is_a_compiler(monkeypatch):
+    described = experiment(learners={"E": COMPILES["egu linear"]}, d=1024, target="all")
+    small = msgspec.structs.replace(
+        described, protocol=msgspec.structs.replace(described.protocol, examples=511)
+    )
+    assert [path_of(each.learners[0], each) for each in (described, small)] == ["compiled", "structured"]
+    monkeypatch.setattr(paths, "installed", lambda: False)
+    assert path_of(described.learners[0], described) == "structured"
+    forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path="compiled"))
+    with pytest.raises(BadInput, match="numba is not installed"):
+        path_of(forced.learners[0], forced)
