@@ -154,7 +154,8 @@ def counter(dtype: str) -> Callable[..., None]:
         d, limit = weights.shape[1], number(tie)
         before, after = np.empty(d, weights.dtype), np.empty(d, weights.dtype)
         for member in range(begin, end):
-            after[:] = weights[member]
+            for j in range(d):
+                after[j] = weights[member, j]
             size = 1
             while size < d:
                 before, after = after, before

@@ -34,6 +34,9 @@ class Axes(Instances):
         first, end, _ = numbers.indices(self.n)
         return Axes(self._drawn, slice(self._first + first, self._first + end))
 
+    def pick(self, numbers: torch.Tensor) -> PickedAxes:
+        return PickedAxes(self, numbers + self._first)
+
     def of_first_replica(self) -> Axes:
         return Axes(self._drawn.of_first_replica(), slice(self._first, self._end))
 
@@ -58,3 +61,32 @@ class Axes(Instances):
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
         return self._drawn.combine(weights) / self._length
+
+
+class PickedAxes(Instances):
+    """Instances √d e_j along axes j = `numbers` [R, k], some of them several times."""
+
+    def __init__(self, axes: Axes, numbers: torch.Tensor) -> None:
+        self._axes, self._numbers = axes, numbers
+        self.d, (self.replicas, self.n) = axes.d, numbers.shape
+        self.dtype, self.device = axes.dtype, axes.device
+        self._length = math.sqrt(axes.d)
+
+    @property
+    def rows(self) -> torch.Tensor:
+        rows = torch.zeros(self.replicas, self.n, self.d, dtype=self.dtype, device=self.device)
+        return rows.scatter_(2, self._numbers[:, :, None], self._length)
+
+    def at(self, numbers: slice) -> PickedAxes:
+        return PickedAxes(self._axes, self._numbers[:, numbers])
+
+    def inner(self, weights: torch.Tensor) -> torch.Tensor:
+        grouped = weights.reshape(self.replicas, -1, self.d)
+        places = self._numbers[:, None].expand(-1, grouped.shape[1], -1)
+        return grouped.gather(2, places).mul_(self._length).view(*weights.shape[:2], self.n)
+
+    def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        grouped = coefficients.view(self.replicas, -1, self.n) * self._length
+        places = self._numbers[:, None].expand_as(grouped)
+        combined = grouped.new_zeros(*grouped.shape[:2], self.d).scatter_add_(2, places, grouped)
+        return combined.view(-1, self.d)

@@ -147,6 +147,16 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
     coefficients = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 3)))
     by_matrix = (coefficients.view(2, 3, 3) @ some.rows).flatten(0, 1)
     np.testing.assert_allclose(some.combine(coefficients), by_matrix, **EXACT)
+    numbers = torch.tensor([[0, 5, 5, 7], [3, 3, 3, 0]])
+    picked = axes.at(slice(4, 12)).pick(numbers)
+    for part, chosen in ((picked, numbers), (picked.at(slice(1, 4)), numbers[:, 1:])):
+        rows = torch.stack([axes.rows[0][4 + some] for some in chosen])
+        assert torch.equal(part.rows, rows)
+        by_matrix = (turned.view(2, 9, 16) @ rows.mT).view(6, 3, -1)
+        np.testing.assert_allclose(part.inner(turned), by_matrix, **EXACT)
+        coefficients = torch.from_numpy(np.random.default_rng(0).normal(size=(6, part.n)))
+        by_matrix = (coefficients.view(2, 3, part.n) @ rows).flatten(0, 1)
+        np.testing.assert_allclose(part.combine(coefficients), by_matrix, **EXACT)
 
 
 PROTOCOLS = {
