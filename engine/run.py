@@ -19,7 +19,7 @@ from engine.paths import way
 from engine.problems.data import Data, draw
 from engine.protocols import Course
 from engine.streams import Streams
-from engine.trace import BoundCurve, Curve, Floats, Trace
+from engine.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
 from engine.updates import BEST
 
 BLOCK = 64
@@ -27,6 +27,12 @@ BLOCK = 64
 
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
+
+LARGE = 64 << 20
+"""Runs of more bytes return, before every round of a learner, the memory that is free by then."""
+
+WAITING = 4 << 20
+"""Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
 
 DIVERGED = 1e6
 """A learner whose loss exceeds so many times its initial loss is stopped. Source: theory.md §10."""
@@ -66,7 +72,8 @@ def run(
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
     """
-    small = memory.fits(experiment, SMALL)
+    small, large = memory.fits(experiment, SMALL), not memory.fits(experiment, LARGE)
+    most = _most_records(experiment)
     with torch.no_grad(), devices.threads(1 if small else None):
         trace, trials = prepare(experiment)
         notify(Loaded(trace))
@@ -74,7 +81,9 @@ def run(
         try:
             while active and (records := gate()):
                 for trial in list(active):
-                    for curve in trial.advance(records):
+                    if large:
+                        memory.give_back()
+                    for curve in trial.advance(min(records, most)):
                         assert curve.diverged_at is not None, "only curves that diverged are told of"
                         notify(Diverged(curve.name, curve.diverged_at))
                     if trial.ended:
@@ -210,6 +219,14 @@ def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]
             )
         )
     return bounds
+
+
+def _most_records(experiment: Experiment) -> int:
+    """How many records a learner may add in a round, so that few weights wait to be kept."""
+    n, d = experiment.problem.matrix.shape()
+    item = np.dtype(experiment.run.dtype).itemsize
+    stride = stride_of_weights(len(experiment.protocol.grid(n)), d, item)
+    return stride * max(1, WAITING // (d * item))
 
 
 def _sound(curve: Curve, loss: Floats) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 
@@ -9,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+PIECE = 1 << 14
+"""Numbers that are drawn at once where each is kept in fewer bytes than it is drawn in."""
 
 
 class Stream:
@@ -35,13 +39,23 @@ class Stream:
         """Independent uniform integers 0 … below−1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
-    def signs(self, *shape: int) -> Floats:
+    def signs(self, *shape: int) -> NDArray[np.int8]:
         """Independent fair ±1 [replicas, *shape]."""
-        return np.stack([2.0 * generator.integers(0, 2, shape) - 1.0 for generator in self._generators])
+        signs = np.empty((self.replicas, math.prod(shape)), np.int8)
+        for generator, row in zip(self._generators, signs, strict=True):
+            for first in range(0, len(row), PIECE):
+                piece = row[first : first + PIECE]
+                piece[:] = generator.integers(0, 2, len(piece))  # of 64 bits: others are other numbers
+        signs *= 2
+        signs -= 1
+        return signs.reshape(self.replicas, *shape)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """A uniformly random order of 0 … n−1 per replica, [replicas, n]."""
-        return np.stack([generator.permutation(n) for generator in self._generators])
+        orders = np.tile(np.arange(n), (self.replicas, 1))
+        for generator, order in zip(self._generators, orders, strict=True):
+            generator.shuffle(order)
+        return orders
 
 
 class Streams:

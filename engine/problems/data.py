@@ -119,13 +119,16 @@ def _arranged(
     if matrix.repeat is not None:
         arrangement = arrangement.repeated(matrix.repeat)
     _, d = matrix.shape()
+    order, signs = torch.from_numpy(arrangement.order), torch.from_numpy(arrangement.signs)
 
     def instances(dtype: str, device: str) -> Sylvester:
-        order = torch.from_numpy(arrangement.order).to(device)
-        signs = torch.from_numpy(arrangement.signs.astype(dtype)).to(device)
-        walsh = Walsh(d, signs.dtype, device)
-        return Sylvester(walsh, d, order, signs, arrangement.shifted, whole=not arrangement.shifted)
+        number = getattr(torch, dtype)
+        placed = order.to(device), signs.to(device, number)
+        return Sylvester(
+            Walsh(d, number, device), d, *placed, arrangement.shifted, whole=not arrangement.shifted
+        )
 
     features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype
     labels = combination.labels(lambda places: features.columns(torch.from_numpy(places)).numpy())
-    return instances(dtype, device), labels, True
+    same = (dtype, device) == ("float32", "cpu")
+    return features if same else instances(dtype, device), labels, True

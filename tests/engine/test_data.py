@@ -1,5 +1,8 @@
 """Data: exact matrices, moments of random ones, and streams that never disturb one another."""
 
+import tracemalloc
+import zlib
+
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
@@ -10,7 +13,7 @@ from engine import catalogue
 from engine.hypothesis import begin
 from engine.parts import BadInput
 from engine.problems.data import draw
-from engine.streams import Stream, Streams
+from engine.streams import PIECE, Stream, Streams
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4
@@ -205,6 +208,27 @@ def test_a_stream_draws_permutations_and_fair_signs():
     signs = stream.signs(7)
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert off(signs, 0) < ERRORS
+
+
+def test_signs_and_orders_are_the_numbers_that_numpy_draws_in_one_call():
+    n, name = 3 * PIECE + 7, "signs"
+    whole = [np.random.default_rng([seed, zlib.crc32(name.encode())]) for seed in (3, 4)]
+    drawn = Stream([3, 4], name)
+    assert np.array_equal(drawn.signs(n), [2 * one.integers(0, 2, n) - 1 for one in whole])
+    assert np.array_equal(drawn.permutation(n), [one.permutation(n) for one in whole])
+    assert np.array_equal(drawn.signs(5, 2), [2 * one.integers(0, 2, (5, 2)) - 1 for one in whole])
+
+
+def test_an_order_with_signs_is_drawn_in_little_more_memory_than_it_takes():
+    matrix = experiment(d=1 << 18).problem.matrix
+    tracemalloc.start()
+    try:
+        arrangement = matrix.arrangement(Streams([0]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    held = arrangement.order.nbytes + arrangement.signs.nbytes
+    assert held <= peak < 2 * held
 
 
 @pytest.mark.parametrize("seed", [0, 2**62 - 1])

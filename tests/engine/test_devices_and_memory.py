@@ -188,6 +188,35 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
         assert memory.needed(experiment(**described, **forced)) > 4 * d * d
 
 
+def test_a_large_run_returns_free_memory_before_every_round_and_a_small_one_never(monkeypatch):
+    returned = []
+    monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
+    described = experiment(d=16, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
+    run(described, lambda: 6)
+    assert not returned
+    monkeypatch.setattr(engine.run, "LARGE", memory.needed(described) - 1)
+    run(described, lambda: 6)
+    assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
+
+
+def test_free_memory_can_be_returned_wherever_this_runs():
+    memory.give_back()
+
+
+def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
+    def rounds(waiting):
+        monkeypatch.setattr(engine.run, "WAITING", waiting)
+        lengths = []
+        notes = []
+        run(experiment(d=16), lambda: lengths.append(notes[0].trace.curves[0].length) or 6, notes.append)
+        return lengths
+
+    size = 16 * 8
+    assert rounds(10 * size) == [0, 6, 12]
+    assert rounds(4 * size) == [0, 4, 8, 12, 16]
+    assert rounds(1) == list(range(17))
+
+
 def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(monkeypatch):
     def scarce(self, records, advance=OnePassCourse.advance):
         if self._next > 6:

@@ -24,7 +24,7 @@ class Arrangement(NamedTuple):
     order: NDArray[np.int64]
     """The number of every row, [R, n]."""
 
-    signs: NDArray[np.float64]
+    signs: NDArray[np.int8]
     """What every row is multiplied by, [R, n]."""
 
     shifted: bool = False
@@ -33,7 +33,8 @@ class Arrangement(NamedTuple):
     def repeated(self, times: int) -> Arrangement:
         """Every row so often with sign + and so often with −, one after the other."""
         order = self.order.repeat(2 * times, axis=1)
-        signs = self.signs.repeat(2 * times, axis=1) * np.tile([1.0, -1.0], times * self.order.shape[1])
+        signs = self.signs.repeat(2 * times, axis=1)
+        signs[:, 1::2] *= -1
         return Arrangement(order, signs)
 
 

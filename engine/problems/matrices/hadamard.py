@@ -57,7 +57,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
     """Rows 0 … n−1 in their order or a random one, with + or random signs."""
     order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
-    signs = streams("signs").signs(n) if row_signs else np.ones(order.shape)
+    signs = streams("signs").signs(n) if row_signs else np.ones(order.shape, np.int8)
     return Arrangement(order, signs)
 
 

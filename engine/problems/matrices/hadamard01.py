@@ -45,7 +45,8 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     def arrangement(self, streams: Streams) -> Arrangement:
         order, signs, _ = arranged(streams, self.d - 1, self.permute, self.row_signs)
-        return Arrangement(order + 1, signs, shifted=True)
+        order += 1
+        return Arrangement(order, signs, shifted=True)
 
     def rows(self, streams: Streams) -> Rows:
         matrix, (order, signs, _) = hadamard(self.d), self.arrangement(streams)

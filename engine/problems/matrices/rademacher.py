@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from msgspec import Meta
 
 from engine.parts import Count, Values
@@ -26,4 +27,4 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
         return self.n or self.d, self.d
 
     def rows(self, streams: Streams) -> Rows:
-        return streams("matrix").signs(*self.size())
+        return streams("matrix").signs(*self.size()).astype(np.float32)
