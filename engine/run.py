@@ -28,8 +28,8 @@ BLOCK = 64
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
 
-LARGE = 64 << 20
-"""Runs of more bytes return, before every round of a learner, the memory that is free by then."""
+LONG = 1 << 20
+"""Learners on instances of so many bytes return, before every round, the memory that is free by then."""
 
 WAITING = 4 << 20
 """Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
@@ -72,8 +72,8 @@ def run(
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
     """
-    small, large = memory.fits(experiment, SMALL), not memory.fits(experiment, LARGE)
-    most = _most_records(experiment)
+    small = memory.fits(experiment, SMALL)
+    most, long = _most_records(experiment), _instance_bytes(experiment) >= LONG
     with torch.no_grad(), devices.threads(1 if small else None):
         trace, trials = prepare(experiment)
         notify(Loaded(trace))
@@ -81,7 +81,7 @@ def run(
         try:
             while active and (records := gate()):
                 for trial in list(active):
-                    if large:
+                    if long:
                         memory.give_back()
                     for curve in trial.advance(min(records, most)):
                         assert curve.diverged_at is not None, "only curves that diverged are told of"
@@ -224,9 +224,15 @@ def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]
 def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
-    item = np.dtype(experiment.run.dtype).itemsize
-    stride = stride_of_weights(len(experiment.protocol.grid(n)), d, item)
-    return stride * max(1, WAITING // (d * item))
+    size = _instance_bytes(experiment)
+    stride = stride_of_weights(len(experiment.protocol.grid(n)), d, size // d)
+    return stride * max(1, WAITING // size)
+
+
+def _instance_bytes(experiment: Experiment) -> int:
+    """The size of an instance, or of a weight for each of its features."""
+    _, d = experiment.problem.matrix.shape()
+    return d * np.dtype(experiment.run.dtype).itemsize
 
 
 def _sound(curve: Curve, loss: Floats) -> int:

@@ -188,13 +188,13 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
         assert memory.needed(experiment(**described, **forced)) > 4 * d * d
 
 
-def test_a_large_run_returns_free_memory_before_every_round_and_a_small_one_never(monkeypatch):
+def test_free_memory_returns_before_every_round_on_long_instances_and_never_on_short_ones(monkeypatch):
     returned = []
     monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
     described = experiment(d=16, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
     run(described, lambda: 6)
     assert not returned
-    monkeypatch.setattr(engine.run, "LARGE", memory.needed(described) - 1)
+    monkeypatch.setattr(engine.run, "LONG", 16 * 8)
     run(described, lambda: 6)
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 
