@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
@@ -39,5 +40,10 @@ def load_torch(threads: int | None = None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
-    if not gc.get_freeze_count():
-        gc.freeze()
+    _exempt()
+
+
+@cache
+def _exempt() -> None:
+    """Exempt, at the first call only, all objects that there are."""
+    gc.freeze()

@@ -57,11 +57,11 @@ class Fit:
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Take in one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
-        outside = x - self._projector @ x
-        outside = outside - self._projector @ outside  # twice is enough to be orthogonal
-        length = outside.square().sum(1, keepdim=True)
-        new = length > DEPENDENT**2 * x.square().sum(1, keepdim=True)
-        error = y - self._w @ x  # [R, m, 1]
+        outside = torch.baddbmm(x, self._projector, x, alpha=-1)
+        outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)  # twice is enough: orthogonal
+        length = torch.bmm(outside.mT, outside)
+        new = length > DEPENDENT**2 * torch.bmm(x.mT, x)
+        error = torch.baddbmm(y, self._w, x, alpha=-1)  # [R, m, 1]
         if self._inverse is None and not new.all():
             self._inverse = self._made_inverse()
             self._seen.clear()

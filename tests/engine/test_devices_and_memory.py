@@ -15,6 +15,12 @@ from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.run import run
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_granted(monkeypatch):
+    """Small experiments stand here for large ones: the system is asked whatever they need."""
+    monkeypatch.setattr(memory, "GRANTED", -1)
+
+
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     for absent in ("cuda", "cuda:0", "cuda:7"):
@@ -94,6 +100,16 @@ def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda device: need - 1)
     with pytest.raises(BadInput):
         run(described)
+
+
+def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_granted(monkeypatch):
+    asked = []
+    monkeypatch.setattr(memory, "available", lambda device: asked.append(device) or (1 << 40))
+    described = experiment(d=8)
+    for granted, expected in ((memory.needed(described), []), (memory.needed(described) - 1, ["cpu"])):
+        monkeypatch.setattr(memory, "GRANTED", granted)
+        memory.check(described, "cpu")
+        assert asked == expected
 
 
 def test_available_is_what_the_system_says(monkeypatch):

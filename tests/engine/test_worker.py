@@ -223,6 +223,7 @@ def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
 
 def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda device: 10)
+    monkeypatch.setattr(memory, "GRANTED", 10)
     watched = Watched(small())
     watched.worker.start()
     refused = watched.until(Refused)
