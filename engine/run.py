@@ -9,7 +9,7 @@ import numpy as np
 
 from engine import __version__, catalogue, memory
 from engine import device as devices
-from engine.bounds import Bound
+from engine.bounds import Bound, Labels
 from engine.experiment import Experiment, check
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
@@ -195,7 +195,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
 
 def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]:
     """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
-    labels = data.labels.view(data.replicas, data.targets, -1).cpu().numpy()
+    labels = Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
     seen = experiment.protocol.seen(x, data.instances.n)
     bounds = []
     for kind in catalogue.members("bounds"):

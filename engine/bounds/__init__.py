@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,33 @@ from engine.parts import Finding, Part
 from engine.protocols.one_pass import OnePass
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.floating[Any]]
+Rows = NDArray[np.floating[Any]]
+
+PROBES, PIECE = 4, 256
+"""Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
+
+
+class Labels:
+    """The labels Y of m targets on n rows that were drawn, and what several bounds ask of them."""
+
+    def __init__(self, values: Rows) -> None:
+        """For labels [R, m, n]."""
+        self._values = values
+        _, self.m, self.n = values.shape
+
+    def rank_bound(self, rank: Floats) -> Floats:
+        """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""
+        bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
+        return bound
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """The same for ranks 0 … min(m, n), averaged over replicas."""
+        squares = np.stack([_squared_singular_values(one) for one in self._values])  # [R, min(m, n)]
+        tails = np.zeros((len(squares), squares.shape[1] + 1))
+        tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
+        mean: Floats = tails.mean(0) / (self.n * self.m)
+        return mean
 
 
 class Bound(Part, frozen=True):
@@ -41,7 +68,7 @@ class Bound(Part, frozen=True):
         raise NotImplementedError
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        """The bound at every k, for the labels [R, m, n] that were drawn."""
+        """The bound at every k, for the labels that were drawn."""
         raise NotImplementedError
 
 
@@ -144,25 +171,31 @@ def stays_in_span(learner: Learner, experiment: Experiment, any_start: bool) -> 
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
 
 
-def rank_bound(labels: Labels, rank: Floats) -> Floats:
-    """(1/nm) Σ_{i>r} s_i(Y)² for labels [R, m, n] and ranks r: the least mean square error of rank r."""
-    squares = np.stack([_squared_singular_values(one) for one in labels])  # [R, min(m, n)]
-    tails = np.zeros((len(squares), squares.shape[1] + 1))
-    tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
-    tail = tails.mean(0)[np.minimum(rank, squares.shape[1]).astype(int)]
-    bound: Floats = tail / (labels.shape[-1] * labels.shape[-2])
-    return bound
+def _squared_singular_values(labels: Rows) -> Floats:
+    """s_i² of a matrix [m, n], largest first.
+
+    Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
+    features of a Hadamard matrix are such targets, and so are these with their negatives.
+    """
+    wide = labels if len(labels) <= labels.shape[1] else labels.T
+    if (lengths := _lengths_if_orthogonal(wide)) is not None:
+        return np.sort(lengths)[::-1]
+    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
 
 
-def _squared_singular_values(labels: Labels) -> Floats:
-    """s_i² of a matrix [m, n], largest first; of orthogonal rows, such as Hadamard targets, their lengths.
+def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
+    """‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal.
 
     They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
-    numbers, which are exact here, that happens with probability 2⁻³²⁰ at most.
+    numbers, which are exact here, that happens with probability 2⁻⁸⁰ at most.
     """
-    if len(labels) <= labels.shape[1]:
-        probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), 16)).astype(np.float64)
-        lengths = np.einsum("mn,mn->m", labels, labels, dtype=np.float64)
-        if np.array_equal(labels @ (labels.T @ probes), lengths[:, None] * probes):
-            return np.sort(lengths)[::-1]
-    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
+    probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
+    images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))
+    pieces = [slice(first, first + PIECE) for first in range(0, len(labels), PIECE)]
+    for some in pieces:
+        rows = labels[some].astype(np.float64)
+        images += rows.T @ probes[some]
+        lengths[some] = np.einsum("mn,mn->m", rows, rows)
+    expected = lengths[:, None] * probes
+    same = (np.array_equal(labels[some].astype(np.float64) @ images, expected[some]) for some in pieces)
+    return lengths if all(same) else None

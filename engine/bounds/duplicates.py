@@ -47,7 +47,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         copies = 2 * (experiment.problem.matrix.repeat or 0) or 1
-        rows = labels.shape[-1] // copies
+        rows = labels.n // copies
         unseen: Floats = (1 - 1 / rows) ** k if _drawn(experiment) else 1 - np.ceil(k / copies) / rows
         return loss_constant(experiment) * unseen
 

@@ -40,5 +40,5 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         constant = loss_of(experiment).bit_constant
         assert constant is not None, "on() admits no other loss"
-        unseen: Floats = 1 - k / labels.shape[-1]
+        unseen: Floats = 1 - k / labels.n
         return constant * unseen

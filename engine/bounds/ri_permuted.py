@@ -39,5 +39,5 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
         )
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        unseen: Floats = np.maximum(0, 1 - k / (labels.shape[-1] - 1))
+        unseen: Floats = np.maximum(0, 1 - k / (labels.n - 1))
         return unseen

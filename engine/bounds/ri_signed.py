@@ -36,5 +36,5 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
         )
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        unseen: Floats = 1 - k / labels.shape[-1]
+        unseen: Floats = 1 - k / labels.n
         return loss_constant(experiment) * unseen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from engine.bounds import Bound, Floats, Labels, rank_bound, several_targets, stays_in_span
+from engine.bounds import Bound, Floats, Labels, several_targets, stays_in_span
 from engine.experiment import Experiment, Learner
 from engine.parts import Finding
 
@@ -29,4 +29,4 @@ class SVD(Bound, frozen=True, tag="svd"):
         return stays_in_span(learner, experiment, any_start=False)
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        return rank_bound(labels, k)
+        return labels.rank_bound(k)

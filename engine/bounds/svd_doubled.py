@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from engine.bounds import Bound, Floats, Labels, rank_bound, several_targets, stays_in_span
+from engine.bounds import Bound, Floats, Labels, several_targets, stays_in_span
 from engine.experiment import Experiment, Learner
 from engine.parts import Finding
 
@@ -33,4 +33,4 @@ class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
         return stays_in_span(learner, experiment, any_start=True)
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        return rank_bound(labels, k + 1)
+        return labels.rank_bound(k + 1)

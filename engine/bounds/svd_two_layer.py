@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from engine.architectures.dense import Dense
-from engine.bounds import Bound, Floats, Labels, rank_bound, several_targets
+from engine.bounds import Bound, Floats, Labels, several_targets
 from engine.experiment import Experiment, Learner
 from engine.parts import Finding
 from engine.updates import Diagonal
@@ -47,4 +47,4 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
         return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
-        return rank_bound(labels, 2 * k + 1)
+        return labels.rank_bound(2 * k + 1)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd, weights
 from discovery import LEARNERS
-from naive import rank_bound
+from naive import rank_bound, sylvester
 
-from engine import catalogue
+from engine import bounds, catalogue
+from engine.bounds import Labels
 from engine.invariance import verdict
 from engine.run import prepare, run
 
@@ -350,6 +351,20 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
     labels = data.labels.view(3, data.targets, n).numpy()
     expected = np.mean([rank_bound(Y.T) for Y in labels], 0)
     np.testing.assert_allclose(drawn(described, "svd").loss, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
+    monkeypatch.setattr(bounds, "PIECE", 6)
+    H = sylvester(16)
+    twice = H.copy()
+    twice[13] = H[2]
+    for Y in (H, twice):
+        Y = np.concatenate((Y, -Y)) if doubled else Y
+        k = np.arange(len(H) + 1)
+        np.testing.assert_allclose(
+            Labels(Y[None].astype(np.float32)).rank_bound(k), rank_bound(Y.T), rtol=0, atol=1e-12
+        )
 
 
 def test_svd_holds_for_these_very_labels():
