@@ -63,16 +63,26 @@ class Records(NamedTuple):
     stride: int
 
 
-def loop(motion: Motion, signed: bool, dtype: str) -> Callable[..., None]:
-    """(members, examples, records, begin, end, group): go on with members begin … end, `group` per replica.
+class Loops(NamedTuple):
+    """What is compiled for a motion; every loop goes over members `begin` … `end`, `group` per replica."""
 
-    It is compiled when it is first called, for motions with one half or, if `signed`, two.
+    sweep: Callable[[Members, Examples, Records, int, int, int], None]
+    """Have them meet the examples."""
+    balance: Callable[[Members, Array, float, Array, int, int, int], None]
+    """(members, labels, tie, right, …): how many of Sylvester's rows are right, less those that are wrong.
+
+    Labels [B, d] are those of the rows in their own order; up to `tie` from 0 is neither. Predictions are a
+    fast transform: at every stage sums and differences of neighbours become the halves of the next vector.
     """
-    return _loop(motion.factors, motion.power == 2, signed, dtype)
+
+
+def loops(motion: Motion, signed: bool, dtype: str) -> Loops:
+    """The loops of a motion with one half, or two if `signed`; each is compiled when it is first called."""
+    return _loops(motion.factors, motion.power == 2, signed, dtype)
 
 
 @cache
-def _loop(factors: Factors, squared: bool, signed: bool, dtype: str) -> Callable[..., None]:
+def _loops(factors: Factors, squared: bool, signed: bool, dtype: str) -> Loops:
     from numba import njit
 
     pair: Any = njit(factors)
@@ -83,6 +93,13 @@ def _loop(factors: Factors, squared: bool, signed: bool, dtype: str) -> Callable
         if squared:
             a, b = a * a, b * b
         return a - b if signed else a
+
+    @njit(fastmath=LOOSE)
+    def assemble(m: Any, member: int, w: Any) -> None:
+        for j in range(len(w)):
+            w[j] = weight(m.a[member, j], m.b[member, j])
+        for r in range(m.places.shape[1]):
+            w[m.places[member, r]] = weight(m.a_apart[member, r], m.b_apart[member, r])
 
     @njit(fastmath=LOOSE, inline="always")
     def run(a: Any, b: Any, x: Any, then: Any, yes: Any, no: Any) -> Any:
@@ -127,35 +144,15 @@ def _loop(factors: Factors, squared: bool, signed: bool, dtype: str) -> Callable
                     ahead += w * (high[step + 1, block] * low[step + 1, j])
                 losses[step] = square
                 if watched and records.slots[step] >= 0:
-                    kept = records.kept[records.slots[step], member // records.stride]
-                    for j in range(len(kept)):
-                        kept[j] = weight(a[j], b[j])
-                    for r in range(len(places)):
-                        kept[places[r]] = weight(a_apart[r], b_apart[r])
+                    assemble(m, member, records.kept[records.slots[step], member // records.stride])
             m.ahead[member] = ahead
 
-    return sweep
-
-
-@cache
-def counter(dtype: str) -> Callable[..., None]:
-    """(weights, labels, tie, right, begin, end, group) for members begin … end of weights [B, d].
-
-    right [B] becomes the number of Sylvester's rows, with ±1 labels [B, d] in their own order, that are
-    predicted on the side of their label, less that of the others; up to `tie` from 0 is neither. Predictions
-    are a fast transform: at every stage sums and differences of neighbours become the halves of the next.
-    """
-    from numba import njit
-
-    number = getattr(np, dtype)
-
     @njit(fastmath=LOOSE, nogil=True)
-    def count(weights: Any, labels: Any, tie: float, right: Any, begin: int, end: int, group: int) -> None:
-        d, limit = weights.shape[1], number(tie)
-        before, after = np.empty(d, weights.dtype), np.empty(d, weights.dtype)
+    def balance(m: Any, labels: Any, tie: float, right: Any, begin: int, end: int, group: int) -> None:
+        d, limit = labels.shape[1], number(tie)
+        before, after = np.empty(d, labels.dtype), np.empty(d, labels.dtype)
         for member in range(begin, end):
-            for j in range(d):
-                after[j] = weights[member, j]
+            assemble(m, member, after)
             size = 1
             while size < d:
                 before, after = after, before
@@ -164,10 +161,10 @@ def counter(dtype: str) -> Callable[..., None]:
                     sums[j] = before[2 * j] + before[2 * j + 1]
                     differences[j] = before[2 * j] - before[2 * j + 1]
                 size *= 2
-            label, balance = labels[member], np.int32(0)
+            label, total = labels[member], np.int32(0)
             for j in range(d):
                 margin = after[j] * label[j]
-                balance += np.int32(margin > limit) - np.int32(margin < -limit)
-            right[member] = balance
+                total += np.int32(margin > limit) - np.int32(margin < -limit)
+            right[member] = total
 
-    return count
+    return Loops(sweep, balance)

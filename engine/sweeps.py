@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engine.compiled import Examples, Members, Records, counter, loop
+from engine.compiled import Examples, Members, Records, loops
 from engine.costs import Cost
 from engine.hypothesis import Descent, Hypothesis
 from engine.lazy import torch
@@ -74,6 +74,7 @@ class Sweep:
         self._apart = tuple(half.gather(1, self._places) for half in self._halves)
         for half in self._halves:
             half.scatter_(1, self._places, 0.0)
+        self._loops = loops(motion, len(self._halves) == 2, str(data.instances.dtype).removeprefix("torch."))
         rate = next(iter(start.rates.values()))
         self._rates = np.broadcast_to(np.asarray(rate, np.float64).reshape(-1), batch).copy()
         self._swept = 0
@@ -101,9 +102,7 @@ class Sweep:
         kept = a.new_empty(sum(keep), self._data.variants, a.shape[1])
         losses = np.empty((batch, count))
         records = Records(losses, slots, kept.numpy(), self._data.targets)
-        members = self._as_arrays()
-        go = loop(self._motion, len(self._halves) == 2, members.a.dtype.name)
-        self._in_parts(go, count, members, examples, records)
+        self._in_parts(self._loops.sweep, count, self._as_arrays(), examples, records)
         self._swept += count
         nothing = kept[:0]
         for step, slot in enumerate(slots.tolist()):
@@ -132,12 +131,13 @@ class Sweep:
 
     def right(self) -> torch.Tensor:
         """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
-        weights = self.weights()
-        right = torch.empty(len(weights), dtype=torch.float64)
-        tie = torch.finfo(weights.dtype).eps ** 0.5
-        arrays = weights.numpy(), self._sides.numpy(), tie, right.numpy()
-        self._in_parts(counter(arrays[0].dtype.name), PASSES, *arrays)
-        return right * (self._data.instances.n / weights.shape[1])
+        assert self.exhausted, "sweeps end where this will be asked for"
+        rows, right = self._data.instances, torch.empty(len(self._labels), dtype=torch.float64)
+        tie = torch.finfo(rows.dtype).eps ** 0.5
+        self._in_parts(
+            self._loops.balance, PASSES, self._as_arrays(), self._sides.numpy(), tie, right.numpy()
+        )
+        return right * (rows.n / rows.d)
 
     @cached_property
     def _sides(self) -> torch.Tensor:

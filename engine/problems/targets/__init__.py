@@ -31,7 +31,9 @@ class Combination(NamedTuple):
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
         """Labels [R, m, n]; `columns` has the features [R, m, n] on all rows for their numbers [R, m]."""
-        parts = range(self.places.shape[2])
+        parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
+        if len(parts) == 1 and np.array_equal(rounded, self.sizes):
+            return rounded * columns(self.places[:, :, 0])
         terms = [self.sizes[:, :, part, None] * columns(self.places[:, :, part]) for part in parts]
         return reduce(np.add, terms)
 
