@@ -69,7 +69,8 @@ class Sweep:
         self._halves = tuple(half.clone() for half in motion.halves(start.params, start.state))
         batch = len(labels)
         self._places, self._sizes = (
-            part[:, None].expand(-1, data.variants, -1, -1).reshape(batch, -1) for part in data.star
+            part[:, None].expand(-1, data.variants, -1, -1).reshape(batch, -1).contiguous()
+            for part in data.star
         )
         self._apart = tuple(half.gather(1, self._places) for half in self._halves)
         for half in self._halves:
