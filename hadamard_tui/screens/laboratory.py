@@ -10,6 +10,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from hadamard_tui.actions import ACTIONS
@@ -22,6 +23,7 @@ from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.playback import Pace
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.help import Help
+from hadamard_tui.screens.jump import Jump, Place
 from hadamard_tui.screens.looking import Looking
 from hadamard_tui.session import Session
 from hadamard_tui.sight import Sight
@@ -116,6 +118,23 @@ class Laboratory(Looking, Comparing):
             self.set_focus(None)
         elif self._drawer_open:
             self.action_setup()
+
+    def action_jump(self) -> None:
+        if (jump := Jump(self)).spots:
+            self.app.push_screen(jump, self._jumped)
+
+    def _jumped(self, place: Place | None) -> None:
+        """Go to a place, out of the drawers that do not have it."""
+        if place is None:
+            return
+        within = place.ancestors_with_self if isinstance(place, Widget) else ()
+        for drawer, opened in ((Setup, "-setup-toggled"), (Side, "-runs-open")):
+            if self.query_one(drawer).styles.layer == "drawer" and self.query_one(drawer) not in within:
+                self.remove_class(opened)
+        self.set_focus(place if isinstance(place, Widget) and place.focusable else None)
+        if isinstance(place, int):
+            self.action_panel(place)
+        self.refresh_bindings()
 
     def action_help(self) -> None:
         self.app.push_screen(Help())

@@ -20,7 +20,7 @@ NONE_PINNED = "No run is pinned yet. Run something, press c, change one thing, a
 KEYS = "N renames · D deletes · enter brings its set-up back"
 
 
-class Story(VerticalScroll, can_focus=False):
+class Story(VerticalScroll):
     """What am I seeing?"""
 
     def __init__(self, id: str | None = None) -> None:

@@ -29,7 +29,7 @@ class PanelView(ContentSwitcher):
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
-        with VerticalScroll(id="panel-words", can_focus=False):
+        with VerticalScroll(id="panel-words"):
             yield Static(markup=False)
 
     def show(self, panel: Panel, sight: Sight) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -16,6 +17,15 @@ class Tabs(Widget):
 
     names: reactive[tuple[str, ...]] = reactive(())
     chosen: reactive[str] = reactive("")
+
+    @property
+    def starts(self) -> dict[int, int]:
+        """In which column each panel's number stands."""
+        starts, column = {}, 0
+        for number, text, _ in labels(self.names, self.chosen, self.content_size.width):
+            starts[number] = column
+            column += cell_len(text) + 1
+        return starts
 
     def render(self) -> Content:
         return Content(" ").join(

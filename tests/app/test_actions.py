@@ -126,6 +126,7 @@ TRIALS: dict[str, Trial] = {
     "copy_command": Trial(lambda app: app.clipboard),
     "screenshot": Trial(files),
     "theme": Trial(lambda app: app.theme),
+    "jump": Trial(screen),
     "leave": Trial(lambda app: app.focused, ("tab",)),
     "help": Trial(screen),
     "quit": Trial(lambda app: app._exit),

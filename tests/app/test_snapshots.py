@@ -68,5 +68,16 @@ def test_in_ascii(snap_compare: Compare, draft: Draft) -> None:
     assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
 
 
+def test_jump_mode(snap_compare: Compare, draft: Draft) -> None:
+    app = HadamardApp(draft)
+
+    async def jump(pilot: Pilot[None]) -> None:
+        await finished(app)(pilot)
+        await pilot.press("8", "j")
+        await until(pilot, lambda: "esc stays here" in screen_text(app))
+
+    assert snap_compare(app, terminal_size=WIDE, run_before=jump)
+
+
 def test_the_first_start(snap_compare: Compare, draft: Draft) -> None:
     assert snap_compare(HadamardApp(draft, first=True), terminal_size=SMALL)

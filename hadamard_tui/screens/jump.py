@@ -1,0 +1,127 @@
+"""Jump mode: a key on every place in sight, and the key goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.errors import NoWidget
+from textual.geometry import Region
+from textual.screen import ModalScreen, Screen
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.tabs import Tabs
+
+LETTERS = "asdfghjklqwertyuiopzxcvbnm"
+OWN = dict(
+    zip(
+        ("loss", "learners", "scoreboard", "panel-words", "story", "runs-list", "preset"),
+        LETTERS,
+        strict=False,
+    )
+)
+"""The places that always have the same letter, by the names of their widgets."""
+OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
+
+WIDTH = len("[a]")
+
+Place = Widget | int
+"""A widget, or the number of a panel."""
+
+
+class Spot(NamedTuple):
+    """A place, and the cells of its label."""
+
+    place: Place
+    label: Region
+
+
+def spots(laboratory: Screen[None]) -> dict[str, Spot]:
+    """What can be gone to now, by its key: the chart, the panels, and all that takes keys but the buttons,
+    which have keys of their own."""
+    found, others = {}, iter(OTHERS)
+    chain = (widget for widget in laboratory.focus_chain if not isinstance(widget, Button))
+    for widget in (laboratory.query_one("#loss", ChartView), *chain):
+        label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
+        if label is not None and (key := OWN.get(widget.id or "") or next(others, None)):
+            found[key] = Spot(widget, label)
+    tabs = laboratory.query_one(Tabs)
+    for number, column in tabs.starts.items():
+        digit = Region(tabs.region.x + column, tabs.region.y, 1, 1)
+        if _seen(laboratory, tabs, digit):
+            found[str(number % 10)] = Spot(number, digit)
+    return found
+
+
+def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
+    """Where the label of a widget may be: at the end of its first line, or at the start."""
+    try:
+        x, y, width, height = laboratory.find_widget(widget).visible_region
+    except NoWidget:
+        return
+    if width >= WIDTH and height:
+        yield Region(x + width - WIDTH, y, WIDTH, 1)
+        yield Region(x, y, WIDTH, 1)
+
+
+def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
+    """Whether nothing lies over these cells of a widget."""
+    try:
+        tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
+    except NoWidget:
+        return False
+    return all(widget in top.ancestors_with_self for top in tops)
+
+
+class Jump(ModalScreen[Place | None]):
+    """Gives the place whose key is pressed or whose label is clicked; None for any other key."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
+    DEFAULT_CSS = """
+    Jump { background: $background 35%; }
+    Jump .jump--label, Jump #told { background: $accent; color: $background; text-style: bold; }
+    Jump #told { dock: bottom; height: 1; padding: 0 1; }
+    """
+
+    def __init__(self, laboratory: Screen[None]) -> None:
+        super().__init__()
+        self._laboratory = laboratory
+        self.spots = spots(laboratory)
+
+    def compose(self) -> ComposeResult:
+        yield Static("Jump: the key on a place goes there, esc stays here", id="told", markup=False)
+
+    def on_mount(self) -> None:
+        self._laboratory.screen_layout_refresh_signal.subscribe(self, self._look_again)
+
+    def _look_again(self, laboratory: Screen[None]) -> None:
+        if (now := spots(laboratory)) != self.spots:
+            self.spots = now
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The laboratory's line, and the labels on it."""
+        strip, style = super().render_line(y), self.get_component_rich_style("jump--label")
+        for key, (_, cells) in self.spots.items():
+            if cells.y == y:
+                label = Strip([Segment(f"[{key}]" if cells.width == WIDTH else key, style)], cells.width)
+                strip = Strip.join([strip.crop(0, cells.x), label, strip.crop(cells.right)])
+        return strip
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        self._go(self.spots.get(event.character or ""))
+
+    def on_click(self, event: events.Click) -> None:
+        on = (spot for spot in self.spots.values() if spot.label.contains(event.screen_x, event.screen_y))
+        self._go(next(on, None))
+
+    def _go(self, spot: Spot | None) -> None:
+        if self.is_active:
+            self.dismiss(None if spot is None else spot.place)

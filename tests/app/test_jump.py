@@ -1,0 +1,208 @@
+"""Jump mode: every place in sight has a key of its own, the key goes there, and any other key stays."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import Button
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.config import Config
+from hadamard_tui.draft import Draft
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.screens.jump import Jump, Place
+from hadamard_tui.themes import LOOKS
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.side import Side, Story
+from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import Tabs
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_actions import RUN, prepare
+from .test_looks import contrast
+from .test_runs import screen_text, session_of
+
+HUGE = (200, 60)
+STATES = {
+    "80x24": (SMALL, ()),
+    "80x24, words": (SMALL, (RUN, "8")),
+    "80x24, set-up": (SMALL, ("s",)),
+    "80x24, runs": (SMALL, (RUN, "c", "l")),
+    "80x24, both": (SMALL, (RUN, "c", "s", "escape", "l")),
+    "120x40": (WIDE, ()),
+    "120x40, words": (WIDE, (RUN, "8")),
+    "120x40, without set-up": (WIDE, ("s",)),
+    "200x60": (HUGE, (RUN, "8", "c")),
+}
+"""Sizes, and keys that open what can be open there."""
+
+states = pytest.mark.parametrize(("size", "first"), STATES.values(), ids=STATES)
+
+
+async def jump(pilot: Pilot[None], app: HadamardApp) -> Jump:
+    """Press the key that works in fields, too."""
+    await pilot.press("ctrl+g")
+    await until(pilot, lambda: isinstance(app.screen, Jump))
+    assert isinstance(app.screen, Jump)
+    return app.screen
+
+
+async def bring(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
+    await prepare(pilot, app, first)
+    setup = app.laboratory.query_one(Setup)
+    await until(pilot, lambda: setup.filled or not setup.display)
+    await pilot.pause(0.1)
+
+
+def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
+    """What takes keys and is on the screen, by looking at every cell: widgets, and panels by their number."""
+    laboratory, tabs = app.laboratory, app.laboratory.query_one(Tabs)
+    found: set[Place] = set()
+    for x, y in itertools.product(range(columns), range(rows)):
+        top = laboratory.get_widget_at(x, y)[0]
+        found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
+        found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
+        if top is tabs and (letter := tabs.render().plain.ljust(columns)[x - tabs.region.x]).isdigit():
+            found.add(int(letter) or 10)
+    return {one for one in found if not isinstance(one, Button)}
+
+
+@states
+async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
+    app: HadamardApp, size: tuple[int, int], first: tuple[str, ...]
+):
+    async with opened(app, size) as pilot:
+        await bring(pilot, app, first)
+        places = seen(app, *size)
+        screen = await jump(pilot, app)
+        assert {spot.place for spot in screen.spots.values()} == places
+        assert len(places) == len(screen.spots)
+        await until(pilot, lambda: "esc stays here" in screen_text(app))
+        lines = screen_text(app).split("\n")
+        for key, (place, cells) in screen.spots.items():
+            written = lines[cells.y][cells.x : cells.right]
+            assert written == (key if isinstance(place, int) else f"[{key}]")
+            below = app.laboratory.query_one(Tabs) if isinstance(place, int) else place
+            for x in range(*cells.column_span):
+                assert below in app.laboratory.get_widget_at(x, cells.y)[0].ancestors_with_self
+        for one, other in itertools.combinations(screen.spots.values(), 2):
+            assert not one.label.overlaps(other.label)
+
+
+@pytest.mark.parametrize("state", ["80x24, words", "80x24, set-up", "80x24, runs", "120x40, words", "200x60"])
+async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
+    size, first = STATES[state]
+    async with opened(app, size) as pilot:
+        await bring(pilot, app, first)
+        laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)
+        classes, chosen = laboratory.classes, stage.chosen
+        screen = await jump(pilot, app)
+        for key, (place, _) in screen.spots.items():
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is laboratory)
+            if isinstance(place, int):
+                assert stage.chosen == list(ABOUT)[place - 1]
+            elif isinstance(place, ChartView):
+                assert laboratory.focused is None
+            else:
+                assert laboratory.focused is place
+            within = place.ancestors_with_self if isinstance(place, Widget) else ()
+            for drawer in laboratory.query("Setup, Side"):
+                assert not drawer.display or drawer in within or drawer.styles.layer != "drawer"
+            if laboratory.classes != classes or stage.chosen != chosen:
+                laboratory.set_classes(classes)
+                stage.choose(chosen)
+            laboratory.set_focus(None)
+            again = await jump(pilot, app)
+            await until(pilot, lambda again=again: again.spots == screen.spots)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE, HUGE])
+async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tuple[int, int]):
+    async with opened(app, size) as pilot:
+        laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)
+        for keys in ((), ("tab", "tab")):
+            await pilot.press(*keys)
+            before = laboratory.focused, laboratory.classes, stage.chosen
+            for key in ("escape", "exclamation_mark", "f5", "ctrl+g", "enter", "pagedown"):
+                await jump(pilot, app)
+                await pilot.press(key)
+                await until(pilot, lambda: app.screen is laboratory)
+                assert (laboratory.focused, laboratory.classes, stage.chosen) == before
+                assert laboratory.session is None
+
+
+async def test_labels_are_clicked_too_and_a_click_beside_them_ends_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        screen = await jump(pilot, app)
+        table = app.laboratory.query_one(Scoreboard)
+        label = next(spot.label for spot in screen.spots.values() if spot.place is table)
+        await pilot.click(offset=label.offset)
+        await until(pilot, lambda: app.focused is table)
+        await jump(pilot, app)
+        await pilot.click(offset=(60, 12))
+        await until(pilot, lambda: app.screen is app.laboratory)
+        assert app.focused is table
+
+
+async def test_a_run_goes_on_below_and_labels_follow_what_is_in_sight(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        for _ in range(3):
+            await pilot.press("minus")  # slowly, so that it is still under way when it is looked for
+        await pilot.press("8", "r")
+        await until(pilot, lambda: session_of(app).shown >= 1)
+        screen = await jump(pilot, app)
+        words = app.laboratory.query_one("#panel-words")
+        assert words in [spot.place for spot in screen.spots.values()]
+        shown = session_of(app).shown
+        app.laboratory.query_one(Stage).choose("gap")
+        await until(pilot, lambda: words not in [spot.place for spot in screen.spots.values()])
+        await until(pilot, lambda: session_of(app).shown > shown)
+        assert app.screen is screen
+        await pilot.resize_terminal(*SMALL)
+        await until(pilot, lambda: {spot.place for spot in screen.spots.values()} == seen(app, *SMALL))
+        await pilot.press("a")
+        await until(pilot, lambda: app.screen is app.laboratory)
+        assert session_of(app).state == "running"
+
+
+async def test_there_is_nothing_to_jump_to_where_there_is_no_room(app: HadamardApp):
+    async with opened(app, (59, 15)) as pilot:
+        await pilot.press("j")
+        await pilot.pause(0.1)
+        assert app.screen is app.laboratory
+
+
+async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await bring(pilot, app, (RUN, "8", "j", "f"))
+        words = app.laboratory.query_one("#panel-words")
+        assert app.focused is words
+        await pilot.press("down", "down")
+        await until(pilot, lambda: words.scroll_y == 2)
+        place = session_of(app).place
+        await pilot.press("left")  # what they do not scroll goes on to the playhead
+        await until(pilot, lambda: session_of(app).place < place)
+
+
+async def test_labels_are_legible_in_every_look_and_in_ascii(draft: Draft):
+    for look in LOOKS.values():
+        assert contrast(str(look.theme.accent), str(look.theme.background)) >= 4.5  # WCAG 1.4.3, text
+    app = HadamardApp(draft, config=Config(ascii=True))
+    async with opened(app, SMALL) as pilot:
+        await jump(pilot, app)
+        await until(pilot, lambda: "[a]" in screen_text(app))
+
+
+async def test_the_story_and_the_runs_are_gone_to_where_they_stand_beside_the_stage(app: HadamardApp):
+    async with opened(app, HUGE) as pilot:
+        await bring(pilot, app, (RUN, "c"))
+        await pilot.press("j", "g")
+        await until(pilot, lambda: isinstance(app.focused, Story))
+        await pilot.press("j", "h")
+        await until(pilot, lambda: app.laboratory.query_one(Side).query_one("#runs-list").has_focus)
