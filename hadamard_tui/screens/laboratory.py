@@ -173,6 +173,12 @@ class Laboratory(Looking, Comparing):
 
     # What is shown
 
+    def _compositor_refresh(self) -> None:
+        """Below another screen, Textual 8 would repaint all of both for ever: each repaint asks for one."""
+        super()._compositor_refresh()
+        if self is not self.app.screen:
+            self._repaint_required = False
+
     def _frame(self) -> None:
         """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
         spent = time.thread_time()

@@ -117,3 +117,18 @@ def test_what_was_left_comes_back_and_no_run_begins(terminal: Terminal) -> None:
     again.press(b"q")
     assert again.end() == 0
     assert b"Traceback" not in again.written
+
+
+@pytest.mark.parametrize(("key", "word"), [(b"?", "esc closes"), (b"j", "esc stays here")])
+def test_below_another_page_nothing_is_sent_when_nothing_changes(
+    terminal: Terminal, key: bytes, word: str
+) -> None:
+    terminal.shows("r runs it")
+    terminal.press(key)
+    terminal.shows(word)
+    for _ in range(2):
+        terminal.written = b""
+        end = time.monotonic() + 1.5
+        while (left := end - time.monotonic()) > 0:
+            terminal.take(left)
+    assert len(terminal.written) < 80 * 24, "less than one picture of the screen; the status may have changed"
