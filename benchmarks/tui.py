@@ -348,9 +348,17 @@ def _lines(file: str) -> list[str]:
         return []
 
 
+def known(name: str) -> str:
+    """The name of a benchmark. Raises: argparse.ArgumentTypeError, if it is none."""
+    if name not in BENCHMARKS:
+        raise argparse.ArgumentTypeError(f"there is no {name}; there are {', '.join(BENCHMARKS)}")
+    return name
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="what to measure")
+    names = f"what to measure: {', '.join(BENCHMARKS)}; all of them if none is named and there is no soak"
+    parser.add_argument("names", nargs="*", type=known, metavar="NAME", help=names)
     parser.add_argument("--soak", type=float, metavar="MINUTES")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
