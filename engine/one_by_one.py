@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.costs import Cost
 from engine.hypothesis import Descent, Hypothesis
@@ -17,6 +17,14 @@ from engine.updates import Striding
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
+
+
+class Change(NamedTuple):
+    """The one row that a step had to do with, [R, B / R] each."""
+
+    labels: torch.Tensor
+    before: torch.Tensor
+    after: torch.Tensor
 
 
 class OneByOne:
@@ -39,18 +47,17 @@ class OneByOne:
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self.change: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
-        """Labels, and predictions before and after the last step, [B] each."""
+        self.change = Change(self._labels[0], self._predictions[0].clone(), self._predictions[0].clone())
 
-    def meet(self, rows: torch.Tensor) -> None:
-        """Learn the row of this number [R] in every replica."""
-        place = rows, self._replicas
-        labels, before = self._labels[place], self._predictions[place]
+    def meet(self, row: int | torch.Tensor) -> None:
+        """Learn the row of this number, or of these numbers [R] in the replicas."""
+        place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
+        labels, before = self._labels[place], self._predictions[place].clone()
         slope = self._loss.slope(before, labels)
         stride, self._memory = self._update.stride(slope, self._rate, self._memory)
-        after = before - stride * self._data.instances.d
+        after = torch.sub(before, stride, alpha=self._data.instances.d)
         self._predictions[place] = after
-        self.change = labels.flatten(), before.flatten(), after.flatten()
+        self.change = Change(labels, before, after)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         raise AssertionError("it meets rows by their numbers")
@@ -74,35 +81,32 @@ class Tally:
 
     def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne) -> None:
         self._data, self._loss = data, loss
-        predictions = hypothesis.predict(data.instances)
-        self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
-        self._right = self._sides(predictions, data.labels).sum(1) if data.values != "any" else None
-        self._losses: list[torch.Tensor] = []
-        self._shares: list[torch.Tensor] = []
+        predictions, n = hypothesis.predict(data.instances), data.instances.n
+        self._totals = {"loss": loss.average(predictions, data.labels) * n}  # [B] in float64
+        if data.values != "any":
+            self._totals["error"] = self._wrong(predictions, data.labels).sum(1)
+        self._waiting: list[Change] = []
 
-    def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return sides(predictions, labels, self._data.values, self._loss).double()
+    def _wrong(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """1 for a mistake, ½ for a tie, 0 for neither."""
+        return (1 - sides(predictions, labels, self._data.values, self._loss).double()) / 2
 
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
-        if hypothesis.change is not None:
-            labels, before, after = hypothesis.change
-            self._total = self._total + self._loss.value(after, labels).double()
-            self._total -= self._loss.value(before, labels)
-            if self._right is not None:
-                self._right = self._right + self._sides(after, labels) - self._sides(before, labels)
-        self._losses.append(self._total)
-        if self._right is not None:
-            self._shares.append(self._right)
+        self._waiting.append(hypothesis.change)
 
     def looks(self, record: int) -> bool:
         return False
 
     def measured(self) -> Measures:
-        n, found = self._data.instances.n, {}
-        if self._losses:
-            found["loss"] = [over_targets(self._data, torch.stack(self._losses) / n)]
-        if self._shares:
-            found["error"] = [over_targets(self._data, (1 - torch.stack(self._shares) / n) / 2)]
-        self._losses, self._shares = [], []
+        if not self._waiting:
+            return {}
+        labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        found = {}
+        for name, total in self._totals.items():
+            value = self._wrong if name == "error" else self._loss.value
+            totals = total + (value(after, labels).double() - value(before, labels).double()).cumsum(0)
+            self._totals[name] = totals[-1]
+            found[name] = [over_targets(self._data, totals / self._data.instances.n)]
         return found

@@ -137,13 +137,12 @@ class OneByOnePass(Pass):
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
     ) -> tuple[Hypothesis, Recorder]:
         self._learner = OneByOne(learner, loss, data, streams)
-        in_turn = torch.arange(data.instances.n, device=data.labels.device).expand(data.replicas, -1)
-        self._order = in_turn if order is None else order
+        self._order = order
         by = Tally(data, loss, self._learner)
         return self._learner, Recorder(data, loss, self._learner, self._records, order, by)
 
     def _learn(self, k: int, end: int) -> None:
-        self._learner.meet(self._order[:, k - 1])
+        self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
 
 
 class SweptPass(Pass):
