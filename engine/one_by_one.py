@@ -81,15 +81,15 @@ class Tally:
 
     def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne) -> None:
         self._data, self._loss = data, loss
-        predictions, n = hypothesis.predict(data.instances), data.instances.n
-        self._totals = {"loss": loss.average(predictions, data.labels) * n}  # [B] in float64
-        if data.values != "any":
-            self._totals["error"] = self._wrong(predictions, data.labels).sum(1)
+        predictions = hypothesis.predict(data.instances)
+        self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
+        self._balance = (
+            None if data.values == "any" else self._sides(predictions, data.labels).double().sum(1)
+        )
         self._waiting: list[Change] = []
 
-    def _wrong(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """1 for a mistake, ½ for a tie, 0 for neither."""
-        return (1 - sides(predictions, labels, self._data.values, self._loss).double()) / 2
+    def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return sides(predictions, labels, self._data.values, self._loss)
 
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
@@ -103,10 +103,14 @@ class Tally:
             return {}
         labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
         self._waiting.clear()
-        found = {}
-        for name, total in self._totals.items():
-            value = self._wrong if name == "error" else self._loss.value
-            totals = total + (value(after, labels).double() - value(before, labels).double()).cumsum(0)
-            self._totals[name] = totals[-1]
-            found[name] = [over_targets(self._data, totals / self._data.instances.n)]
+        n = self._data.instances.n
+        changes = self._loss.value(after, labels).double() - self._loss.value(before, labels).double()
+        totals = changes.cumsum_(0).add_(self._total)
+        self._total = totals[-1].clone()
+        found = {"loss": [over_targets(self._data, totals) / n]}
+        if self._balance is not None:
+            turned = self._sides(after, labels) - self._sides(before, labels)
+            balances = turned.cumsum(0, dtype=torch.float64).add_(self._balance)
+            self._balance = balances[-1].clone()
+            found["error"] = [(1 - over_targets(self._data, balances) / n) / 2]
         return found
