@@ -18,6 +18,7 @@ from hadamard_tui import memory, palette
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import loss_plot
 from hadamard_tui.guide import Guide
 from hadamard_tui.line import FrameRate, TimedDriver, most_frames
 from hadamard_tui.memory import Memory, View
@@ -31,7 +32,6 @@ from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
 from hadamard_tui.tour import Tour
-from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.setup import Setup
 
 PATIENCE = 0.4
@@ -153,11 +153,14 @@ class HadamardApp(App[None]):
         self.push_screen(Export(self._shown, self._file_name(".svg")))
 
     def action_save_preset(self) -> None:
-        """Write a preset file."""
-        self.push_screen(Export(self._shown, self._file_name(".toml")))
+        """Write a preset file, of a set-up that can run."""
+        if not self.laboratory.refused():
+            self.push_screen(Export(self._shown, self._file_name(".toml")))
 
     def action_copy_command(self) -> None:
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
+        if self.laboratory.refused():
+            return
         command = command_line(
             self.laboratory.draft.experiment, self.laboratory.draft.preset, *self._options()
         )
@@ -182,10 +185,12 @@ class HadamardApp(App[None]):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
-        session = self.laboratory.session
-        experiment = self.laboratory.draft.experiment if session is None else session.experiment
-        series, axes = self.laboratory.query_one("#loss", ChartView).shown
-        return Shown(experiment, None if session is None else session.trace, series, axes)
+        set_up, sight = self.laboratory.draft.experiment, self.laboratory.sight
+        if sight is None:
+            return Shown(set_up, set_up, None, (), None)
+        with palette.on_paper():
+            plot = loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned)
+        return Shown(set_up, sight.experiment, sight.trace, plot.series, plot.axes)
 
     def _file_name(self, suffix: str) -> str:
         preset = self.laboratory.draft.preset

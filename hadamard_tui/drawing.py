@@ -36,6 +36,9 @@ RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 
+SMALL_LETTERS = ", small letters"
+"""What the legend says of a pinned run beside its name."""
+
 SMOOTHED_SHARE = 1 / 32
 """A smoothed curve is the mean over so much of the x-axis on either side."""
 
@@ -176,7 +179,7 @@ def _pinned(name: str, trace: Trace, pen: Pen) -> list[Series]:
     """The curves of a pinned run, with small letters, and its name for the legend."""
     nothing = np.empty(0)
     tint = pinned_colour(0, pen.number)
-    lines = [Series(f"{name}, small letters", nothing, nothing, tint, style=pen.style)]
+    lines = [Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pen.style)]
     for learner, curve in enumerate(trace.curves):
         lines += pen.draw(learner, curve, "loss", curve.loss)
     return lines

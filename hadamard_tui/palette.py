@@ -6,6 +6,8 @@ with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira, F
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -44,3 +46,14 @@ def use(palette: Palette) -> None:
 def current() -> Palette:
     """The colours that are drawn with."""
     return _current
+
+
+@contextmanager
+def on_paper() -> Iterator[None]:
+    """Draw with the colours for a light ground meanwhile."""
+    before = current()
+    use(LIGHT)
+    try:
+        yield
+    finally:
+        use(before)

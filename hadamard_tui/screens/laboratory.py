@@ -195,7 +195,7 @@ class Laboratory(Looking, Comparing):
         session = self.session
         if session is not None:
             session.tick(seconds)
-            if (sight := self._sight(session)) is not None:
+            if (sight := self.sight) is not None:
                 self._show(session, sight)
             if session.trace is None or session.trace.frontier < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
@@ -211,9 +211,11 @@ class Laboratory(Looking, Comparing):
         if self.has_class("-huge"):
             self.query_one(Story).show(sight, session.experiment)
 
-    def _sight(self, session: Session) -> Sight | None:
-        trace = session.trace
-        if trace is None:
+    @property
+    def sight(self) -> Sight | None:
+        """What there is to see of the run on the screen, once there is any of it."""
+        session = self.session
+        if session is None or (trace := session.trace) is None:
             return None
         return Sight(
             session.experiment,

@@ -97,13 +97,18 @@ class Running(Screen[None]):
         self._pace.unlimited = not self._pace.unlimited
 
     def _begin(self, paused: bool = False) -> None:
-        if self._draft.error is not None:
-            self.notify(str(self._draft.error), title="This set-up cannot run", severity="error")
+        if self.refused():
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
         self.session = Session(self._draft.experiment, self._hear, spare, self._pace, self._draft.preset)
         self.session.start(paused)
+
+    def refused(self) -> bool:
+        """Whether the set-up cannot run; the person is told why."""
+        if (error := self._draft.error) is not None:
+            self.notify(str(error), title="This set-up cannot run", severity="error")
+        return error is not None
 
     def _say_if_stopped(self, session: Session) -> None:
         if session.state == "stopped" and not session.playback.looking_back:

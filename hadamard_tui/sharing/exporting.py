@@ -11,6 +11,7 @@ from engine.experiment import Experiment
 from engine.parts import BadInput
 from engine.report import encode
 from engine.trace import Trace
+from hadamard_tui import palette
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.drawing import loss_axes, loss_series
 from hadamard_tui.headless import saving
@@ -20,8 +21,12 @@ from hadamard_tui.sharing.figure import figure
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to export: the experiment, its trace, and the chart as it is on the screen."""
+    """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
 
+    The set-up may have been changed since the run.
+    """
+
+    set_up: Experiment
     experiment: Experiment
     trace: Trace | None
     series: Sequence[Series]
@@ -30,8 +35,9 @@ class Shown:
 
 def finished(experiment: Experiment, trace: Trace) -> Shown:
     """A run that came to its end, as the app would show it."""
-    series = loss_series(trace, trace.last)
-    return Shown(experiment, trace, series, loss_axes(trace, series))
+    with palette.on_paper():
+        series = loss_series(trace, trace.last)
+    return Shown(experiment, experiment, trace, series, loss_axes(trace, series))
 
 
 KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
@@ -41,7 +47,7 @@ KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
     ".svg": ("the chart for a paper or the web", lambda shown: _figure(shown, "svg")),
     ".pdf": ("the chart for a paper", lambda shown: _figure(shown, "pdf")),
     ".png": ("the chart in pixels", lambda shown: _figure(shown, "png")),
-    ".toml": ("the set-up as a preset", lambda shown: preset_file.as_toml(shown.experiment).encode()),
+    ".toml": ("the set-up as a preset", lambda shown: preset_file.as_toml(shown.set_up).encode()),
 }
 """By suffix: what is in the file, and how it is made."""
 

@@ -8,14 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from hadamard_tui import palette
-from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.drawing import SMALL_LETTERS
 
 INCHES = (5.5, 3.4)
 DOTS_PER_INCH = 300
 MARKERS = "os^Dv<>ph*"
 MARKS_PER_CURVE = 8
-STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (5, 2)), "dotted": (0, (1, 1.5))}
+STYLES: dict[LineStyle, Any] = {
+    "solid": "-",
+    "dashed": (0, (5, 2)),
+    "dotted": (0, (1, 1.5)),
+    "dash-dot": (0, (6, 1.5, 1, 1.5)),
+    "sparse": (0, (1, 4)),
+}
+BOUNDS = ("dashed", "dotted")
 SETTINGS: dict[str, Any] = {
     "font.size": 9,
     "text.parse_math": False,
@@ -30,7 +37,8 @@ SETTINGS: dict[str, Any] = {
 def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
     """The chart as `svg`, `pdf` or `png`; the same series and axes that the screen shows, on white.
 
-    Curves with a letter get a marker of their own besides their colour; bounds have their name on the line.
+    Learners have a marker besides their colour, pinned runs the markers of their learners and another line
+    style; bounds have their name on the line.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -46,15 +54,13 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
             xscale="log" if axes.x_log else "linear",
             yscale="log" if axes.y_log else "linear",
         )
-        marked = 0
         bounds = 0
         for one in series:
-            if one.style == "solid":
-                _curve(plot, one, marked)
-                marked += one.mark is not None
-            else:
+            if one.style in BOUNDS:
                 _bound(plot, one, axes, bounds)
                 bounds += 1
+            else:
+                _curve(plot, one)
         if plot.get_legend_handles_labels()[1]:
             plot.legend(frameon=False, fontsize=8)
         file = io.BytesIO()
@@ -68,35 +74,27 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
     return file.getvalue()
 
 
-def _on_paper(colour: str) -> str:
-    """A colour of the screen as it is on white."""
-    shown, printed = palette.current(), palette.LIGHT
-    twins = dict(zip(shown.learners, printed.learners, strict=True))
-    twins |= {shown.theory: printed.theory, shown.others: printed.others}
-    return twins.get(colour, colour)
-
-
-def _curve(plot: Any, one: Series, number: int) -> None:
-    colour = _on_paper(one.colour)
-    name = " ".join(filter(None, (one.mark, one.name)))
+def _curve(plot: Any, one: Series) -> None:
+    number = 0 if one.mark is None else ord(one.mark.upper()) - ord("A")
+    name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
     plot.plot(
         one.x,
         one.y,
-        color=colour,
-        label=name or "_unnamed",
+        color=one.colour,
+        label=name if one.name else "_unnamed",
         linewidth=0.5 if one.faint else 1.2,
+        linestyle=STYLES[one.style],
         alpha=0.4 if one.faint else 1.0,
         marker=MARKERS[number % len(MARKERS)] if one.mark else None,
         markersize=4,
         markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
     )
     if one.band is not None:
-        plot.fill_between(one.x, *one.band, color=colour, alpha=0.2, linewidth=0)
+        plot.fill_between(one.x, *one.band, color=one.colour, alpha=0.2, linewidth=0)
 
 
 def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
-    colour = _on_paper(one.colour)
-    plot.plot(one.x, one.y, color=colour, linewidth=1.0, linestyle=STYLES[one.style])
+    plot.plot(one.x, one.y, color=one.colour, linewidth=1.0, linestyle=STYLES[one.style])
     inside = np.flatnonzero(
         np.isfinite(one.y)
         & (one.y >= axes.y_limits[0])
@@ -111,6 +109,6 @@ def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
             (one.x[place], one.y[place]),
             xytext=(4, 4),
             textcoords="offset points",
-            color=colour,
+            color=one.colour,
             fontsize=7,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from engine import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.sharing import exporting
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
+from .test_time_travel import finished
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +75,45 @@ async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path
         await pilot.press("S", "enter")
         await until(pilot, lambda: (tmp_path / "hadamard-128.toml").exists())
         assert presets.load("hadamard-128.toml") == app.laboratory.draft.experiment
+
+
+async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app: HadamardApp, tmp_path: Path):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        before = app.laboratory.draft.experiment
+        app.laboratory.draft.put("run.seed", 7)
+        for name in ("set-up.toml", "curves.json"):
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, Export))
+            app.screen.query_one(Input).value = name
+            await pilot.press("enter")
+            await until(pilot, lambda name=name: (tmp_path / name).exists())
+        assert presets.load("set-up.toml").run.seed == 7
+        assert (
+            json.loads((tmp_path / "curves.json").read_text())["experiment"]["run"]["seed"] == before.run.seed
+        )
+
+
+async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.draft.put("problem.matrix.d", 7)
+        for key in ("S", "w"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert isinstance(app.screen, Laboratory)
+            *_, note = app._notifications
+            assert note.title == "This set-up cannot run"
+        assert not app.clipboard
+
+
+async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name(
+    app: HadamardApp, tmp_path: Path
+):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("c", "A")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        exporting.export(tmp_path / "chart.svg", app._shown(), "")
+        text = (tmp_path / "chart.svg").read_text()
+        assert ">run 1<" in text or "<!-- run 1 -->" in text
+        assert text.count("stroke-dasharray: 7.2") >= 5, "every learner of the pinned run has its dashes"

@@ -114,7 +114,7 @@ def test_the_other_figures_are_what_their_names_say(
 @pytest.mark.parametrize("suffix", [suffix for suffix in KINDS if suffix != ".toml"])
 def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experiment, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="run the set-up first"):
-        export(tmp_path / f"file{suffix}", Shown(experiment, None, (), None), "")
+        export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None, (), None), "")
     assert not list(tmp_path.iterdir())
 
 
