@@ -11,10 +11,11 @@ import numpy as np
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.drawing import SMALL_LETTERS
 
-INCHES = (5.5, 3.4)
+INCHES = (5.5, 3.8)
 DOTS_PER_INCH = 300
 MARKERS = "os^Dv<>ph*"
 MARKS_PER_CURVE = 8
+NAMES_PER_LINE = 3
 STYLES: dict[LineStyle, Any] = {
     "solid": "-",
     "dashed": (0, (5, 2)),
@@ -42,6 +43,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter, StrMethodFormatter
 
     with rc_context(SETTINGS):
         sheet = Figure(INCHES, layout="constrained")
@@ -54,6 +56,10 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
             xscale="log" if axes.x_log else "linear",
             yscale="log" if axes.y_log else "linear",
         )
+        for axis, logarithmic in ((plot.xaxis, axes.x_log), (plot.yaxis, axes.y_log)):
+            if logarithmic:
+                axis.set_major_formatter(StrMethodFormatter("{x:g}"))  # not formulas: those are not parsed
+                axis.set_minor_formatter(LogFormatter())
         bounds = 0
         for one in series:
             if one.style in BOUNDS:
@@ -62,7 +68,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
             else:
                 _curve(plot, one)
         if plot.get_legend_handles_labels()[1]:
-            plot.legend(frameon=False, fontsize=8)
+            sheet.legend(loc="outside lower center", ncols=NAMES_PER_LINE, frameon=False, fontsize=8)
         file = io.BytesIO()
         dated = {"svg": "Date", "pdf": "CreationDate"}
         sheet.savefig(

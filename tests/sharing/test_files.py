@@ -18,6 +18,8 @@ from engine.parts import BadInput
 from engine.run import run
 from engine.trace import Trace
 from hadamard_tui import palette
+from hadamard_tui.drawing import loss_plot
+from hadamard_tui.lens import Lens
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
 
@@ -86,6 +88,17 @@ def test_the_figure_is_vector_graphics_with_all_names_and_the_same_each_time(
     assert "image" not in tags
     for one in shown.series:
         assert one.name in text, "matplotlib writes every text as a comment beside its outlines"
+
+
+def test_logarithmic_axes_are_labelled_with_numbers(
+    experiment: Experiment, trace: Trace, tmp_path: Path
+) -> None:
+    plot = loss_plot(trace, trace.last, trace.last, Lens(x_log=True, y_log=True), ())
+    export(tmp_path / "chart.svg", Shown(experiment, experiment, trace, plot.series, plot.axes), "")
+    text = (tmp_path / "chart.svg").read_text()
+    assert "<!-- 10 -->" in text
+    assert "<!-- 0.1 -->" in text
+    assert "math" not in text
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
