@@ -37,6 +37,9 @@ class Draft:
     def _accept(self, experiment: Experiment) -> None:
         self.experiment = experiment
         self.error: BadInput | None = None
+        rows, _ = experiment.problem.matrix.shape()
+        self.last = float(experiment.protocol.grid(rows)[-1])
+        """Where the x-axis of a run ends."""
         self.raw: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(experiment))
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])

@@ -15,7 +15,8 @@ INCHES = (5.5, 3.8)
 DOTS_PER_INCH = 300
 MARKERS = "os^Dv<>ph*"
 MARKS_PER_CURVE = 8
-NAMES_PER_LINE = 3
+NAMES_PER_LINE, LETTERS_PER_LINE, SAMPLE = 3, 84, 8
+"""A line of the legend has so many names at most, as far as they and the samples of their lines have room."""
 STYLES: dict[LineStyle, Any] = {
     "solid": "-",
     "dashed": (0, (5, 2)),
@@ -67,8 +68,9 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
                 bounds += 1
             else:
                 _curve(plot, one)
-        if plot.get_legend_handles_labels()[1]:
-            sheet.legend(loc="outside lower center", ncols=NAMES_PER_LINE, frameon=False, fontsize=8)
+        if names := plot.get_legend_handles_labels()[1]:
+            per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
+            sheet.legend(loc="outside lower center", ncols=per_line, frameon=False, fontsize=8)
         file = io.BytesIO()
         dated = {"svg": "Date", "pdf": "CreationDate"}
         sheet.savefig(

@@ -101,6 +101,7 @@ class Flag(Checkbox):
         self._say()
 
     def _say(self) -> None:
+        self.BUTTON_INNER = "X" if self.value else " "
         self.label = "yes" if self.value else "no"
 
 

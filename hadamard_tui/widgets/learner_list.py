@@ -15,7 +15,10 @@ class LearnerList(OptionList):
     """One line per learner; moving in it selects. Nothing is told but what the person does."""
 
     DEFAULT_CSS = """
-    LearnerList { height: auto; max-height: 9; border: none; padding: 0; background: transparent; }
+    LearnerList {
+        height: auto; max-height: 9; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+    }
     LearnerList:focus { border: none; }
     """
 

@@ -127,7 +127,7 @@ class Setup(VerticalScroll, can_focus=False):
 
     def _presets(self) -> list[tuple[str, str]]:
         """All presets to choose from, and the set-up itself where it is none of them."""
-        own = f"({self.draft.preset}, changed)" if self.draft.changed else "(your own)"
+        own = f"({self.draft.preset or 'your own'}, changed)" if self.draft.changed else "(your own)"
         return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
 
     async def show(self, draft: Draft) -> None:

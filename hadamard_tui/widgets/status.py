@@ -62,21 +62,27 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
     state = "ready" if session is None else session.state
     said: Piece = (state, STYLES.get(state, "bold"))
     todo, brief = _pending(session, draft)
-    trace = None if session is None else session.trace
-    if session is None or trace is None:
-        rate = f"  to be shown {pace.describe()}" if session is None and pace != Pace() else ""
-        hint = "  press r to run" if session is None and draft.error is None else ""
-        return [[said, todo, hint, (rate, "dim")], [said, todo, hint], [said, brief]]
-    facts = _Facts(session, trace, fps)
-    shown = (f"  shown {session.playback.describe()}", "dim")
+    facts = _Facts(session, draft, fps)
+    if session is None:
+        hint = "" if draft.error is not None else "  press r to run"
+        rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
+        told: list[list[Piece]] = [
+            [said, todo, facts.long, hint, (rate, "dim")],
+            [said, todo, facts.long, hint],
+            [said, todo, facts.short, hint],
+        ]
+    else:
+        told = [[said, todo, facts.long, (f"  shown {session.playback.describe()}", "dim")]]
     return [
-        [said, todo, facts.long, shown],
+        *told,
         [said, todo, facts.long],
         [said, todo, facts.medium],
         [said, todo, facts.short],
         [said, brief, facts.short],
         [said, brief, facts.shorter],
         [said, brief, facts.shortest],
+        [said, facts.shortest],
+        [said, facts.least],
     ]
 
 
@@ -90,33 +96,52 @@ def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
     return "", ""
 
 
-class _Facts:
-    """What the status says of a run, from the longest form to the shortest."""
+NOT_YET = (*2 * ("  best –  bound –  ratio –",), *2 * (" best – bound – ratio –",), *2 * (" –/–=–",))
+"""What there is to say of losses before there are any, from the longest form to the shortest."""
 
-    def __init__(self, session: Session, trace: Trace, fps: float) -> None:
-        place, last = session.place, f"{trace.last:g}"
-        of = f" of {session.shown:g} shown" if place < session.shown < trace.last else ""
-        device, speed = trace.environment["device"], _short(session.speed)
-        best = best_now(trace, place)
-        long = medium = f"  k {place:g}/{last}{of}"
-        short = f"  k {place:g}/{last}"
-        shorter, shortest = f"  k {place:g}/{last}", f" {_short(place)}/{_short(trace.last)}"
-        if best is not None:
-            loss, curve, height = best
-            bound = "none" if height is None else f"{height:.4f}"
-            ratio, lowest = _ratio(trace, best, place)
-            brief = f"lowest {ratio}" if lowest else f"ratio {ratio}"
-            long += f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or brief}"
-            medium += f"  best {loss:.4f} {curve.name}  bound {bound}  {brief}"
-            short += f"  best {loss:.4f} bound {bound} {brief}"
-            shorter += f" best {loss:.3f} bound {bound[:5]} {brief}"
-            shortest += f" {loss:.3f}/{bound[:5]}={ratio}"
-        self.long = f"{long}  {device}  {speed} steps/s  {fps:.0f} fps"
+
+class _Facts:
+    """What the status says of a run, or of one to come, from the longest form to the shortest."""
+
+    def __init__(self, session: Session | None, draft: Draft, fps: float) -> None:
+        experiment = draft.experiment if session is None else session.experiment
+        device, speed, k, of = experiment.run.device, 0.0, "–", ""
+        losses: tuple[str, ...] = NOT_YET
+        last = draft.last if session is None else session.playback.last
+        brief_k = f" {k}/{_short(last)}"
+        if session is not None and (trace := session.trace) is not None:
+            place, device, speed = session.place, trace.environment["device"], session.speed
+            k, brief_k = f"{place:g}", f" {_short(place)}/{_short(last)}"
+            of = f" of {session.shown:g} shown" if place < session.shown < last else ""
+            losses = _losses(trace, place)
+        long, medium, short, shorter, shortest, least = losses
+        steps = _short(speed)
+        self.long = f"  k {k}/{last:g}{of}{long}  {device}  {steps} steps/s  {fps:.0f} fps"
         device = device.split(" ", 1)[0]
-        self.medium = f"{medium}  {device}  {speed} steps/s  {fps:.0f} fps"
-        self.short = f"{short}  {device} {speed} steps/s {fps:.0f} fps"
-        self.shorter = f"{shorter} {device} {speed}/s {fps:.0f} fps"
-        self.shortest = f"{shortest} {device} {speed}/s {fps:.0f}fps"
+        self.medium = f"  k {k}/{last:g}{of}{medium}  {device}  {steps} steps/s  {fps:.0f} fps"
+        self.short = f"  k {k}/{last:g}{short}  {device} {steps} steps/s {fps:.0f} fps"
+        self.shorter = f"  k {k}/{last:g}{shorter} {device} {steps}/s {fps:.0f} fps"
+        self.shortest = f"{brief_k}{shortest} {device} {steps}/s {fps:.0f}fps"
+        self.least = f"{brief_k}{least} {device} {steps}/s {fps:.0f}fps"
+
+
+def _losses(trace: Trace, place: float) -> tuple[str, ...]:
+    """Best loss, bound and ratio at the place, from the longest form to the shortest."""
+    best = best_now(trace, place)
+    if best is None:
+        return NOT_YET
+    loss, curve, height = best
+    bound, low = ("none", "none") if height is None else (f"{height:.4f}", f"{height:.2f}")
+    ratio, lowest = _ratio(trace, best, place)
+    brief, sign = (f"lowest {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
+    return (
+        f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or brief}",
+        f"  best {loss:.4f} {curve.name}  bound {bound}  {brief}",
+        f"  best {loss:.4f} bound {bound} {brief}",
+        f" best {loss:.3f} bound {bound[:5]} {brief}",
+        f" {loss:.3f}/{bound[:5]}{sign}{ratio}",
+        f" {loss:.2f}/{low}{sign}{ratio}",
+    )
 
 
 def best_now(trace: Trace, place: float) -> tuple[float, Curve, float | None] | None:
