@@ -45,9 +45,10 @@ class Row(Vertical):
     Row.-edited.-helped .help { display: block; }
     """
 
-    def __init__(self, place: str, title: str, help: str, control: Widget) -> None:
+    def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
+        """`value` is what the control shows at first, and nothing to tell of."""
         super().__init__()
-        self.place = place
+        self.place, self._value = place, value
         self._title, self._help = title, help
         self._control = control
 
@@ -83,7 +84,9 @@ class Row(Vertical):
     @on(Checkbox.Changed)
     def _edited(self, event: Input.Changed | Select.Changed | Checkbox.Changed) -> None:
         event.stop()
-        self.post_message(Edited(self, self._read(event.value)))
+        if (value := self._read(event.value)) != self._value:
+            self._value = value
+            self.post_message(Edited(self, value))
 
     def _read(self, value: Any) -> Any:
         return value
@@ -111,7 +114,9 @@ class FieldRow(Row):
     def __init__(self, place: str, field: Field, value: Any) -> None:
         self._field = field
         range_ = f" ({field.limits})" if field.limits else ""
-        super().__init__(place, field.title, f"{field.help}{range_}", self._make(field, value))
+        control = self._make(field, value)
+        shown = self._read(control.value) if isinstance(control, Input) else value
+        super().__init__(place, field.title, f"{field.help}{range_}", control, shown)
 
     def _make(self, field: Field, value: Any) -> Widget:
         if field.kind == "flag":
@@ -164,7 +169,7 @@ class PartForm(Vertical):
         kind = str(self._values["kind"])
         select = Choice([(name, name) for name in kinds], value=kind, allow_blank=False, compact=True)
         part = kinds[kind]
-        yield Row(f"{self.place}.kind", self._title, summary_of(part), select)
+        yield Row(f"{self.place}.kind", self._title, summary_of(part), select, kind)
         yield Fields(self.place, part, self._values)
 
     async def rebuild(self, values: dict[str, Any]) -> None:

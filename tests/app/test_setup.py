@@ -11,7 +11,7 @@ from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Row
+from hadamard_tui.widgets.form import Edited, Row
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
@@ -65,6 +65,44 @@ async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
         await pilot.pause()
         assert whole.value == "b"
         assert whole.query_one("SelectOverlay", OptionList).option_count == 2
+
+
+async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with():
+    told: list[object] = []
+
+    class Listening(App[None]):
+        def on_select_changed(self, event: Select.Changed) -> None:
+            told.append(event.value)
+
+    app = Listening()
+    async with app.run_test() as pilot:
+        await app.mount(choice := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
+        await pilot.pause()
+        for value in ("a", "b", "b"):
+            choice.value = value
+            await pilot.pause()
+    assert told == ["a", "b"]
+
+
+async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+    told: list[str] = []
+    listen = Edited.__init__
+
+    def heard(self: Edited, row: Row, value: object) -> None:
+        told.append(row.place)
+        listen(self, row, value)
+
+    monkeypatch.setattr(Edited, "__init__", heard)
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        for number in reversed(range(len(setup.draft.learners))):
+            setup.pick(number)
+            await until(pilot, lambda number=number: setup.query_one(LearnerForm).number == number)
+            await pilot.pause(0.05)
+        assert told == []
+        row_of(app, "run.seed").query_one(Input).value = "7"
+        await until(pilot, lambda: setup.draft.experiment.run.seed == 7)
+        assert told == ["run.seed"]
 
 
 async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears_it(app: HadamardApp):
