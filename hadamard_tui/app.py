@@ -80,7 +80,7 @@ class HadamardApp(App[None]):
         view = view or View()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
-        self.laboratory = Laboratory(draft, autorun, view, rate)
+        self.laboratory = Laboratory(draft, autorun, view, rate, self.config.keys)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.left = Memory()
         """What is remembered for the next start."""

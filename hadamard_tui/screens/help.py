@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Table
@@ -35,11 +37,16 @@ class Help(ModalScreen[None]):
     }
     """
 
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        """`keys` are those that actions have in place of their own, by their ids."""
+        super().__init__()
+        self._actions = [replace(action, keys=keys.get(action.id, action.keys)) for action in ACTIONS]
+
     def compose(self) -> ComposeResult:
         table = Table.grid(padding=(0, 2))
-        for group in dict.fromkeys(action.group for action in ACTIONS):
+        for group in dict.fromkeys(action.group for action in self._actions):
             table.add_row("", Text(group, "bold"))
-            for action in ACTIONS:
+            for action in self._actions:
                 if action.group == group:
                     table.add_row(action.shown_keys, action.help)
         with VerticalScroll() as page:

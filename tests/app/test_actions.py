@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,6 +198,9 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
         await pilot.press("r", "q")
         assert app.laboratory.session is None
         await until(pilot, lambda: "f5 Run" in screen_text(app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: re.search(r"f5 +Run the set-up", screen_text(app)))
+        await pilot.press("escape")
         await pilot.press("f5")
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("ctrl+x")
