@@ -141,11 +141,15 @@ def others() -> str:
 
 
 def pinned_colour(learner: int, run: int) -> str:
-    """The colour of a learner of pinned run 1, 2, …: its own, paler, and turned a little for every run."""
+    """The colour of a learner of pinned run 1, 2, …: its own, paler, and turned a little for every run.
+
+    On a light ground it is darker instead, so that it stands out there, too.
+    """
     red, green, blue = (part / 255 for part in triplet(colour(learner)))
     hue, light, vivid = colorsys.rgb_to_hls(red, green, blue)
-    paler = colorsys.hls_to_rgb((hue + 0.07 * (run - 1)) % 1, light + (1 - light) * 0.45, vivid * 0.75)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in paler)
+    far = 0.0 if sum(triplet(palette.current().ground)) > 3 * 128 else 1.0
+    faded = colorsys.hls_to_rgb((hue + 0.07 * (run - 1)) % 1, light + (far - light) * 0.45, vivid * 0.75)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in faded)
 
 
 def loss_series(

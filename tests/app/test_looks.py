@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from hadamard_tui import palette
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
+from hadamard_tui.drawing import pinned_colour
 from hadamard_tui.plain_text import to_ascii
 from hadamard_tui.themes import LOOKS, after
 from hadamard_tui.widgets.learner_list import LearnerList
@@ -77,6 +79,17 @@ def test_curves_stand_out_from_their_ground(name: str) -> None:
     assert look.theme.background == look.palette.ground
     for colour in (*look.palette.learners, look.palette.theory):
         assert contrast(colour, look.palette.ground) >= 3  # WCAG 1.4.11, graphical objects
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_pinned_curves_stand_out_from_their_ground(name: str) -> None:
+    look, before = LOOKS[name], palette.current()
+    palette.use(look.palette)
+    try:
+        for learner, run in itertools.product(range(len(look.palette.learners)), range(1, 6)):
+            assert contrast(pinned_colour(learner, run), look.palette.ground) >= 3
+    finally:
+        palette.use(before)
 
 
 def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
