@@ -54,6 +54,7 @@ GLYPHS = {
     "greater_than_sign": ">",
     "less_than_sign": "<",
     "question_mark": "?",
+    "colon": ":",
     "right_square_bracket": "]",
     "left_square_bracket": "[",
     "left": "←",
@@ -187,6 +188,7 @@ ACTIONS = (
         key_display="esc",
     ),
     Action("help", "question_mark", "Help", "Show this page", PROGRAM, 4, key_display="?"),
+    Action("app.command_palette", "colon,ctrl+p", "Commands", "Search all of these by name", PROGRAM),
     Action(
         "quit",
         "q,ctrl+q,ctrl+c",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
@@ -111,7 +112,7 @@ class Laboratory(Looking, Comparing):
 
     def action_screenshot(self) -> None:
         try:
-            self.notify(f"Wrote {self.app.save_screenshot()}")
+            self.notify(f"Wrote {Path(self.app.save_screenshot()).absolute()}", markup=False)
         except OSError as error:
             self.notify(f"The screenshot cannot be written: {error}", severity="error")
 

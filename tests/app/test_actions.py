@@ -130,6 +130,7 @@ TRIALS: dict[str, Trial] = {
     "jump": Trial(screen),
     "leave": Trial(lambda app: app.focused, ("tab",)),
     "help": Trial(screen),
+    "command_palette": Trial(screen),
     "quit": Trial(lambda app: app._exit),
 }
 
