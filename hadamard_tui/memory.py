@@ -21,7 +21,7 @@ class View(msgspec.Struct):
 
     theme: ThemeName | None = None
     panel: str | None = None
-    setup_toggled: bool = False
+    setup_hidden: bool = False
     learner: int = 0
     pace: float = 1.0
     unlimited: bool = False

@@ -77,5 +77,5 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
         presets.load(stop)
     tour = Tour(stops or STOPS, alone)
     start = begin(tour.draft.experiment, tour.stops[0], False, True, theme, ascii_only)
-    start.view.setup_toggled = True
+    start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

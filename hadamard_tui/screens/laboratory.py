@@ -86,7 +86,7 @@ class Laboratory(Looking, Comparing):
     def on_mount(self) -> None:
         if self._left.panel in ABOUT:
             self.query_one(Stage).choose(self._left.panel)
-        self.set_class(self._left.setup_toggled and self.app.size.width >= DOCKED, "-setup-toggled")
+        self.set_class(self._left.setup_hidden, "-setup-hidden")
         self._pick(min(self._left.learner, len(self._draft.learners) - 1))
         self._forget()
         self._frame()
@@ -102,7 +102,7 @@ class Laboratory(Looking, Comparing):
     # The program
 
     def action_setup(self) -> None:
-        self.toggle_class("-setup-toggled")
+        self.toggle_class("-setup-toggled" if self.has_class("-narrow") else "-setup-hidden")
         setup = self.query_one(Setup)
         if setup.display:
             setup.enter()
@@ -161,7 +161,7 @@ class Laboratory(Looking, Comparing):
         """How the person looks at runs now, to look at them alike the next time."""
         return View(
             panel=self.query_one(Stage).chosen,
-            setup_toggled=self.has_class("-setup-toggled") and not self.has_class("-narrow"),
+            setup_hidden=self.has_class("-setup-hidden"),
             learner=self._selected,
             pace=self._pace.factor,
             unlimited=self._pace.unlimited,

@@ -38,7 +38,7 @@ class Welcome(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            page.border_subtitle = "enter runs it · esc looks around first · ? explains, later"
+            page.border_subtitle = "enter runs it · esc looks around · ? explains, later"
             yield Static(WHAT, markup=False)
             yield OptionList(*(Option(_line(name), id=name) for name in FIRST), compact=True)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
+from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
 from engine.trace import ZERO, Curve, Trace
@@ -56,8 +59,16 @@ def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
     return {name: chosen[name] for name in ORDER if name in chosen}
 
 
-class Scoreboard(DataTable[Text]):
-    """One row per learner, then one per learner of every pinned run. A cell is written when it changes."""
+class Scoreboard(DataTable[Text], inherit_bindings=False):
+    """One row per learner, then one per learner of every pinned run. A cell is written when it changes.
+
+    It has up and down alone: left and right, home and end move the playhead, whatever has the focus.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "cursor_up", show=False),
+        Binding("down", "cursor_down", show=False),
+    ]
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)

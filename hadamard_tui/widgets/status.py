@@ -41,7 +41,7 @@ class Status(Static):
     def show(self, session: Session | None, draft: Draft, pace: Pace, fps: float) -> None:
         """Say how a session stands, and whether the set-up has changed since it began."""
         self._of = session, draft, pace, fps
-        text = status_text(session, draft, pace, fps, self.size.width)
+        text = status_text(session, draft, pace, fps, self.size.width or self.app.size.width)
         if text != self._text:
             self._text = text
             self.update(text)

@@ -219,3 +219,23 @@ def test_no_two_actions_have_the_same_key_or_rank():
     assert len(ranks) == len(set(ranks))
     eaten = {"ctrl+z", "ctrl+b", "ctrl+a", "ctrl+o", "ctrl+s", "ctrl+w", "ctrl+t", "f1", "f11"}
     assert not eaten & set(keys) - {"ctrl+s"}
+
+
+async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await pilot.press("s")
+        await until(pilot, lambda: setup.display)
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.laboratory.has_class("-wide"))
+        assert setup.display
+        await pilot.press("escape", "s")
+        await until(pilot, lambda: not setup.display)
+        await pilot.resize_terminal(*SMALL)
+        await until(pilot, lambda: app.laboratory.has_class("-narrow"))
+        assert setup.display, "the drawer is as it was left"
+        await pilot.press("s")
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.laboratory.has_class("-wide"))
+        assert not setup.display
+        assert app.laboratory.view().setup_hidden

@@ -164,3 +164,14 @@ async def test_the_playhead_stops_at_records_only(app: HadamardApp):
             assert session_of(app).place == place
         session_of(app).seek(11.0)
         assert session_of(app).place == 10
+
+
+async def test_the_playhead_moves_while_the_table_has_the_focus(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        app.laboratory.query_one(Scoreboard).focus()
+        await pilot.press("down", "left")
+        assert app.laboratory.query_one(Scoreboard).cursor_row == 1
+        assert session_of(app).place == 15
+        await pilot.press("home")
+        assert session_of(app).place == 0
