@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.parts import BadInput
-from hadamard_tui import memory, palette
+from hadamard_tui import keymap, memory, palette
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
@@ -77,10 +77,11 @@ class HadamardApp(App[None]):
         for look in LOOKS.values():
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
+        keymap.use(self.config.keys)
         view = view or View()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
-        self.laboratory = Laboratory(draft, autorun, view, rate, self.config.keys)
+        self.laboratory = Laboratory(draft, autorun, view, rate)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.left = Memory()
         """What is remembered for the next start."""

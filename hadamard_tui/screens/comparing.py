@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual import on
 
 from hadamard_tui.draft import Draft
+from hadamard_tui.keymap import key
 from hadamard_tui.playback import Pace
 from hadamard_tui.runs import Kept, Runs
 from hadamard_tui.screens.renaming import Renaming
@@ -31,12 +32,14 @@ class Comparing(Running):
             or session.trace is None
             or session.state not in ("finished", "stopped", "replaying")
         ):
-            self.notify("A run is pinned once it has finished or was halted; r runs the set-up.")
+            self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
         elif self.runs.holds(session.trace):
             self.notify("This run is pinned already; change one thing and run again.")
         else:
             run = self.runs.pin(session.experiment, session.trace, session.preset)
-            self.notify(f"Pinned as {run.name}; change one thing and run again. l lists the runs.")
+            self.notify(
+                f"Pinned as {run.name}; change one thing and run again. {key('runs')} lists the runs."
+            )
             self._list_runs()
 
     def action_runs(self) -> None:
@@ -76,13 +79,13 @@ class Comparing(Running):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         await self._take(Draft(event.run.experiment, event.run.preset))
-        self.notify(f"This is the set-up of {event.run.name}; r runs it.")
+        self.notify(f"This is the set-up of {event.run.name}; {key('run')} runs it.")
 
     @property
     def _chosen_run(self) -> Kept | None:
         run = self.query_one(RunList).selected
         if run is None:
-            self.notify("No run is pinned; c pins the one on the screen.")
+            self.notify(f"No run is pinned; {key('pin')} pins the one on the screen.")
         return run
 
     def _list_runs(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Table
@@ -15,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from hadamard_tui.actions import ACTIONS
+from hadamard_tui.keymap import placed
 
 WHAT = (
     "Each curve is a learner's average loss over all rows after k examples. Dashed lines are what theory "
@@ -37,18 +36,13 @@ class Help(ModalScreen[None]):
     }
     """
 
-    def __init__(self, keys: Mapping[str, str]) -> None:
-        """`keys` are those that actions have in place of their own, by their ids."""
-        super().__init__()
-        self._actions = [replace(action, keys=keys.get(action.id, action.keys)) for action in ACTIONS]
-
     def compose(self) -> ComposeResult:
         table = Table.grid(padding=(0, 2))
-        for group in dict.fromkeys(action.group for action in self._actions):
+        for group in dict.fromkeys(action.group for action in ACTIONS):
             table.add_row("", Text(group, "bold"))
-            for action in self._actions:
+            for action in ACTIONS:
                 if action.group == group:
-                    table.add_row(action.shown_keys, action.help)
+                    table.add_row(placed(action).shown_keys, action.help)
         with VerticalScroll() as page:
             page.border_title = "hadamard-tui"
             page.border_subtitle = "esc closes"

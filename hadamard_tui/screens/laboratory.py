@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -62,13 +61,10 @@ class Laboratory(Looking, Comparing):
         autorun: bool = False,
         view: View | None = None,
         rate: FrameRate | None = None,
-        keys: Mapping[str, str] | None = None,
     ) -> None:
-        """`keys` are those that actions have in place of their own, by their ids."""
         left = view or View()
         super().__init__(draft, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
-        self._keys = keys or {}
         self._autorun, self._left, self.lens = autorun, left, left.lens
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
@@ -142,7 +138,7 @@ class Laboratory(Looking, Comparing):
         self.refresh_bindings()
 
     def action_help(self) -> None:
-        self.app.push_screen(Help(self._keys))
+        self.app.push_screen(Help())
 
     async def action_quit(self) -> None:
         await self.app.action_quit()

@@ -12,6 +12,7 @@ from engine import worker as engine
 from engine.run import Diverged
 from engine.trace import Curve, Trace
 from hadamard_tui.draft import Draft
+from hadamard_tui.keymap import key
 from hadamard_tui.playback import Pace
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.session import Session, refusal
@@ -112,7 +113,8 @@ class Running(Screen[None]):
 
     def _say_if_stopped(self, session: Session) -> None:
         if session.state == "stopped" and not session.playback.looking_back:
-            self.notify("This run was stopped and cannot go on; r runs the set-up from the start.")
+            run = key("run")
+            self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _hear(self, session: Session, event: engine.Event) -> None:
         """Called in the engine's thread."""

@@ -11,13 +11,14 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.experiment import Experiment
+from hadamard_tui.keymap import key
 from hadamard_tui.panels import story
 from hadamard_tui.panels.story import told
 from hadamard_tui.runs import Kept, Runs, changes
 from hadamard_tui.sight import Sight
 
-NONE_PINNED = "No run is pinned yet. Run something, press c, change one thing, and run again."
-KEYS = "N renames · D deletes · enter brings its set-up back"
+NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
+KEYS = "{rename} renames · {delete} deletes · enter brings its set-up back"
 
 
 class Story(VerticalScroll):
@@ -56,7 +57,7 @@ class RunList(Vertical):
         self._runs = runs
 
     def compose(self) -> ComposeResult:
-        yield Static(NONE_PINNED, id="runs-hint", markup=False)
+        yield Static("", id="runs-hint", markup=False)
         yield OptionList(id="runs-list", compact=True)
         yield Static("", id="runs-now", markup=False)
 
@@ -85,7 +86,10 @@ class RunList(Vertical):
         if kept:
             options.highlighted = min(len(kept) - 1 if place is None else place, len(kept) - 1)
         options.display = bool(kept)
-        self.query_one("#runs-hint", Static).update(KEYS if kept else NONE_PINNED)
+        hint = (KEYS if kept else NONE_PINNED).format(
+            pin=key("pin"), rename=key("rename_run"), delete=key("delete_run")
+        )
+        self.query_one("#runs-hint", Static).update(hint)
         text = Text()
         if now is not None and kept:
             text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].experiment, now)}")

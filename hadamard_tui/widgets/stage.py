@@ -9,6 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
 from hadamard_tui.drawing import Plot, loss_plot
+from hadamard_tui.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.sight import Sight
@@ -132,7 +133,7 @@ class Stage(Vertical):
         """Show what a run would show."""
         self._drawn = None
         chart = self.query_one("#loss", ChartView)
-        chart.hint = f"{title}\n\nr runs it · ? explains the screen and its keys"
+        chart.hint = f"{title}\n\n{key('run')} runs it · {key('help')} explains the screen and its keys"
         chart.clear()
         self.query_one(Scoreboard).name_learners(learners)
         self.announce()

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from engine.trace import ZERO, Curve, Trace
 from hadamard_tui.draft import Draft
+from hadamard_tui.keymap import key
 from hadamard_tui.playback import Pace
 from hadamard_tui.session import Session
 
@@ -64,7 +65,7 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
     todo, brief = _pending(session, draft)
     facts = _Facts(session, draft, fps)
     if session is None:
-        hint = "" if draft.error is not None else "  press r to run"
+        hint = "" if draft.error is not None else f"  press {key('run')} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
         told: list[list[Piece]] = [
             [said, todo, facts.long, hint, (rate, "dim")],
@@ -92,7 +93,8 @@ def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
         return (f"  set-up: mend {draft.error.where}", "bold red"), (" !mend", "bold red")
     if session is not None and session.experiment != draft.experiment:
         style = "bold magenta"
-        return ("  set-up changed: restart pending (r)", style), (" new:r", style)
+        run = key("run")
+        return (f"  set-up changed: restart pending ({run})", style), (f" new:{run}", style)
     return "", ""
 
 

@@ -199,6 +199,8 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
         await pilot.press("r", "q")
         assert app.laboratory.session is None
         await until(pilot, lambda: "f5 Run" in screen_text(app))
+        assert "f5 runs it" in screen_text(app)
+        assert "press f5 to run" in screen_text(app)
         await pilot.press("question_mark")
         await until(pilot, lambda: re.search(r"f5 +Run the set-up", screen_text(app)))
         await pilot.press("escape")
