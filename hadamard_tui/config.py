@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -74,7 +74,9 @@ def parse(text: bytes) -> Config:
     try:
         config = msgspec.toml.decode(text, type=Config)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("", " ".join(str(error).split())) from error
+        told = " ".join(str(error).split())
+        themes = f"; take {', '.join(get_args(ThemeName))}" if told.endswith("`$.theme`") else ""
+        raise BadInput("", f"{told}{themes}") from error
     known = {action.id for action in ACTIONS}
     owner = {key: action.id for action in ACTIONS for key in _keys(config.keys.get(action.id, action.keys))}
     for name, keys in config.keys.items():

@@ -27,7 +27,7 @@ def show(sight: Sight) -> Plot | Text:
         return nothing(f"{curve.name} has not begun yet.")
     if curve.weights is None:
         return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
-    series = weight_series(curve, sight.shown, sight.experiment.problem)
+    series = weight_series(curve, sight.shown, sight.experiment.problem, sight.playhead)
     low, high = sight.lens.x_limits(sight.trace.x)
     limits = _limits(series)
     on = Axes(
@@ -37,8 +37,13 @@ def show(sight: Sight) -> Plot | Text:
     return Plot(series, on, note, sight.playhead)
 
 
-def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
-    """Every weight of one learner up to x = `shown`; the target's weight last, so that it is on top."""
+def weight_series(
+    curve: Curve, shown: float, problem: Problem, playhead: float | None = None
+) -> list[Series]:
+    """Every weight of one learner up to x = `shown`; the target's weight last, so that it is on top.
+
+    The names tell the values at the playhead, where there is one.
+    """
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     count = int(np.searchsorted(curve.weights_x, shown, side="right"))
     d = curve.weights.shape[1]
@@ -53,9 +58,14 @@ def weight_series(curve: Curve, shown: float, problem: Problem) -> list[Series]:
     weights = np.ascontiguousarray(curve.weights[:count:every].T)
     other = "other " if target is not None else ""
     name = f"{len(rest)} {other}weights" + (f" of {d}" if len(rest) < d - 1 else "")
+    of_target = f"weight {target}, the target"
+    if playhead is not None and count:
+        now = curve.weights[np.searchsorted(curve.weights_x[:count], playhead, side="right") - 1]
+        of_target += "" if target is None else f": {now[target]:.3f}"
+        name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if rest else ""
     lines = [Series(name if i == rest[0] else "", x, weights[i], others(), faint=True) for i in rest]
     if target is not None:
-        lines.append(Series(f"weight {target}, the target", x, weights[target], colour(1), mark="★"))
+        lines.append(Series(of_target, x, weights[target], colour(1), mark="★"))
     return lines
 
 

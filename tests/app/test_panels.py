@@ -92,6 +92,18 @@ def test_weights_have_the_target_on_top(one: Sight):
     assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
 
 
+def test_weights_tell_their_values_at_the_playhead(one: Sight):
+    assert one.curve.weights is not None
+    now = one.curve.weights[5]
+    rest = np.delete(now, 3)
+    named = series(weights_panel.show(replace(one, place=5.0)))
+    assert set(named) == {
+        f"weight 3, the target: {now[3]:.3f}",
+        f"15 other weights: {rest.min():.3f} … {rest.max():.3f}",
+    }
+    assert now[3] == pytest.approx(5 / 16, abs=1e-5), "GD from 0 on Hadamard rows: the target's weight is k/d"
+
+
 def test_a_learner_without_weights_per_feature_is_told_in_words():
     sight = sight_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
     assert "not linear in the instance" in words(weights_panel.show(sight))

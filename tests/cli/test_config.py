@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from engine.parts import BadInput
 from hadamard_tui import config
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
@@ -34,6 +37,11 @@ def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call
     table = said.index(next(line for line in said if line.startswith(ACTIONS[0].id)))
     parsed = config.parse("\n".join([*said[:table], "[keys]", *said[table:]]).encode())
     assert parsed == Config(keys={action.id: action.keys for action in ACTIONS})
+
+
+def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
+    with pytest.raises(BadInput, match="pink.*take dark, light, contrast"):
+        config.parse(b'theme = "pink"')
 
 
 def test_neither_and_both_are_refused(call: Call) -> None:
