@@ -125,4 +125,4 @@ async def test_an_empty_chart_says_what_it_waits_for(app: HadamardApp, monkeypat
         assert "loading engine" in screen_text(app)
         await pilot.press("h")
         held.set()
-        await until(pilot, lambda: chart.hint == WORDS["stopped"])
+        await until(pilot, lambda: chart.hint == WORDS["stopped"].format(run="r"))

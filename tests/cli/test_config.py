@@ -40,7 +40,7 @@ def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call
 
 
 def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
-    with pytest.raises(BadInput, match="pink.*take dark, light, contrast"):
+    with pytest.raises(BadInput, match=r"pink.*take dark, light, contrast"):
         config.parse(b'theme = "pink"')
 
 
