@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -184,22 +185,26 @@ def evaluator(
 
 
 class ByPredictions:
-    """Any loss, from the predictions of all rows: made record by record, averaged for many at once."""
+    """Any loss, from the predictions of all rows, averaged for many records at once.
+
+    Predictions are made record by record, or of the weights of these records together where that is cheaper.
+    """
 
     def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
         self._data, self._loss, self._order = data, loss, order
         self._mistakes = Mistakes(data, loss, records)
-        self._waiting: list[torch.Tensor] = []
+        self._waiting: list[torch.Tensor] = []  # predictions, or weights to be asked for them
+        self._of_weights = False
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
 
     def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
         if self._data.train_loss:
             self._counts.append(self._count(seen))
-        predictions = hypothesis.predict(self._data.instances)
-        self._waiting.append(predictions)
-        self._mistakes.take(lambda: predictions)
-        if len(self._waiting) * self._data.labels.numel() >= CELLS:
+        weights = hypothesis.weights() if self._data.instances.better_together else None
+        self._of_weights = weights is not None
+        self._waiting.append(hypothesis.predict(self._data.instances) if weights is None else weights)
+        if len(self._waiting) * max(self._data.labels.numel(), self._waiting[0].numel()) >= CELLS:
             self._measure()
 
     def looks(self, record: int) -> bool:
@@ -223,9 +228,13 @@ class ByPredictions:
         return counts.repeat_interleave(data.variants * data.targets, 0)
 
     def _measure(self) -> None:
-        alone = len(self._waiting) == 1
-        predictions = self._waiting[0][None] if alone else torch.stack(self._waiting)  # [S, B, n]
+        if self._of_weights:
+            predictions = self._data.instances.products_of_each(self._waiting)  # [S, B, n]
+        else:
+            predictions = self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         self._waiting.clear()
+        for record in range(len(predictions)):
+            self._mistakes.take(partial(predictions.select, 0, record))
         averages = self._loss.average(predictions, self._data.labels)
         self._measures["loss"].append(over_targets(self._data, averages))
         if self._counts:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from engine.lazy import torch
+
+CACHE, PIECE = 32 << 20, 4 << 20
+"""A matrix of more bytes than a cache holds is multiplied by pieces, each of them by several vectors.
+
+Read once for every vector, 256 MB cost 2.5 times as much.
+"""
 
 
 class Instances:
@@ -21,6 +28,9 @@ class Instances:
     device: torch.device
     signs: bool = False
     """Whether every entry is known to be +1 or −1."""
+
+    better_together: bool = False
+    """Whether products of several weights are cheaper when they are asked for together."""
 
     @property
     def rows(self) -> torch.Tensor:
@@ -46,6 +56,10 @@ class Instances:
     def products(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, d] with the instances of their replica, [B, n]."""
         return self.inner(weights[:, None])[:, 0]
+
+    def products_of_each(self, several: Sequence[torch.Tensor]) -> torch.Tensor:
+        """`products` of S weights [B, d], together: [S, B, n], each the same whatever the others are."""
+        return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Linear combinations Σ_j c_j x_j of the instances, coefficients [B, n] → [B, d]."""
@@ -81,6 +95,7 @@ class Dense(Instances):
         self._rows, self.signs = rows, signs
         self.replicas, self.n, self.d = rows.shape
         self.dtype, self.device = rows.dtype, rows.device
+        self.better_together = rows.nbytes > CACHE and rows.device.type == "cpu"
 
     @property
     def rows(self) -> torch.Tensor:
@@ -99,6 +114,16 @@ class Dense(Instances):
 
     def products(self, weights: torch.Tensor) -> torch.Tensor:
         return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
+
+    def products_of_each(self, several: Sequence[torch.Tensor]) -> torch.Tensor:
+        products = several[0].new_empty(len(several), len(several[0]), self.n)
+        count = max(1, PIECE * self.n // self._rows.nbytes)
+        for first in range(0, self.n, count):
+            some = slice(first, first + count)
+            piece = Dense(self._rows[:, some])
+            for weights, of_all in zip(several, products, strict=True):
+                of_all[:, some] = piece.products(weights)
+        return products
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)

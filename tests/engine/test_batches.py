@@ -6,6 +6,7 @@ from building import beginning, experiment, losses, predictions
 from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for
 
 from engine import catalogue, recorder
+from engine.problems import instances
 from engine.run import run
 
 EXACT = 1e-12
@@ -80,8 +81,11 @@ def test_learners_side_by_side_equal_learners_alone():
         assert np.array_equal(trace.curve(name).loss, alone.loss)
 
 
-def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(monkeypatch):
+@pytest.mark.parametrize("cache", [instances.CACHE, 0])
+def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, monkeypatch):
     described = experiment("gaussian", learners=GENTLE, d=8, replicas=2, seed=9)
+    monkeypatch.setattr(instances, "CACHE", cache)
+    monkeypatch.setattr(instances, "PIECE", 3 * 8 * 8)
     whole = run(described)
     for records in (1, 3):
         in_blocks = run(described, gate=lambda records=records: records)
@@ -92,6 +96,23 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(monkeypat
     monkeypatch.setattr(recorder, "CELLS", 1)
     for curve, other in zip(whole.curves, run(described).curves, strict=True):
         np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
+
+
+@pytest.mark.parametrize("targets", ["feature", "all"])
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replicas, targets, monkeypatch):
+    learners = {
+        name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "egu-pm linear", "lls")
+    }
+    described = experiment("rademacher", targets, learners, d=8, replicas=replicas, seed=9, train_loss=True)
+    whole = run(described)
+    monkeypatch.setattr(instances, "CACHE", 0)
+    for rows in (1, 3, 8):
+        monkeypatch.setattr(instances, "PIECE", rows * 8 * 8 * replicas)
+        for curve, other in zip(whole.curves, run(described).curves, strict=True):
+            for measure in ("loss", "error", "train", "unseen"):
+                expected, found = getattr(curve, measure), getattr(other, measure)
+                np.testing.assert_allclose(found, expected, rtol=EXACT, atol=EXACT)
 
 
 def test_the_weights_of_a_curve_are_those_of_the_first_replica_and_target():
