@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,13 @@ class Stream:
     """
 
     def __init__(self, seeds: Sequence[int], name: str) -> None:
-        salt = zlib.crc32(name.encode())
+        self._seeds, self._salt = seeds, zlib.crc32(name.encode())
         self.replicas = len(seeds)
-        self._generators = [np.random.default_rng([seed, salt]) for seed in seeds]
+
+    @cached_property
+    def _generators(self) -> list[np.random.Generator]:
+        """Made when the first number is drawn: a start may draw none, and one takes 20 µs per replica."""
+        return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
         """Independent N(0, 1) numbers [replicas, *shape]."""
