@@ -100,6 +100,7 @@ class Recorder:
         `order` [R, n]: which row is seen first, second, …; by default they are seen in their order.
         """
         self._data, self._hypothesis = data, hypothesis
+        self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights()
         self._evaluator = by or evaluator(data, loss, weights, records, order)
         self._stride = (
@@ -130,7 +131,8 @@ class Recorder:
         """Keep the first replica's weights of the first target, or their spectrum across targets."""
         first = self._data.variants * self._data.targets
         if keep:
-            self._weights[len(self._x)] = self._first_weights()
+            kept = self._first_weights() if self._keeping is None else self._keeping.kept()
+            self._weights[len(self._x)] = kept
         if self._data.spectrum:
             shape = self._data.variants, self._data.targets, self._data.instances.d
             weights = self._hypothesis.weights() if spectrum else None
@@ -141,8 +143,6 @@ class Recorder:
 
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
-        if isinstance(self._hypothesis, Keeping):
-            return self._hypothesis.kept()
         weights = self._hypothesis.weights()
         assert weights is not None, "only hypotheses that have weights are asked for them"
         some = self._data.variants * self._data.targets
@@ -156,7 +156,8 @@ class Recorder:
         if self._weights:
             together = torch.cat(list(self._weights.values()))
             turned = self._data.instances.of_first_replica().turn_back(together).cpu().numpy()
-            weights = dict(zip(self._weights, np.split(turned, len(self._weights)), strict=True))
+            by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
+            weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
             np.array(self._x),
             measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),

@@ -1,6 +1,8 @@
 """What the machine has: devices that are not there, and memory that would not be enough."""
 
+import gc
 import re
+import weakref
 
 import psutil
 import pytest
@@ -10,6 +12,7 @@ from building import LLS, data_of, experiment, gd
 import engine.run
 from engine import catalogue, device, memory
 from engine.parts import BadInput
+from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
 from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.run import run
@@ -231,6 +234,27 @@ def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
     assert rounds(10 * size) == [0, 6, 12]
     assert rounds(4 * size) == [0, 4, 8, 12, 16]
     assert rounds(1) == list(range(17))
+
+
+@pytest.mark.parametrize(("matrix", "path"), [("gaussian", "dense"), ("hadamard", "structured")])
+def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monkeypatch):
+    drawn = []
+
+    def noted(*words):
+        data = draw(*words)
+        drawn.append(weakref.ref(data.instances))
+        return data
+
+    monkeypatch.setattr(engine.run, "draw", noted)
+    learners = {"GD": gd(0.01), "spindly": gd(0.01, kind="spindly"), "egu": {"update": "egu"}}
+    gc.collect()
+    gc.disable()
+    try:
+        trace = run(experiment(matrix, d=16, learners=learners, path=path))
+        assert drawn[0]() is None
+    finally:
+        gc.enable()
+    assert trace.curves[0].complete
 
 
 def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(monkeypatch):
