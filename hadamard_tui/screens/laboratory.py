@@ -233,8 +233,9 @@ class Laboratory(Looking, Comparing):
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
         experiment = self._draft.experiment
-        title = experiment.title or "Your own experiment"
-        self.query_one(Stage).clear(title, [learner.name for learner in experiment.learners])
+        title, error = experiment.title or "Your own experiment", self._draft.error
+        refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
+        self.query_one(Stage).clear(title, [learner.name for learner in experiment.learners], refused)
         self.query_one(Story).show(None, experiment)
         self._list_runs()
 

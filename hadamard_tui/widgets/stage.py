@@ -129,11 +129,12 @@ class Stage(Vertical):
         """Draw everything anew at the next frame."""
         self._drawn = None
 
-    def clear(self, title: str, learners: list[str]) -> None:
-        """Show what a run would show."""
+    def clear(self, title: str, learners: list[str], refused: str = "") -> None:
+        """Show what a run would show, or why there cannot be one."""
         self._drawn = None
         chart = self.query_one("#loss", ChartView)
-        chart.hint = f"{title}\n\n{key('run')} runs it · {key('help')} explains the screen and its keys"
+        keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"
+        chart.hint = f"{title}\n\n{refused or keys}"
         chart.clear()
         self.query_one(Scoreboard).name_learners(learners)
         self.announce()

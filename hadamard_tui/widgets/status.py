@@ -79,6 +79,7 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
         [said, todo, facts.long],
         [said, todo, facts.medium],
         [said, todo, facts.short],
+        *([said, todo, shorter] for shorter in (facts.shorter, facts.shortest) if draft.error is not None),
         [said, brief, facts.short],
         [said, brief, facts.shorter],
         [said, brief, facts.shortest],

@@ -11,8 +11,8 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.playback import Pace
 from hadamard_tui.widgets.status import status_text
 
-from .conftest import WIDE, opened
-from .test_runs import session_of
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
 WIDTHS = (60, 66, 72, 80, 100, 120, 160, 200)
@@ -45,6 +45,14 @@ async def test_the_status_says_everything_before_a_run_and_after(app: HadamardAp
         assert line.startswith(" finished ")
         assert "16/16 " in line
         assert " cpu " in line
+
+
+async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        app.laboratory.draft.put("problem.matrix.d", 7)
+        app.laboratory.show_set_up()
+        assert "mend problem.matrix.d" in said(app, 80)
+        await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is no order" in screen_text(app))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
