@@ -20,7 +20,7 @@ class Choice(Select[str]):
         self._told: object = value
 
     def on_mount(self, event: events.Mount) -> None:
-        if not self.query("SelectOverlay"):
+        if not (self.query("SelectOverlay") and self.query("#label")):  # widgets go from the inside out
             event.prevent_default()
 
     def post_message(self, message: Message) -> bool:

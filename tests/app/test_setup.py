@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
+from textual.widgets._select import SelectCurrent, SelectOverlay
 
 from engine import catalogue, presets, reading
 from engine.fields import fields_of
@@ -58,8 +59,20 @@ async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
         def compose(self) -> ComposeResult:
             yield from ()
 
+    class Blank(SelectCurrent):
+        """As the label of a select is when what it holds has gone first."""
+
+        def compose(self) -> ComposeResult:
+            yield from ()
+
+    class Unlabelled(Choice):
+        def compose(self) -> ComposeResult:
+            yield Blank(self.prompt)
+            yield SelectOverlay()
+
     app: App[None] = App()
     async with app.run_test() as pilot:
+        await app.mount(Unlabelled([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await app.mount(Emptied([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await app.mount(whole := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await pilot.pause()
