@@ -10,6 +10,7 @@ import argparse
 import json
 import statistics
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from contest import machine, pinned
@@ -20,32 +21,32 @@ from engine.experiment import Experiment
 from hadamard_tui.headless import jobs
 
 STEPS = 40
+FEATURE = {"kind": "feature", "index": 3}
 
 
 def structured(d: int) -> Experiment:
     """EGU± on rows on demand: O(d) for a step and its loss, O(d log d) where errors are counted."""
-    return jobs.on_path(one("EGU±", d), "structured")
+    return jobs.on_path(one("EGU±", d, FEATURE), "structured")
 
 
 def dense(d: int) -> Experiment:
     """EGU± on the matrix: O(d²) for the losses of a record."""
-    return jobs.on_path(one("EGU±", d), "dense")
+    return jobs.on_path(one("EGU±", d, FEATURE), "dense")
 
 
 def targets(count: int) -> Experiment:
-    """GD for all of `count` features: O(count²) for a step and its loss."""
-    return jobs.all_targets("GD", count, min(STEPS, count))
+    """EGU for all of `count` features on rows on demand: O(count²) for a step and its loss."""
+    return jobs.on_path(jobs.all_targets("EGU", count, min(STEPS, count)), "structured")
 
 
 def replicas(count: int) -> Experiment:
-    """EGU± in so many replicas, at d = 1024: O(count)."""
-    return one("EGU±", 1024, replicas=count)
+    """EGU± in so many replicas, at d = 1024: O(count). Labels are no classes: errors would be thinned."""
+    return one("EGU±", 1024, {"kind": "sparse", "r": 2}, replicas=count)
 
 
-def one(learner: str, d: int, **settings: int) -> Experiment:
+def one(learner: str, d: int, target: dict[str, Any], **settings: int) -> Experiment:
     protocol = {"kind": "one-pass", "examples": STEPS}
-    learners = {learner: jobs.ALL_TARGETS[learner]}
-    return jobs.described(d, {"kind": "feature", "index": 3}, protocol, learners, **settings)
+    return jobs.described(d, target, protocol, {learner: jobs.ALL_TARGETS[learner]}, **settings)
 
 
 SWEEPS: dict[str, tuple[Callable[[int], Experiment], range, int, float]] = {

@@ -34,9 +34,12 @@ else:
 def load_torch(threads: int | None = None) -> None:
     """Import torch now, with at most `threads` threads, and exempt its objects from garbage collection.
 
-    A full collection takes 130 ms once torch is loaded, long enough to be seen as a stutter in the app. Only
-    the first call exempts anything: what later runs leave behind is to be collected.
+    With it comes numpy.random, which every run draws from and numpy leaves for later, too. A full collection
+    takes 130 ms once torch is loaded, long enough to be seen as a stutter in the app. Only the first call
+    exempts anything: what later runs leave behind is to be collected.
     """
+    import numpy.random  # noqa: F401 - for what its import does
+
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")

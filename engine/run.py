@@ -28,7 +28,7 @@ BLOCK = 64
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
 
-LONG = 1 << 20
+LONG = 4 << 20
 """Learners on instances of so many bytes return, before every round, the memory that is free by then."""
 
 WAITING = 4 << 20

@@ -105,7 +105,8 @@ class HadamardApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for action in ACTIONS:
-            yield SystemCommand(action.label, action.help, self._command(action.name))
+            if self.check_action(action.name.removeprefix("app."), ()):
+                yield SystemCommand(action.label, action.help, self._command(action.name))
 
     def _command(self, name: str):  # type: ignore[no-untyped-def]
         async def act() -> None:

@@ -33,7 +33,7 @@ PATHS = {
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""
 
-PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse")
+PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "long", "pairs")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 
 SMALL_LETTERS = ", small letters"

@@ -16,6 +16,8 @@ SAMPLES: dict[LineStyle, str] = {
     "dotted": "┄┄┄",
     "dash-dot": "─·─",
     "sparse": "· ·",
+    "long": "── ",
+    "pairs": "·· ",
 }
 _GAP = 3
 _Entry = tuple[str, int]

@@ -18,7 +18,7 @@ from hadamard_tui.charts.spans import Spans
 _MARKERS = "ox+*#%@&$=~^"
 _SPARSE_MARKER = "·"
 # In these styles only one column in so many shows, mostly as a dot, at times as the curve's own marker.
-_SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6}
+_SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
 _LEGEND_LINES = 6
 

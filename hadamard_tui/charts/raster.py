@@ -25,6 +25,8 @@ _PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "dotted": (True, False, False, False),
     "dash-dot": (True,) * 6 + (False, False, True, False, False),
     "sparse": (True, True, False, False, False, False, False, False),
+    "long": (True,) * 12 + (False,) * 4,
+    "pairs": (True, False, True, False, False, False, False, False),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse"]
+LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs"]
 Limits = tuple[float, float]
 
 # Beyond this the padded range of the data would overflow float64; such points are clipped at the border.

@@ -23,6 +23,8 @@ STYLES: dict[LineStyle, Any] = {
     "dotted": (0, (1, 1.5)),
     "dash-dot": (0, (6, 1.5, 1, 1.5)),
     "sparse": (0, (1, 4)),
+    "long": (0, (10, 3)),
+    "pairs": (0, (1, 1.5, 1, 5)),
 }
 BOUNDS = ("dashed", "dotted")
 SETTINGS: dict[str, Any] = {
