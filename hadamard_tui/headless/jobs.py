@@ -126,16 +126,16 @@ def peak_mib() -> float:
 
 
 REFERENCE: dict[str, float] = {
-    "J1": 0.03,
-    "J2 GD": 0.82,
-    "J2 EGU": 0.84,
-    "J2 EGU±": 1.7,
-    "J2 spindly": 1.2,
-    "J2 AdaGrad": 1.3,
-    "J3 EGU±": 0.56,
-    "J3 hypentropy": 0.54,
-    "J3 spindly": 0.48,
-    "J3 GD": 0.88,
-    "J4": 2.9,
+    "J1": 0.027,
+    "J2 GD": 0.087,
+    "J2 EGU": 0.14,
+    "J2 EGU±": 0.19,
+    "J2 spindly": 0.14,
+    "J2 AdaGrad": 0.093,
+    "J3 EGU±": 0.51,
+    "J3 hypentropy": 0.38,
+    "J3 spindly": 0.32,
+    "J3 GD": 0.17,
+    "J4": 2.5,
 }
 """Seconds of one core on the reference machine, by job."""
