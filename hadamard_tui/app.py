@@ -27,7 +27,7 @@ from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import TOLD, served
-from hadamard_tui.sharing.command_line import command_line, keep
+from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
@@ -179,8 +179,10 @@ class HadamardApp(App[None]):
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
+        view = msgspec.structs.replace(self.laboratory.view(), lens=self.laboratory.lens)
         return [
             *look,
+            *(part for change in views(view) for part in ("--view", change)),
             *(["--ascii"] if self.config.ascii else []),
             *(["--run"] if self.laboratory.session else []),
         ]

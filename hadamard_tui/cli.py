@@ -87,6 +87,14 @@ def laboratory(
     ] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="PLACE=VALUE",
+            help="How to look at it, as in --view panel=svd or --view lens.y_log=true; every value its own.",
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -96,7 +104,7 @@ def laboratory(
     Without a command it opens the app.
     """
     if context.invoked_subcommand is not None:
-        if any((preset, run, settings, device, reset, theme, ascii_only)):
+        if any((preset, run, settings, device, reset, theme, ascii_only, view)):
             from engine.parts import BadInput
 
             command = context.invoked_subcommand
@@ -109,7 +117,7 @@ def laboratory(
     if preset or settings or device:
         preset = preset or DEFAULT_PRESET
         wanted = _load(preset, settings, device)
-    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only)
+    start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or ())
     from hadamard_tui.app import open_app
 
     open_app(start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,30 @@ class View(msgspec.Struct):
     pace: float = 1.0
     unlimited: bool = False
     lens: Lens = msgspec.field(default_factory=Lens)
+
+
+def looked_at(view: View, changes: Sequence[str]) -> View:
+    """A view with changes such as `panel=svd` or `lens.y_log=true`. Raises: BadInput."""
+    from hadamard_tui.panels import ABOUT
+
+    raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
+    for change in changes:
+        where = f"--view {change}"
+        first, _, inner = change.partition("=")[0].strip().partition(".")
+        choices = known if not inner else known.get(first)
+        if not isinstance(choices, dict) or (inner or first) not in choices:
+            places = [name for name in known if name != "lens"] + [f"lens.{name}" for name in known["lens"]]
+            raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
+        try:
+            reading.apply(raw, change)
+            view = msgspec.convert(raw, View)
+        except BadInput as error:
+            raise BadInput(where, error.what) from error
+        except msgspec.ValidationError as error:
+            raise BadInput(where, str(error)) from error
+    if view.panel is not None and view.panel not in ABOUT:
+        raise BadInput("--view panel", f"there is no panel {view.panel}; there are {', '.join(ABOUT)}")
+    return view
 
 
 class Memory(msgspec.Struct):

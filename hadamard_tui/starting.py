@@ -42,7 +42,13 @@ class Start:
 
 
 def begin(
-    wanted: Experiment | None, preset: str, autorun: bool, reset: bool, theme: str | None, ascii_only: bool
+    wanted: Experiment | None,
+    preset: str,
+    autorun: bool,
+    reset: bool,
+    theme: str | None,
+    ascii_only: bool,
+    view: Sequence[str] = (),
 ) -> Start:
     """What the app opens with.
 
@@ -50,11 +56,14 @@ def begin(
         wanted: what the command line asks for, `preset` with changes; None for what was left the last time.
         preset: the preset to take if nothing is wanted and nothing was left.
         reset: ignore what was left.
+        view: changes of the view, such as `panel=svd`; with any, nothing of the view that was left is taken.
 
-    Raises: BadInput for a theme that is not there.
+    Raises: BadInput for a theme that is not there, or a view that cannot be.
     """
     configured, complaint = config.read()
     left, lost = (Memory(), "") if reset else memory.read()
+    if view:
+        left.view = memory.looked_at(View(theme=left.view.theme), view)
     if theme is not None:
         try:
             left.view.theme = msgspec.convert(theme, ThemeName)

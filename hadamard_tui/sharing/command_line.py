@@ -15,6 +15,8 @@ from engine import presets
 from engine.experiment import Experiment
 from engine.parts import BadInput
 from hadamard_tui.headless import saving
+from hadamard_tui.memory import View
+from hadamard_tui.panels import PANELS
 
 NAME = "hadamard-tui"
 BASE = "hadamard-128"
@@ -30,6 +32,13 @@ def command_line(experiment: Experiment, preset: str | None, *options: str) -> s
     base = preset if preset is not None and _there(preset) else BASE
     changes = [part for change in overrides(base, experiment) for part in ("--set", change)]
     return shlex.join([NAME, "--preset", base, *changes, *options])
+
+
+def views(view: View) -> list[str]:
+    """What a view has other than at the first start, but for its theme, for --view."""
+    first = View(panel=PANELS[0].name)
+    old, new = msgspec.to_builtins(first), msgspec.to_builtins(view)
+    return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
 
 def keep(command: str) -> Path:

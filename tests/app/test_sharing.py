@@ -11,6 +11,8 @@ from textual.widgets import Input, Static
 
 from engine import presets
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.lens import Lens
+from hadamard_tui.memory import View, looked_at
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
@@ -39,6 +41,17 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
         assert presets.load(preset, rest[1::2]) == app.laboratory.draft.experiment
         await pilot.press("t", "r", "w")
         assert app.clipboard.endswith(" --theme light --run")
+
+
+async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        await pilot.press("4", "y", "m", "z", "w")
+        words = shlex.split(app.clipboard)
+        changes = [words[place + 1] for place, word in enumerate(words) if word == "--view"]
+        seen = looked_at(View(), changes)
+        assert seen.panel == "gap"
+        assert seen.lens == app.laboratory.lens != Lens()
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])

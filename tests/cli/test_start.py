@@ -12,6 +12,7 @@ import pytest
 
 from engine import presets
 from hadamard_tui import config, memory
+from hadamard_tui.lens import Lens
 from hadamard_tui.memory import Memory, View
 from hadamard_tui.starting import Start
 
@@ -172,3 +173,28 @@ def test_a_theme_that_is_not_there_is_refused(opened: Opened, on_terminal: Call)
     assert code == 2
     assert "take dark, light or contrast" in err
     assert opened == []
+
+
+def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
+    changes = ("--view", "panel=svd", "--view", "lens.y_log=true", "--view", "lens.window=[2, 9.5]")
+    assert on_terminal(*changes) == (0, "", "")
+    [start] = opened
+    assert (start.view.panel, start.view.lens) == ("svd", Lens(y_log=True, window=(2.0, 9.5)))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("panel", "needs the form PLACE=VALUE"),
+        ("panle=svd", "there is no panle to see; there are theme, panel,"),
+        ("lens.zoom=3", "there is no zoom to see"),
+        ("learner.x=3", "there is no x to see"),
+        ("lens.y_log=7", "Expected `bool`, got `int`"),
+        ("panel=weight", "there is no panel weight; there are weights, svd,"),
+    ],
+)
+def test_a_view_that_cannot_be_is_refused(change: str, told: str, on_terminal: Call) -> None:
+    code, out, err = on_terminal("--view", change)
+    assert (code, out) == (2, "")
+    assert f"--view {change.partition('=')[0]}" in err
+    assert told in " ".join(err.split())
