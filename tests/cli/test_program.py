@@ -54,6 +54,11 @@ def test_no_terminal_names_the_command_that_needs_none(program: Program) -> None
     assert "use hadamard-tui run hadamard-128" in done.stderr
 
 
+def hear_ctrl_c() -> None:
+    """Listen to SIGINT, which a shell has its background jobs, and all that they start, ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     ours, theirs = pty.openpty()
@@ -64,6 +69,7 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm"},
+        preexec_fn=hear_ctrl_c,
     )
     os.close(theirs)
     said = b""
