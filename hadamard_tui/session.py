@@ -71,6 +71,11 @@ class Session:
         return self._since is not None
 
     @property
+    def stopped(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self._stopped
+
+    @property
     def state(self) -> str:
         """The state in one word, as a person sees it."""
         if self._engine in ("idle", "loading"):

@@ -24,6 +24,7 @@ class Sight:
         pinned: names and traces of the runs to compare with.
         outcomes: the claims judged, once the run has finished.
         measuring: the certificates of the learners, where they were asked for.
+        stopped: whether the run was, before its end.
     """
 
     experiment: Experiment
@@ -35,6 +36,7 @@ class Sight:
     pinned: Sequence[tuple[str, Trace]]
     outcomes: list[Outcome] | None
     measuring: Measuring | None
+    stopped: bool = False
 
     @property
     def pen(self) -> Pen:

@@ -228,6 +228,7 @@ class Laboratory(Looking, Comparing):
             self.runs.others(trace),
             session.outcomes,
             session.measuring,
+            session.stopped,
         )
 
     def show_set_up(self) -> None:

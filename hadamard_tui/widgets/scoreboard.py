@@ -108,7 +108,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         rates = any(curve.rate is not None for *_, curve in lines)
         self._rows([(letter, name, tint) for letter, name, tint, _, _ in lines], rates)
         for number, (*_, trace, curve) in enumerate(lines):
-            for column, text in row(trace, curve, sight.place).items():
+            stopped = sight.stopped and trace is sight.trace and sight.place >= sight.shown
+            for column, text in row(trace, curve, sight.place, stopped).items():
                 self._write(number, column, text)
 
     def _rows(self, names: list[tuple[str, str, str]], rates: bool) -> None:
@@ -142,8 +143,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 self.update_cell(str(number), column, cell)
 
 
-def row(trace: Trace, curve: Curve, place: float) -> dict[str, str]:
-    """The texts of a learner's row by column."""
+def row(trace: Trace, curve: Curve, place: float, stopped: bool = False) -> dict[str, str]:
+    """The texts of a learner's row by column; `stopped` says that there is no more to come."""
     invariant = curve.verdict.invariant
     texts = {"invariant": {True: "yes", False: "no"}.get(invariant, str(invariant))}  # type: ignore[arg-type]
     texts["rate"] = rate(curve)
@@ -157,7 +158,7 @@ def row(trace: Trace, curve: Curve, place: float) -> dict[str, str]:
         }
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
     bound = trace.strongest(curve.learner, x)
-    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, place)}
+    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, place, stopped)}
     if bound is None:
         return texts | {"bound": "none", "ratio": "–"}
     height = bound.at(x)
@@ -182,8 +183,10 @@ def _decimals(number: float, count: int) -> str:
     return text if len(text) <= count + 3 else f"{number:.1e}"
 
 
-def state(curve: Curve, trace: Trace, place: float) -> str:
+def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
     """Where a learner stands, in words."""
     if curve.diverged_at is not None and place >= curve.diverged_at:
         return f"diverged at {curve.diverged_at:g}"
-    return "done" if place >= trace.last else "learning"
+    if place >= trace.last:
+        return "done"
+    return "stopped" if stopped else "learning"

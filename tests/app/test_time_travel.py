@@ -111,8 +111,11 @@ async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 3)
-        await pilot.press("h", "home")
+        await pilot.press("h")
+        await until(pilot, lambda: cells(app)["state"] == "stopped")
+        await pilot.press("home")
         assert session_of(app).place == 0
+        await until(pilot, lambda: cells(app)["state"] == "learning")
         await pilot.press("space")
         await until(pilot, lambda: session_of(app).place >= 2)
         assert session_of(app).shown < 16
