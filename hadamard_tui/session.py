@@ -177,7 +177,7 @@ class Session:
             return
         if self.playback.playing:
             self.toggle()
-        shown = self.trace is not None and self.playback.step(self.trace.frontier)
+        shown = self.trace is not None and not self._owed and self.playback.step(self.trace.frontier)
         if not shown and self._engine not in ("finished", "failed"):
             self._worker.step()
             self._owed += 1

@@ -114,7 +114,7 @@ class Stage(Vertical):
             (trace, sight.shown, sight.place, sight.lens, sight.curve),
             min(curve.length for curve in trace.curves),
             [(name, other) for name, other in sight.pinned],
-            (sight.outcomes is None, None if measuring is None else measuring.state),
+            (sight.outcomes is None, sight.stopped, None if measuring is None else measuring.state),
         )
         if state == self._drawn:
             return

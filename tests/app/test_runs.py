@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from textual.widgets import Button, Input, Static, TextArea
@@ -211,6 +212,18 @@ async def test_the_table_shows_loss_bound_and_ratio_at_the_place_that_is_shown(a
         await pilot.pause(0.1)
         cells = [str(cell) for cell in app.laboratory.query_one(Scoreboard).get_row_at(0)]
         assert cells[1:5] == ["GD", "0.75000", "0.75000", "1.000"]
+
+
+async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_shown(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
+        session = session_of(app)
+        session.step()
+        while session.trace is not None and session.trace.frontier < 1:
+            time.sleep(0.01)  # and not a frame is drawn meanwhile
+        session.step()
+        await until(pilot, lambda: session.shown == 2)
 
 
 async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
