@@ -29,17 +29,21 @@ class Predictor(Protocol):
         """Predictions [B, n]."""
 
 
-class Hypothesis(Predictor, Protocol):
-    """What a protocol needs of a learner, whether it follows gradients or solves."""
-
-    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and labels [B, n]."""
+class Weighted(Predictor, Protocol):
+    """What a record needs of a learner, however it takes in examples."""
 
     def weights(self) -> torch.Tensor | None:
         """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
 
         Their coordinates are those that the instances are given in.
         """
+
+
+class Hypothesis(Weighted, Protocol):
+    """What a protocol needs of a learner, whether it follows gradients or solves."""
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and labels [B, n]."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from engine.experiment import Experiment, Learner
 from engine.hypothesis import rates_of
 from engine.lazy import torch
 from engine.parts import BadField, BadInput
-from engine.paths import path_of
+from engine.paths import path_of, vectors
 from engine.recorder import CELLS
 from engine.streams import Streams
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
@@ -56,7 +56,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)
-        batch = replicas * targets * len(rates_of(learner))
+        batch = vectors(learner, experiment)
         records = len(experiment.protocol.grid(n))
         rates = batch // (replicas * targets)
         shares[place] += rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * d * item)

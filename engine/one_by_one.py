@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.costs import Cost
-from engine.hypothesis import Descent, Hypothesis
+from engine.hypothesis import Descent, Weighted
 from engine.lazy import torch
 from engine.problems.axes import Axes
 from engine.problems.data import Data
@@ -59,9 +59,6 @@ class OneByOne:
         self._predictions[place] = after
         self.change = Change(labels, before, after)
 
-    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        raise AssertionError("it meets rows by their numbers")
-
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         return instances.products(self.weights())
@@ -91,7 +88,7 @@ class Tally:
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)
 
-    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
         self._waiting.append(hypothesis.change)
 

@@ -50,18 +50,18 @@ def path_of(learner: Learner, experiment: Experiment) -> Path:
 def _fastest(learner: Learner, experiment: Experiment) -> Path:
     """A compiled loop pays for large runs, structure from some size on, and before for hidden units."""
     n, d = experiment.problem.matrix.shape()
-    changes = _vectors(learner, experiment) * d * (len(experiment.protocol.grid(n)) - 1)
+    changes = vectors(learner, experiment) * d * (len(experiment.protocol.grid(n)) - 1)
     if changes >= WORTH_COMPILING and _without_loop(learner, experiment) is None:
         return "compiled"
     if _without_structure(learner, experiment) is not None:
         return "dense"
     assert learner.architecture is not None, "solvers have no structured path"
     hidden = _turns(learner, experiment) and learner.architecture.units > 0
-    large = n * d >= LARGE or n * d * _vectors(learner, experiment) >= LARGE_RECORD
+    large = n * d >= LARGE or n * d * vectors(learner, experiment) >= LARGE_RECORD
     return "structured" if hidden or large else "dense"
 
 
-def _vectors(learner: Learner, experiment: Experiment) -> int:
+def vectors(learner: Learner, experiment: Experiment) -> int:
     """How many weight vectors learn side by side: one for every replica, rate and target."""
     targets = experiment.problem.target.columns(experiment.problem.matrix)
     return experiment.run.replicas * len(rates_of(learner)) * targets

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs import Cost
-from engine.hypothesis import Hypothesis
+from engine.hypothesis import Weighted
 from engine.lazy import torch
 from engine.losses.square import Square
 from engine.parts import Values
@@ -62,7 +62,7 @@ Measures = dict[str, list["torch.Tensor"]]
 class Evaluator(Protocol):
     """A way to the average losses of the records of a course, and to what is measured beside them."""
 
-    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
 
     def looks(self, record: int) -> bool:
@@ -90,7 +90,7 @@ class Recorder:
         self,
         data: Data,
         loss: Cost,
-        hypothesis: Hypothesis,
+        hypothesis: Weighted,
         records: int,
         order: torch.Tensor | None = None,
         by: Evaluator | None = None,
@@ -199,7 +199,7 @@ class ByPredictions:
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
 
-    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         if self._data.train_loss:
             self._counts.append(self._count(seen))
         weights = hypothesis.weights() if self._data.instances.better_together else None
@@ -255,7 +255,7 @@ class ByWeights:
         self._mistakes = Mistakes(data, loss, records)
         self._losses: list[torch.Tensor] = []
 
-    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         weights = hypothesis.weights()
         assert weights is not None, "an evaluator is chosen for a course whose hypotheses have weights"
         loss = self._data.instances.mean_square(self._data.from_star(weights))

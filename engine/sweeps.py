@@ -14,12 +14,12 @@ import numpy as np
 
 from engine.compiled import Examples, Members, Records, loops
 from engine.costs import Cost
-from engine.hypothesis import Descent, Hypothesis
+from engine.hypothesis import Descent, Weighted
 from engine.lazy import torch
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
-from engine.recorder import Measures, Mistakes, over_targets
+from engine.recorder import ByWeights
 from engine.streams import Streams
 
 if TYPE_CHECKING:
@@ -123,9 +123,6 @@ class Sweep:
         assert self.exhausted, "sweeps end where these will be asked for"
         return self._difference(self._halves).scatter_(1, self._places, self._difference(self._apart))
 
-    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        raise AssertionError("a sweep has its examples from the start")
-
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         return instances.products(self.weights())
@@ -175,22 +172,10 @@ class Sweep:
         return Members._make([*(tensor.numpy() for tensor in tensors), self._rates, self._ahead])
 
 
-class Told:
+class Told(ByWeights):
     """Mean square loss, and mistakes, as a sweep tells them."""
 
-    def __init__(self, data: Data, loss: Cost, records: int) -> None:
-        self._data, self._mistakes = data, Mistakes(data, loss, records)
-        self._losses: list[torch.Tensor] = []
-
-    def take(self, hypothesis: Hypothesis, seen: int | torch.Tensor) -> None:
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, Sweep), "only sweeps tell their losses"
         self._losses.append(hypothesis.loss)
         self._mistakes.told(hypothesis.right)
-
-    def looks(self, record: int) -> bool:
-        return self._mistakes.counts(record)
-
-    def measured(self) -> Measures:
-        found = {"loss": [over_targets(self._data, torch.stack(self._losses))]} if self._losses else {}
-        self._losses = []
-        return found | self._mistakes.measured()

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.architectures.linear import Linear
 from engine.costs import Clipped, Cost
-from engine.hypothesis import Hypothesis, begin
+from engine.hypothesis import Weighted, begin
 from engine.lazy import torch
 from engine.one_by_one import OneByOne, Tally
 from engine.parts import BadInput, Count, Positive, Values
@@ -90,10 +90,10 @@ class Pass:
 
     def _begin(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Hypothesis, Recorder]:
+    ) -> tuple[Weighted, Recorder]:
         self._instances, self._labels = _shown(data, order)
-        hypothesis = begin(learner, loss, data, streams)
-        return hypothesis, Recorder(data, loss, hypothesis, self._records, order)
+        self._student = begin(learner, loss, data, streams)
+        return self._student, Recorder(data, loss, self._student, self._records, order)
 
     def advance(self, records: int) -> Block:
         first, end = self._next, min(self._next + records, self._records)
@@ -109,7 +109,7 @@ class Pass:
         """Learn example number k, counted from one, the next of those before `end`."""
         if k % self._batch == 0:
             new = slice(k - self._batch, k)
-            self.hypothesis.learn(self._instances.at(new), self._labels[:, new])
+            self._student.learn(self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
         """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start."""
@@ -135,7 +135,7 @@ class OneByOnePass(Pass):
 
     def _begin(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Hypothesis, Recorder]:
+    ) -> tuple[Weighted, Recorder]:
         self._learner = OneByOne(learner, loss, data, streams)
         self._order = order
         by = Tally(data, loss, self._learner)
@@ -150,7 +150,7 @@ class SweptPass(Pass):
 
     def _begin(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Hypothesis, Recorder]:
+    ) -> tuple[Weighted, Recorder]:
         self._sweep = Sweep(learner, loss, data, streams, *_shown(data, order))
         by = Told(data, loss, self._records)
         return self._sweep, Recorder(data, loss, self._sweep, self._records, order, by)
