@@ -1,61 +1,82 @@
-"""What is compiled: loops over weight vectors that stay in the cache while examples of ±1 pass over them."""
+"""What is compiled: passes over the weights that take several examples of ±1 at once.
+
+Examples x₁ … x_b tell features apart by 2^b patterns of signs, and multiply all weights of one pattern alike.
+The sums of w and of w² over each pattern are therefore all it takes to know every prediction and every loss
+among them. One pass multiplies each weight by what the last b examples have come to, and sums the weights
+by the patterns of the next b. It reads bundles of strands (`engine/strands.py`), all lanes alike.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numba import njit
+from numba.core.compiler import Compiler
 
-from engine.motion import Factors, Motion
+LANES = 128
+"""Strands in a bundle. Fewer cost more for signed weights: rows of 256 bytes slow each other down."""
 
-LOOSE = {"reassoc", "nsz", "arcp", "contract"}
-"""What the compiler may assume of numbers: sums in any order, but infinities and NaN stay what they are."""
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 Array = Any
 """An array of numpy; the compiler finds out its dtype and dimensions by itself."""
 
 
 class Members(NamedTuple):
-    """B weight vectors w = a^L − b^L on their way through the examples."""
+    """R replicas of B weight vectors w = a − b on their way through examples, as G bundles of strands.
+
+    Where x_i is ±1, a step along c x multiplies a_i by the factor of that sign, and b_i by that of the other.
+    """
 
     a: Array
-    """[B, d], but 0 where w* is not."""
+    """[R·G, m, LANES], but 0 where w* is not."""
     b: Array
-    """[B, d], the same of the other half; where there is none, a once more."""
+    """The same of the other half, or None."""
     a_apart: Array
-    """[B, r], a where w* is not 0."""
+    """[R, B, r], a where w* is not 0."""
     b_apart: Array
-    """[B, r], b there; where there is none, a_apart once more."""
+    """The same of b; 0 if there is none."""
     places: Array
-    """[B, r], where w* is not 0."""
+    """[R, B, r, 2], where w* is not 0: the strand, and the place in it."""
     sizes: Array
-    """[B, r], w* there."""
-    labels: Array
-    """[B, n]."""
+    """[R, B, r], w* there."""
     rates: Array
-    """[B]."""
-    ahead: Array
-    """[B], the prediction of the next example."""
+    """[R, B], η."""
+    exponential: bool
+    """Factors are e^(∓η c), else 1 ∓ η c …"""
+    squared: bool
+    """… or the squares of that."""
+    per_bundle: int
+    """Members in a bundle; the strands of one of them lie so many lanes apart."""
+    sums: Array
+    """[R·G, 5, 2^b + 1, LANES], by the patterns of the next b examples, of w, w², v = a + b, wv and v².
+
+    The row that is too many keeps them from one and the same place in the cache.
+    """
 
 
 class Examples(NamedTuple):
-    """K examples and the one after them for R replicas, each the Kronecker product of two vectors of ±1."""
+    """K examples for R replicas, in blocks of b, and the block that comes after them."""
 
-    first: int
-    """The number of the first of them, by which labels are found."""
-    high: Array
-    """[R, K + 1, d / width]."""
-    low: Array
-    """[R, K + 1, width]."""
+    turns: Array
+    """[R, K, c], the signs of strands in them."""
+    patterns: Array
+    """[R, K/b + 1, m], those of the signs inside a strand."""
+    order: Array
+    """[R, K/b + 1, m], places in a strand; the patterns of any two, from the first on, are the same."""
+    bits: int
+    """b."""
 
 
 class Records(NamedTuple):
     """What is written down after every example."""
 
     losses: Array
-    """[B, K], ‖w − w*‖²."""
+    """[R, K, B], ‖w − w*‖²."""
     slots: Array
     """[K], where in `kept` the weights after an example belong; −1: nowhere."""
     kept: Array
@@ -63,108 +84,323 @@ class Records(NamedTuple):
     stride: int
 
 
-class Loops(NamedTuple):
-    """What is compiled for a motion; every loop goes over members `begin` … `end`, `group` per replica."""
+class Scratch(NamedTuple):
+    """Memory for a thread to work in."""
 
-    sweep: Callable[[Members, Examples, Records, int, int, int], None]
-    """Have them meet the examples."""
-    balance: Callable[[Members, Array, float, Array, int, int, int], None]
-    """(members, labels, tie, right, …): how many of Sylvester's rows are right, less those that are wrong.
+    factors: Array
+    """[2^b, LANES], of the patterns of some examples."""
+    ups: Array
+    """[b, LANES], the factors of the examples of a block where x is +1 at the strand's turn …"""
+    downs: Array
+    """[b, LANES], … and where it is −1."""
+    ahead: Array
+    """[LANES], products with an example."""
+    squares: Array
+    """[LANES], sums of w²."""
+    weights: Array
+    """[m, LANES]."""
+    counts: Array
+    """[LANES], of rows."""
 
-    Labels [B, d] are those of the rows in their own order; up to `tie` from 0 is neither. Predictions are a
-    fast transform: at every stage sums and differences of neighbours become the halves of the next vector.
+
+class Bare(Compiler):
+    """Compiles functions whose arrays do not overlap, and that count no references to them."""
+
+    def __init__(self, *context: Any) -> None:
+        flags = context[-2]
+        flags.noalias, flags.nrt = True, False
+        super().__init__(*context)  # type: ignore[no-untyped-call]
+
+
+compiler: Any = njit
+
+OPTIONS = {
+    "fastmath": {"reassoc", "nsz", "arcp", "contract"},
+    "pipeline_class": Bare,
+    "no_cfunc_wrapper": True,
+}
+"""Sums may be taken in any order, but infinities and NaN stay what they are."""
+
+
+def part(function: Function) -> Function:
+    """Compile a function that others call."""
+    compiled: Function = compiler(**OPTIONS, no_cpython_wrapper=True, forceinline=True)(function)
+    return compiled
+
+
+def loop(function: Function) -> Function:
+    """Compile a function that Python calls, without its lock, and once for all processes."""
+    compiled: Any = compiler(**OPTIONS, nogil=True)(function)
+    with suppress(RuntimeError):  # where no folder may be written to, every process compiles for itself
+        compiled.enable_caching()
+    result: Function = compiled
+    return result
+
+
+@part
+def touch(
+    a: Any, b: Any, a_: Any, b_: Any, g: int, i: int, j: int, f: Any, p: Any, q: Any, flip: int,
+    w: Any, ww: Any, v: Any, wv: Any, vv: Any, to: Any,
+) -> None:  # fmt: skip
+    """Multiply weights i and j by the factors of patterns p and q, and add them to the sums of one pattern.
+
+    Both are of the same a and b, which come twice since the two do not overlap.
     """
+    for lane in range(LANES):
+        x, x_ = a[g, i, lane] * f[p, lane], a_[g, j, lane] * f[q, lane]
+        a[g, i, lane], a_[g, j, lane] = x, x_
+        if b is not None:
+            y, y_ = b[g, i, lane] * f[flip ^ p, lane], b_[g, j, lane] * f[flip ^ q, lane]
+            b[g, i, lane], b_[g, j, lane] = y, y_
+            x, y, x_, y_ = x - y, x + y, x_ - y_, x_ + y_
+            v[to, lane] += y + y_
+            wv[to, lane] += x * y + x_ * y_
+            vv[to, lane] += y * y + y_ * y_
+        w[to, lane] += x + x_
+        ww[to, lane] += x * x + x_ * x_
 
 
-def loops(motion: Motion, signed: bool, dtype: str) -> Loops:
-    """The loops of a motion with one half, or two if `signed`; each is compiled when it is first called."""
-    return _loops(motion.factors, motion.power == 2, signed, dtype)
+@part
+def carry(m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int, f: Any) -> None:
+    """One pass: multiply by the factors of a block's first `count` examples, and sum for the next block."""
+    now, then = examples.patterns[r, block], examples.patterns[r, block + 1]
+    shift, flip, sums = examples.bits - count, (1 << count) - 1, m.sums[g]
+    w, ww, v, wv, vv = sums[0], sums[1], sums[2], sums[3], sums[4]
+    sums[:] = 0
+    for n in range(0, len(now), 2):
+        i, j = examples.order[r, block + 1, n], examples.order[r, block + 1, n + 1]
+        p, q, to = np.intp(now[i] >> shift), np.intp(now[j] >> shift), np.intp(then[i])
+        touch(m.a, b, m.a, b, g, i, j, f, p, q, flip, w, ww, v, wv, vv, to)
 
 
-@cache
-def _loops(factors: Factors, squared: bool, signed: bool, dtype: str) -> Loops:
-    from numba import njit
+@part
+def combine(f: Any, ups: Any, downs: Any, count: int) -> None:
+    """The factors of the patterns of `count` examples, the last of which is their lowest bit."""
+    for lane in range(LANES):
+        f[0, lane] = 1
+    for k in range(count):
+        j, size = count - 1 - k, 1 << k
+        for p in range(size):
+            for lane in range(LANES):
+                f[p + size, lane] = f[p, lane] * downs[j, lane]
+                f[p, lane] *= ups[j, lane]
 
-    pair: Any = njit(factors)
-    number = getattr(np, dtype)
 
-    @njit(fastmath=LOOSE)
-    def weight(a: Any, b: Any) -> Any:
-        if squared:
-            a, b = a * a, b * b
-        return a - b if signed else a
+@part
+def product(w: Any, half: int, ahead: Any) -> None:
+    """Products with the example whose sign is the highest bit of the patterns."""
+    for lane in range(LANES):
+        ahead[lane] = 0
+    for p in range(half):
+        for lane in range(LANES):
+            ahead[lane] += w[p, lane] - w[p + half, lane]
 
-    @njit(fastmath=LOOSE)
-    def assemble(m: Any, member: int, w: Any) -> None:
-        for j in range(len(w)):
-            w[j] = weight(m.a[member, j], m.b[member, j])
-        for r in range(m.places.shape[1]):
-            w[m.places[member, r]] = weight(m.a_apart[member, r], m.b_apart[member, r])
 
-    @njit(fastmath=LOOSE, inline="always")
-    def run(a: Any, b: Any, x: Any, then: Any, yes: Any, no: Any) -> Any:
-        """A step on consecutive weights; their sum of squares, and their product with the next example."""
-        square, product = number(0), number(0)
-        for j in range(len(x)):
-            a[j] *= yes if x[j] > 0 else no
-            if signed:
-                b[j] *= no if x[j] > 0 else yes
-            w = weight(a[j], b[j])
-            square += w * w
-            product += w * then[j]
-        return square, product
+@part
+def fold(
+    w: Any,
+    ww: Any,
+    v: Any,
+    wv: Any,
+    vv: Any,
+    signed: Any,
+    half: int,
+    ups: Any,
+    downs: Any,
+    j: int,
+    squares: Any,
+) -> None:
+    """The sums after example j, whose sign was the highest bit of the patterns; and that of all w².
 
-    @njit(fastmath=LOOSE, nogil=True)
-    def sweep(m: Any, examples: Any, records: Any, begin: int, end: int, group: int) -> None:
-        steps, width, blocks = records.losses.shape[1], examples.low.shape[2], examples.high.shape[2]
-        for member in range(begin, end):
-            high, low = examples.high[member // group], examples.low[member // group]
-            a, b, a_apart, b_apart = m.a[member], m.b[member], m.a_apart[member], m.b_apart[member]
-            places, sizes, labels = m.places[member], m.sizes[member], m.labels[member]
-            losses, rate, ahead = records.losses[member], m.rates[member], m.ahead[member]
-            watched = member < group and member % records.stride == 0
-            for step in range(steps):
-                up, down = pair(2.0 * (ahead - labels[examples.first + step]), rate)
-                up, down = number(up), number(down)
-                square, ahead = 0.0, 0.0
-                for block in range(blocks):
-                    yes, no = (up, down) if high[step, block] > 0 else (down, up)
-                    part = slice(block * width, (block + 1) * width)
-                    squares, product = run(a[part], b[part], low[step], low[step + 1], yes, no)
-                    square += squares
-                    ahead += product * high[step + 1, block]
-                for r in range(len(places)):
-                    block, j = places[r] // width, places[r] % width
-                    yes, no = (up, down) if high[step, block] * low[step, j] > 0 else (down, up)
-                    a_apart[r] *= yes
-                    if signed:
-                        b_apart[r] *= no
-                    w = weight(a_apart[r], b_apart[r])
-                    square += (w - sizes[r]) ** 2
-                    ahead += w * (high[step + 1, block] * low[step + 1, j])
-                losses[step] = square
-                if watched and records.slots[step] >= 0:
-                    assemble(m, member, records.kept[records.slots[step], member // records.stride])
-            m.ahead[member] = ahead
+    With c and s half the sum and half the difference of the factors, w and v become c w ± s v and c v ± s w.
+    Where the factors hardly differ nothing cancels, as it would in sums of a², ab and b².
+    """
+    for lane in range(LANES):
+        squares[lane] = 0
+    for p in range(half):
+        for lane in range(LANES):
+            up, down = ups[j, lane], downs[j, lane]
+            w0, w1, ww0, ww1 = w[p, lane], w[p + half, lane], ww[p, lane], ww[p + half, lane]
+            if signed is not None:
+                v0, v1, vv0, vv1 = v[p, lane], v[p + half, lane], vv[p, lane], vv[p + half, lane]
+                wv0, wv1 = wv[p, lane], wv[p + half, lane]
+                c, s = (up + down) / 2, (up - down) / 2
+                w[p, lane] = c * (w0 + w1) + s * (v0 - v1)
+                v[p, lane] = c * (v0 + v1) + s * (w0 - w1)
+                square = c * c * (ww0 + ww1) + 2 * c * s * (wv0 - wv1) + s * s * (vv0 + vv1)
+                wv[p, lane] = (c * c + s * s) * (wv0 + wv1) + c * s * (ww0 - ww1 + vv0 - vv1)
+                vv[p, lane] = c * c * (vv0 + vv1) + 2 * c * s * (wv0 - wv1) + s * s * (ww0 + ww1)
+            else:
+                w[p, lane] = up * w0 + down * w1
+                square = up * up * ww0 + down * down * ww1
+            ww[p, lane] = square
+            squares[lane] += square
 
-    @njit(fastmath=LOOSE, nogil=True)
-    def balance(m: Any, labels: Any, tie: float, right: Any, begin: int, end: int, group: int) -> None:
-        d, limit = labels.shape[1], number(tie)
-        before, after = np.empty(d, labels.dtype), np.empty(d, labels.dtype)
-        for member in range(begin, end):
-            assemble(m, member, after)
-            size = 1
-            while size < d:
-                before, after = after, before
-                sums, differences = after[: d // 2], after[d // 2 :]
-                for j in range(d // 2):
-                    sums[j] = before[2 * j] + before[2 * j + 1]
-                    differences[j] = before[2 * j] - before[2 * j + 1]
-                size *= 2
-            label, total = labels[member], np.int32(0)
-            for j in range(d):
-                margin = after[j] * label[j]
-                total += np.int32(margin > limit) - np.int32(margin < -limit)
-            right[member] = total
 
-    return Loops(sweep, balance)
+@part
+def positive(m: Any, examples: Any, r: int, step: int, block: int, j: int, member: int, n: int) -> Any:
+    """Whether an example, number j of its block, is +1 where a weight that is kept apart belongs."""
+    strand, i = m.places[r, member, n, 0], m.places[r, member, n, 1]
+    pattern = examples.patterns[r, block, i] >> (examples.bits - 1 - j)
+    return (pattern & 1) == (examples.turns[r, step, strand] < 0)
+
+
+@part
+def learn(
+    m: Any, examples: Any, losses: Any, r: int, step: int, block: int, j: int, member: int, lane: int, s: Any
+) -> None:
+    """Have a member meet an example, but for its sums: its factors, and the weights that are kept apart."""
+    residual = 0.0
+    strands = LANES // m.per_bundle
+    for strand in range(strands):
+        residual += examples.turns[r, step, strand] * s.ahead[lane + strand * m.per_bundle]
+    for n in range(m.sizes.shape[2]):
+        error = m.a_apart[r, member, n] - m.b_apart[r, member, n] - m.sizes[r, member, n]
+        residual += error if positive(m, examples, r, step, block, j, member, n) else -error
+    pull = m.rates[r, member] * 2.0 * residual
+    up, down = 1 - pull, 1 + pull
+    if m.exponential:
+        up = math.exp(-pull)
+        down = 1 / up
+    if m.squared:
+        up, down = up * up, down * down
+    for strand in range(strands):
+        plus = examples.turns[r, step, strand] > 0
+        s.ups[j, lane + strand * m.per_bundle] = up if plus else down
+        s.downs[j, lane + strand * m.per_bundle] = down if plus else up
+    loss = 0.0
+    for n in range(m.sizes.shape[2]):
+        plus = positive(m, examples, r, step, block, j, member, n)
+        m.a_apart[r, member, n] *= up if plus else down
+        m.b_apart[r, member, n] *= down if plus else up
+        loss += (m.a_apart[r, member, n] - m.b_apart[r, member, n] - m.sizes[r, member, n]) ** 2
+    losses[r, step, member] = loss
+
+
+@part
+def assemble(
+    m: Any, b: Any, g: int, member: int, lane: int, examples: Any, block: int, count: int, f: Any, w: Any
+) -> None:
+    """The weights of a member of the first replica after the first `count` examples of a block."""
+    shift, flip, rows = examples.bits - count, (1 << count) - 1, m.a.shape[1]
+    for strand in range(LANES // m.per_bundle):
+        for i in range(rows):
+            p = np.intp(examples.patterns[0, block, i] >> shift)
+            weight = m.a[g, i, lane] * f[p, lane]
+            if b is not None:
+                weight -= b[g, i, lane] * f[flip ^ p, lane]
+            w[strand * rows + i] = weight
+        lane += m.per_bundle
+    for n in range(m.sizes.shape[2]):
+        place = m.places[0, member, n, 0] * rows + m.places[0, member, n, 1]
+        w[place] = m.a_apart[0, member, n] - m.b_apart[0, member, n]
+
+
+@loop
+def sweep(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> None:
+    """Have the members in bundles `begin` … `end` meet the examples; of none, sum for the first."""
+    bits, bundles = examples.bits, len(m.a) // len(m.sizes)
+    steps = records.losses.shape[1]
+    for g in range(begin, end):
+        r, first = g // bundles, g % bundles * m.per_bundle
+        last = min(m.sizes.shape[1], first + m.per_bundle)
+        w, ww, v, wv, vv = m.sums[g, 0], m.sums[g, 1], m.sums[g, 2], m.sums[g, 3], m.sums[g, 4]
+        block, j = -1, 0
+        for step in range(steps + 1):
+            if j == bits or step == steps:
+                combine(s.factors, s.ups, s.downs, j)
+                carry(m, m.b, g, examples, r, block, j, s.factors)
+                j = 0
+            if step < steps:
+                block = step // bits
+                half = 1 << (bits - 1 - j)
+                product(w, half, s.ahead)
+                for member in range(first, last):
+                    learn(m, examples, records.losses, r, step, block, j, member, member - first, s)
+                fold(w, ww, v, wv, vv, m.b, half, s.ups, s.downs, j, s.squares)
+                for member in range(first, last):
+                    for lane in range(member - first, LANES, m.per_bundle):
+                        records.losses[r, step, member] += s.squares[lane]
+                j += 1
+                if r == 0 and records.slots[step] >= 0:
+                    combine(s.factors, s.ups, s.downs, j)
+                    for member in range(first, last):
+                        if member % records.stride == 0:
+                            kept = records.kept[records.slots[step], member // records.stride]
+                            assemble(m, m.b, g, member, member - first, examples, block, j, s.factors, kept)
+
+
+@part
+def cross(x: Any, y: Any) -> None:
+    """Sums and differences."""
+    for i in range(len(x)):
+        x[i], y[i] = x[i] + y[i], x[i] - y[i]
+
+
+@part
+def cross_twice(x: Any, y: Any, z: Any, t: Any) -> None:
+    """Sums and differences of those of x and y and those of z and t."""
+    for i in range(len(x)):
+        p, q, u, v = x[i] + y[i], x[i] - y[i], z[i] + t[i], z[i] - t[i]
+        x[i], y[i], z[i], t[i] = p + u, q + v, p - u, q - v
+
+
+@part
+def transform(x: Any, per_bundle: int) -> None:
+    """The products of Sylvester's rows with the weight vectors of a bundle [m, LANES], in their place."""
+    for i in range(len(x)):
+        stride = per_bundle
+        while stride < LANES:
+            for base in range(0, LANES, 2 * stride):
+                cross(x[i, base : base + stride], x[i, base + stride : base + 2 * stride])
+            stride *= 2
+    y = x.reshape(x.size)
+    stride = LANES
+    while 2 * stride < len(y):
+        for base in range(0, len(y), 4 * stride):
+            z = y[base : base + 4 * stride]
+            cross_twice(z[:stride], z[stride : 2 * stride], z[2 * stride : 3 * stride], z[3 * stride :])
+        stride *= 4
+    if stride < len(y):
+        cross(y[:stride], y[stride:])
+
+
+@part
+def compare(x: Any, sides: Any, g: int, i: int, tie: Any, counts: Any) -> None:
+    """Count predictions of a row on the side of its label, less those on the other."""
+    one, none = x.dtype.type(1), x.dtype.type(0)
+    for lane in range(LANES):
+        margin = x[i, lane] * sides[g, i, lane]
+        counts[lane] += (one if margin > tie else none) - (one if margin < -tie else none)
+
+
+@part
+def difference(a: Any, b: Any, g: int, i: int, x: Any) -> None:
+    """Weights number i of a bundle."""
+    for lane in range(LANES):
+        x[i, lane] = a[g, i, lane] - b[g, i, lane] if b is not None else a[g, i, lane]
+
+
+@loop
+def balance(m: Any, sides: Any, tie: float, right: Any, s: Any, begin: int, end: int) -> None:
+    """How many of Sylvester's rows are right, less those that are wrong, for the members of some bundles.
+
+    Sides [R·G, m, LANES] are the labels ±1 of the rows in their own order; up to `tie` from 0 is neither.
+    """
+    bundles, rows = len(m.a) // len(m.sizes), m.a.shape[1]
+    x = s.weights
+    for g in range(begin, end):
+        r, first = g // bundles, g % bundles * m.per_bundle
+        last = min(m.sizes.shape[1], first + m.per_bundle)
+        for i in range(rows):
+            difference(m.a, m.b, g, i, x)
+        for member in range(first, last):
+            for n in range(m.sizes.shape[2]):
+                lane = member - first + m.places[r, member, n, 0] * m.per_bundle
+                x[m.places[r, member, n, 1], lane] = m.a_apart[r, member, n] - m.b_apart[r, member, n]
+        transform(x, m.per_bundle)
+        s.counts[:] = 0
+        for i in range(rows):
+            compare(x, sides, g, i, x.dtype.type(tie), s.counts)
+        for member in range(first, last):
+            right[r, member] = s.counts[member - first :: m.per_bundle].sum()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from engine.parts import BadInput, Path
 from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Dense
-from engine.sweeps import installed
+from engine.strands import LEAST
 
 if TYPE_CHECKING:
     from engine.experiment import Experiment, Learner
@@ -27,7 +28,12 @@ LARGE_RECORD = 1 << 22
 """Products with them, for predictions by all weight vectors, from which on it is with many of these."""
 
 WORTH_COMPILING = 1 << 29
-"""Changes of single weights from which on a loop that is yet to be compiled is faster in the first run."""
+"""Changes of single weights from which on the compiled loop is taken, which every process must load."""
+
+
+def installed() -> bool:
+    """Whether there is a compiler."""
+    return find_spec("numba") is not None
 
 
 class Way(NamedTuple):
@@ -112,6 +118,8 @@ def _without_loop(learner: Learner, experiment: Experiment) -> str | None:
         return "its layers have rates of their own"
     if not (problem.matrix.is_sylvester and problem.matrix.entries_are_signs):
         return f"the instances of {problem.matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
+    if problem.matrix.shape()[1] < LEAST:
+        return f"it takes {LEAST} features or more"
     if problem.labels != "soft" or problem.noise > 0:
         return "labels are not linear in the instances"
     if protocol.loss != "square" or experiment.run.train_loss:

@@ -6,38 +6,32 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.compiled import Examples, Members, Records, loops
+from engine.compiled import LANES, Examples, Members, Records, Scratch, balance, sweep
 from engine.costs import Cost
 from engine.hypothesis import Descent, Weighted
 from engine.lazy import torch
+from engine.motion import Motion
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.recorder import ByWeights
+from engine.strands import Strands
 from engine.streams import Streams
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
-
-EXAMPLES = 64
-"""A weight vector goes through at most so many examples before it is the turn of the next."""
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
 
 PASSES = 16
 """A count of mistakes costs about as much as so many examples."""
-
-
-def installed() -> bool:
-    """Whether there is a compiler."""
-    return find_spec("numba") is not None
 
 
 class Sweep:
@@ -65,27 +59,26 @@ class Sweep:
         assert data.star is not None, "only labels that are xᵀw* are given this path"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are given this path"
         start = Descent(learner, loss, data, streams)
-        self._motion, self._data, self._examples, self._labels = motion, data, examples, labels
-        self._halves = tuple(half.clone() for half in motion.halves(start.params, start.state))
-        batch = len(labels)
+        self._data, self._examples = data, examples
+        members = data.variants * data.targets
+        self._strands = Strands(data.replicas, members, examples.d, LANES)
         self._places, self._sizes = (
-            part[:, None].expand(-1, data.variants, -1, -1).reshape(batch, -1).contiguous()
+            part[:, None].expand(-1, data.variants, -1, -1).reshape(data.replicas, members, -1)
             for part in data.star
         )
-        self._apart = tuple(half.gather(1, self._places) for half in self._halves)
-        for half in self._halves:
-            half.scatter_(1, self._places, 0.0)
-        self._loops = loops(motion, len(self._halves) == 2, str(data.instances.dtype).removeprefix("torch."))
-        rate = next(iter(start.rates.values()))
-        self._rates = np.broadcast_to(np.asarray(rate, np.float64).reshape(-1), batch).copy()
-        self._swept = 0
-        self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
-        weights = self.weights()
-        self._ahead = examples.at(slice(0, 1)).products(weights)[:, 0].double().numpy()
+        halves = [half**motion.power for half in motion.halves(start.params, start.state)]
+        weights = halves[0] - halves[1] if len(halves) == 2 else halves[0].clone()
         loss_at_start = data.instances.mean_square(data.from_star(weights))
         assert loss_at_start is not None, "only where every row comes equally often is this path given"
-        self.loss = loss_at_start
-        self._kept = weights[: data.variants * data.targets : data.targets]
+        self.loss, self._kept = loss_at_start, weights[: members : data.targets]
+        places = self._places.flatten(0, 1)
+        self._apart = [half.gather(1, places).view_as(self._sizes) for half in halves]
+        self._halves = [self._strands.bundle(half.scatter_(1, places, 0.0)) for half in halves]
+        rate = next(iter(start.rates.values()))
+        self._members = self._as_arrays(motion, np.asarray(rate, np.float64).reshape(-1))
+        self._swept = 0
+        self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
+        self.sweep([])
 
     @property
     def exhausted(self) -> bool:
@@ -94,20 +87,19 @@ class Sweep:
 
     def sweep(self, keep: Sequence[bool]) -> None:
         """Go through the next examples, one per entry; after those marked the first weights are kept."""
-        count = len(keep)
-        numbers = torch.arange(self._swept, self._swept + count + 1).clamp_(max=self._examples.n - 1)
-        high, low = self._examples.factors(numbers)
-        examples = Examples(self._swept, high.numpy(), low.numpy())
-        slots = np.where(keep, np.cumsum(keep) - 1, -1)
-        a, batch = self._halves[0], len(self._labels)
-        kept = a.new_empty(sum(keep), self._data.variants, a.shape[1])
-        losses = np.empty((batch, count))
-        records = Records(losses, slots, kept.numpy(), self._data.targets)
-        self._in_parts(self._loops.sweep, count, self._as_arrays(), examples, records)
+        count, strands = len(keep), self._strands
+        turns, patterns = (part.numpy() for part in strands.signs(self._examples, self._swept, count))
+        order = np.argsort(patterns, -1, kind="stable")
+        examples = Examples(turns, patterns, order, strands.bits)
+        slots = np.where(np.array(keep, bool), np.cumsum(keep, dtype=int) - 1, -1)
+        kept = self._halves[0].new_empty(sum(keep), self._data.variants, strands.d)
+        losses = torch.empty(self._data.replicas, count, self._sizes.shape[1], dtype=torch.float64)
+        records = Records(losses.numpy(), slots, kept.numpy(), self._data.targets)
+        self._in_parts(sweep, count, self._members, examples, records)
         self._swept += count
         nothing = kept[:0]
         for step, slot in enumerate(slots.tolist()):
-            self._to_come.append((torch.from_numpy(losses[:, step]), kept[slot] if slot >= 0 else nothing))
+            self._to_come.append((losses[:, step].flatten(), kept[slot] if slot >= 0 else nothing))
 
     def step(self) -> None:
         """Go on to the next of the examples that were swept."""
@@ -121,7 +113,10 @@ class Sweep:
     def weights(self) -> torch.Tensor:
         """The weights [B, d]."""
         assert self.exhausted, "sweeps end where these will be asked for"
-        return self._difference(self._halves).scatter_(1, self._places, self._difference(self._apart))
+        a, *b = map(self._strands.vectors, self._halves)
+        a_apart, *b_apart = self._apart
+        weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
+        return weights.scatter_(1, self._places.flatten(0, 1), apart.flatten(0, 1))
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -130,46 +125,58 @@ class Sweep:
     def right(self) -> torch.Tensor:
         """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
         assert self.exhausted, "sweeps end where this will be asked for"
-        rows, right = self._data.instances, torch.empty(len(self._labels), dtype=torch.float64)
+        rows, right = self._data.instances, np.empty(self._sizes.shape[:2])
         tie = torch.finfo(rows.dtype).eps ** 0.5
-        self._in_parts(
-            self._loops.balance, PASSES, self._as_arrays(), self._sides.numpy(), tie, right.numpy()
-        )
-        return right * (rows.n / rows.d)
+        self._in_parts(balance, PASSES, self._members, self._sides.numpy(), tie, right)
+        return torch.from_numpy(right.reshape(-1)).mul_(rows.n / rows.d)
 
     @cached_property
     def _sides(self) -> torch.Tensor:
-        """The labels of Sylvester's rows [B, d], which are those of their instances but for signs."""
+        """The ±1 labels of Sylvester's rows, in bundles; but for signs they are those of their instances."""
         rows, labels = self._data.instances, self._data.labels
         assert isinstance(rows, Sylvester), "only Sylvester's rows are given this path"
         signed = labels.view(len(rows.order), -1, rows.n) * rows.row_signs[:, None]
         places = rows.order[:, None].expand_as(signed)
         sides = signed.new_empty(*signed.shape[:2], rows.d).scatter_(2, places, signed)
-        return sides.view(len(labels), rows.d)
+        return self._strands.bundle(sides.view(len(labels), rows.d).sign_().to(torch.int8))
 
     def _in_parts(self, go: Callable[..., None], passes: int, *arrays: Any) -> None:
         """Have a compiled loop go over all members, which takes `passes` over the weights, on all threads."""
-        batch, d = self._halves[0].shape
-        group = batch // self._data.replicas
-        threads = torch.get_num_threads() if batch * d * passes >= WORTH_THREADS else 1
+        a = self._halves[0]
+        threads = torch.get_num_threads() if a.numel() * passes >= WORTH_THREADS else 1
+        ends = [len(a) * part // threads for part in range(threads + 1)]
         if threads == 1:
-            go(*arrays, 0, batch, group)
+            go(*arrays, self._scratch(), *ends)
             return
-        ends = [batch * part // threads for part in range(threads + 1)]
         with ThreadPoolExecutor(threads) as pool:
-            for part in [pool.submit(go, *arrays, *members, group) for members in pairwise(ends)]:
+            parts = [pool.submit(go, *arrays, self._scratch(), *part) for part in pairwise(ends)]
+            for part in parts:
                 part.result()
 
-    def _difference(self, halves: tuple[torch.Tensor, ...]) -> torch.Tensor:
-        """a^L − b^L, or a^L, in memory of its own."""
-        a, *b = (half.clone() if self._motion.power == 1 else half**self._motion.power for half in halves)
-        return a - b[0] if b else a
+    def _as_arrays(self, motion: Motion, rates: NDArray[np.float64]) -> Members:
+        """The same memory, as the loops take it."""
+        a, *b = self._halves
+        a_apart, *b_apart = self._apart
+        rows, bits, shape = self._strands.rows, self._strands.bits, self._sizes.shape[:2]
+        return Members(
+            a.numpy(),
+            b[0].numpy() if b else None,
+            a_apart.numpy(),
+            (b_apart[0] if b else torch.zeros_like(a_apart)).numpy(),
+            places=torch.stack((self._places // rows, self._places % rows), -1).numpy(),
+            sizes=self._sizes.numpy(),
+            rates=np.broadcast_to(rates * motion.scale, shape.numel()).reshape(shape),
+            exponential=motion.exponential,
+            squared=motion.power == 2,
+            per_bundle=self._strands.per_bundle,
+            sums=a.new_empty(len(a), 5, (1 << bits) + 1, LANES).numpy(),
+        )
 
-    def _as_arrays(self) -> Members:
-        """The same memory, as the loop takes it."""
-        (a, b), (a_apart, b_apart) = ((part[0], part[-1]) for part in (self._halves, self._apart))
-        tensors = a, b, a_apart, b_apart, self._places, self._sizes, self._labels
-        return Members._make([*(tensor.numpy() for tensor in tensors), self._rates, self._ahead])
+    def _scratch(self) -> Scratch:
+        """Memory for one thread."""
+        patterns, bits, rows = 1 << self._strands.bits, self._strands.bits, self._strands.rows
+        shapes = Scratch((patterns, LANES), (bits, LANES), (bits, LANES), LANES, LANES, (rows, LANES), LANES)
+        return Scratch(*(self._halves[0].new_ones(shape).numpy() for shape in shapes))
 
 
 class Told(ByWeights):

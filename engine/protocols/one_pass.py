@@ -19,7 +19,6 @@ from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
 from engine.recorder import Block, Recorder
 from engine.streams import Streams
-from engine.sweeps import EXAMPLES, Sweep, Told
 from engine.updates import Striding
 
 if TYPE_CHECKING:
@@ -73,6 +72,10 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
     def swept(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         return SweptPass(self, learner, data, loss, streams)
+
+
+SWEPT = 128
+"""A sweep takes at most so many examples before it tells of them."""
 
 
 class Pass:
@@ -151,13 +154,15 @@ class SweptPass(Pass):
     def _begin(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
     ) -> tuple[Weighted, Recorder]:
+        from engine.sweeps import Sweep, Told  # which needs numba
+
         self._sweep = Sweep(learner, loss, data, streams, *_shown(data, order))
         by = Told(data, loss, self._records)
         return self._sweep, Recorder(data, loss, self._sweep, self._records, order, by)
 
     def _learn(self, k: int, end: int) -> None:
         if self._sweep.exhausted:
-            end = min(end, k + EXAMPLES)
+            end = min(self._records, k + SWEPT)
             last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
             self._sweep.sweep([self._recorder.keeps(record) for record in range(k, last + 1)])
         self._sweep.step()

@@ -116,7 +116,7 @@ class Plain(Update, frozen=True):
 
     def motion(self, architecture: Architecture) -> Motion | None:
         if isinstance(architecture, Spindly) and architecture.depth == 2:
-            return Motion(_of_two_layers, power=2)
+            return Motion(exponential=False, scale=2.0, power=2)
         return None
 
     def stride(
@@ -182,11 +182,6 @@ class Diagonal(Update, frozen=True):
         if not single:
             return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
-
-
-def _of_two_layers(slope: float, rate: float) -> tuple[float, float]:
-    """1 ∓ 2 η c: the gradient of a spindly net w = u ⊙ u is 2 c x ⊙ u."""
-    return 1.0 - 2.0 * rate * slope, 1.0 + 2.0 * rate * slope
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:

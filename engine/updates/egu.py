@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.architectures import Architecture, Params
 from engine.lazy import torch
-from engine.motion import Motion, exponential
+from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight, only_linear
@@ -34,7 +34,7 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
         return {name: factors[name].mul_(w) for name, w in params.items()}, state
 
     def motion(self, architecture: Architecture) -> Motion | None:
-        return Motion(exponential)
+        return Motion(exponential=True)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

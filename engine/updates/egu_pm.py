@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.architectures import Architecture, Params
 from engine.architectures.linear import Linear
 from engine.lazy import torch
-from engine.motion import Motion, exponential
+from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight
@@ -42,7 +42,9 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     def motion(self, architecture: Architecture) -> Motion | None:
         if not isinstance(architecture, Linear):
             return None
-        return Motion(exponential, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"]))
+        return Motion(
+            exponential=True, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"])
+        )
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -9,7 +9,7 @@ from msgspec import Meta
 from engine.architectures import Architecture, Params
 from engine.architectures.linear import Linear
 from engine.lazy import torch
-from engine.motion import Motion, exponential
+from engine.motion import Motion
 from engine.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update
@@ -36,7 +36,9 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
 
     def motion(self, architecture: Architecture) -> Motion | None:
-        return Motion(exponential, halves=self._halves) if isinstance(architecture, Linear) else None
+        if not isinstance(architecture, Linear):
+            return None
+        return Motion(exponential=True, halves=self._halves)
 
     def _halves(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
         """½ β e^z and ½ β e^(−z), whose difference is β sinh z."""

@@ -23,12 +23,7 @@ class PrivateRates(EGU, frozen=True, tag="private-rates"):
         return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state
 
     def motion(self, architecture: Architecture) -> Motion | None:
-        return Motion(_factors)
+        return Motion(exponential=False)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight has its own value as its rate, which tells the features apart")
-
-
-def _factors(slope: float, rate: float) -> tuple[float, float]:
-    """1 ∓ η c."""
-    return 1.0 - rate * slope, 1.0 + rate * slope

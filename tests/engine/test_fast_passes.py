@@ -73,7 +73,9 @@ PASSES = {
     "average": {"protocol": {"kind": "one-pass", "average": True}},
     "few": {"protocol": {"kind": "one-pass", "examples": 5}},
     "several blocks": {"d": 4096, "protocol": {"kind": "one-pass", "examples": 40}},
-    "two features": {"d": 2},
+    "four features": {"d": 4},
+    "all targets": {"d": 128, "target": "all"},
+    "as many as lanes": {"d": 256, "target": {"kind": "sparse", "r": 3}, "replicas": 3},
     "spectrum": {"target": "all", "spectrum": True},
 }
 
@@ -177,12 +179,13 @@ def test_errors_told_by_a_sweep_are_those_of_predictions(monkeypatch):
         ({"train_loss": True}, "only square loss"),
         ({"protocol": {"kind": "one-pass", "batch": 2}}, "single examples"),
         ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
+        ({"d": 2, "target": {"kind": "feature", "index": 0}}, "4 features or more"),
     ],
 )
 def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason):
-    words = {"learners": {"E": COMPILES["egu linear"]}} | words
+    words = {"learners": {"E": COMPILES["egu linear"]}, "d": 16} | words
     with pytest.raises(BadInput) as caught:
-        run(experiment(path="compiled", d=16, **words))
+        run(experiment(path="compiled", **words))
     assert caught.value.where == "run.path"
     assert reason in caught.value.what
 

@@ -19,9 +19,13 @@ HEAVY = (
     "hadamard_tui",
     "pyarrow",
     "psutil",
+    "numba",
 )
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
-MODULES = sorted(found.name for found in pkgutil.walk_packages(engine.__path__, "engine."))
+COMPILED = {"engine.compiled", "engine.sweeps"}
+"""What needs numba, and is imported when a run takes that path."""
+
+MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
 
 
 def python(program):
