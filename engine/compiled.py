@@ -122,6 +122,10 @@ OPTIONS = {
 """Sums may be taken in any order, but infinities and NaN stay what they are."""
 
 
+number: Any = np.intp
+"""Makes a number that is no literal: what is called with literals is compiled once more for them."""
+
+
 def part(function: Function) -> Function:
     """Compile a function that others call."""
     compiled: Function = compiler(**OPTIONS, no_cpython_wrapper=True, forceinline=True)(function)
@@ -169,7 +173,7 @@ def carry(m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int,
     sums[:] = 0
     for n in range(0, len(now), 2):
         i, j = examples.order[r, block + 1, n], examples.order[r, block + 1, n + 1]
-        p, q, to = np.intp(now[i] >> shift), np.intp(now[j] >> shift), np.intp(then[i])
+        p, q, to = number(now[i] >> shift), number(now[j] >> shift), number(then[i])
         touch(m.a, b, m.a, b, g, i, j, f, p, q, flip, w, ww, v, wv, vv, to)
 
 
@@ -285,7 +289,7 @@ def assemble(
     shift, flip, rows = examples.bits - count, (1 << count) - 1, m.a.shape[1]
     for strand in range(LANES // m.per_bundle):
         for i in range(rows):
-            p = np.intp(examples.patterns[0, block, i] >> shift)
+            p = number(examples.patterns[0, block, i] >> shift)
             weight = m.a[g, i, lane] * f[p, lane]
             if b is not None:
                 weight -= b[g, i, lane] * f[flip ^ p, lane]
@@ -305,7 +309,7 @@ def sweep(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> 
         r, first = g // bundles, g % bundles * m.per_bundle
         last = min(m.sizes.shape[1], first + m.per_bundle)
         w, ww, v, wv, vv = m.sums[g, 0], m.sums[g, 1], m.sums[g, 2], m.sums[g, 3], m.sums[g, 4]
-        block, j = -1, 0
+        block, j = number(-1), number(0)
         for step in range(steps + 1):
             if j == bits or step == steps:
                 combine(s.factors, s.ups, s.downs, j)
@@ -338,31 +342,33 @@ def cross(x: Any, y: Any) -> None:
 
 
 @part
-def cross_twice(x: Any, y: Any, z: Any, t: Any) -> None:
-    """Sums and differences of those of x and y and those of z and t."""
-    for i in range(len(x)):
-        p, q, u, v = x[i] + y[i], x[i] - y[i], z[i] + t[i], z[i] - t[i]
-        x[i], y[i], z[i], t[i] = p + u, q + v, p - u, q - v
+def cross_twice(x: Any, y: Any, z: Any, t: Any, i: int, stride: int) -> None:
+    """Two stages for rows i, i + stride … of one array, which comes four times as they do not overlap."""
+    j, k, n = i + stride, i + 2 * stride, i + 3 * stride
+    for lane in range(LANES):
+        p, q = x[i, lane] + y[j, lane], x[i, lane] - y[j, lane]
+        u, v = z[k, lane] + t[n, lane], z[k, lane] - t[n, lane]
+        x[i, lane], y[j, lane], z[k, lane], t[n, lane] = p + u, q + v, p - u, q - v
 
 
 @part
 def transform(x: Any, per_bundle: int) -> None:
     """The products of Sylvester's rows with the weight vectors of a bundle [m, LANES], in their place."""
     for i in range(len(x)):
-        stride = per_bundle
-        while stride < LANES:
-            for base in range(0, LANES, 2 * stride):
-                cross(x[i, base : base + stride], x[i, base + stride : base + 2 * stride])
-            stride *= 2
-    y = x.reshape(x.size)
-    stride = LANES
-    while 2 * stride < len(y):
-        for base in range(0, len(y), 4 * stride):
-            z = y[base : base + 4 * stride]
-            cross_twice(z[:stride], z[stride : 2 * stride], z[2 * stride : 3 * stride], z[3 * stride :])
+        apart = per_bundle
+        while apart < LANES:
+            for lane in range(0, LANES, 2 * apart):
+                cross(x[i, lane : lane + apart], x[i, lane + apart : lane + 2 * apart])
+            apart *= 2
+    stride = number(1)
+    while 2 * stride < len(x):
+        for base in range(0, len(x), 4 * stride):
+            for i in range(base, base + stride):
+                cross_twice(x, x, x, x, i, stride)
         stride *= 4
-    if stride < len(y):
-        cross(y[:stride], y[stride:])
+    if stride < len(x):
+        for i in range(stride):
+            cross(x[i], x[i + stride])
 
 
 @part
@@ -403,4 +409,6 @@ def balance(m: Any, sides: Any, tie: float, right: Any, s: Any, begin: int, end:
         for i in range(rows):
             compare(x, sides, g, i, x.dtype.type(tie), s.counts)
         for member in range(first, last):
-            right[r, member] = s.counts[member - first :: m.per_bundle].sum()
+            right[r, member] = 0
+            for lane in range(member - first, LANES, m.per_bundle):
+                right[r, member] += s.counts[lane]
