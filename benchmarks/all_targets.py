@@ -46,7 +46,7 @@ def timed(work: Callable[[], Any], share: float = 1.0) -> Record:
 
 
 def ours(learner: str) -> Callable[[], Record]:
-    """The engine, from the description of an experiment to its finished trace, with nothing compiled before."""
+    """The engine, from the description of an experiment to its finished trace, nothing compiled before."""
 
     def work() -> Record:
         experiment = jobs.all_targets(learner)

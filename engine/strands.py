@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from math import gcd
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.lazy import torch
 from engine.problems.sylvester import Sylvester
 
@@ -64,9 +61,12 @@ class Strands:
         turns = high[..., begins // width] * low[..., begins % width]
         high, low = high[..., : -(-self.rows // width)] * turns[..., :1], low[..., : self.rows]
         patterns = self._packed(high < 0)[..., :, None] ^ self._packed(low < 0)[..., None, :]
-        return turns[:, :count].to(torch.int8), torch.from_numpy(patterns).flatten(2)
+        return turns[:, :count].to(torch.int8), patterns.flatten(2)
 
-    def _packed(self, negative: torch.Tensor) -> NDArray[np.uint8]:
+    def _packed(self, negative: torch.Tensor) -> torch.Tensor:
         """Truth [R, K, l] as numbers of b bits, [R, K/b, l]."""
-        bits = negative.numpy().reshape(len(negative), -1, self.bits, negative.shape[2])
-        return np.right_shift(np.packbits(bits, axis=2)[:, :, 0], 8 - self.bits, dtype=np.uint8)
+        bits = negative.view(torch.uint8).view(len(negative), -1, self.bits, negative.shape[2])
+        packed = bits[:, :, 0].clone()
+        for j in range(1, self.bits):
+            packed.mul_(2).add_(bits[:, :, j])
+        return packed

@@ -76,6 +76,7 @@ class Sweep:
         self._halves = [self._strands.bundle(half.scatter_(1, places, 0.0)) for half in halves]
         rate = next(iter(start.rates.values()))
         self._members = self._as_arrays(motion, np.asarray(rate, np.float64).reshape(-1))
+        self._scratches: list[Scratch] = []
         self._swept = 0
         self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
         self.sweep([])
@@ -144,13 +145,14 @@ class Sweep:
         """Have a compiled loop go over all members, which takes `passes` over the weights, on all threads."""
         a = self._halves[0]
         threads = torch.get_num_threads() if a.numel() * passes >= WORTH_THREADS else 1
+        self._scratches += [self._scratch() for _ in range(threads - len(self._scratches))]
         ends = [len(a) * part // threads for part in range(threads + 1)]
         if threads == 1:
-            go(*arrays, self._scratch(), *ends)
+            go(*arrays, self._scratches[0], *ends)
             return
         with ThreadPoolExecutor(threads) as pool:
-            parts = [pool.submit(go, *arrays, self._scratch(), *part) for part in pairwise(ends)]
-            for part in parts:
+            parts = zip(self._scratches, pairwise(ends), strict=False)
+            for part in [pool.submit(go, *arrays, scratch, *some) for scratch, some in parts]:
                 part.result()
 
     def _as_arrays(self, motion: Motion, rates: NDArray[np.float64]) -> Members:
