@@ -170,7 +170,10 @@ def carry(m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int,
     now, then = examples.patterns[r, block], examples.patterns[r, block + 1]
     shift, flip, sums = examples.bits - count, (1 << count) - 1, m.sums[g]
     w, ww, v, wv, vv = sums[0], sums[1], sums[2], sums[3], sums[4]
-    sums[:] = 0
+    for kind in range(2 if b is None else 5):
+        for p in range(1 << examples.bits):
+            for lane in range(LANES):
+                sums[kind, p, lane] = 0
     for n in range(0, len(now), 2):
         i, j = examples.order[r, block + 1, n], examples.order[r, block + 1, n + 1]
         p, q, to = number(now[i] >> shift), number(now[j] >> shift), number(then[i])

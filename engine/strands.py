@@ -41,6 +41,13 @@ class Strands:
         strands = vectors.view(-1, self.per_bundle, self.count, self.rows)
         return strands.permute(0, 3, 2, 1).contiguous().flatten(2)
 
+    def at(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Where in bundles weights of members [R, B, r] are: the numbers of bundle, row and lane."""
+        replica, member = torch.arange(self.replicas)[:, None, None], torch.arange(self.members)[:, None]
+        bundle = (replica * self.bundles + member // self.per_bundle).expand_as(places)
+        lane = places // self.rows * self.per_bundle + member % self.per_bundle
+        return bundle, places % self.rows, lane
+
     def vectors(self, bundles: torch.Tensor) -> torch.Tensor:
         """Bundles [R·G, m, lanes] as vectors [R·B, d], in memory of their own."""
         strands = bundles.view(-1, self.rows, self.count, self.per_bundle).permute(0, 3, 2, 1)

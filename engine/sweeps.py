@@ -66,14 +66,18 @@ class Sweep:
             part[:, None].expand(-1, data.variants, -1, -1).reshape(data.replicas, members, -1)
             for part in data.star
         )
-        halves = [half**motion.power for half in motion.halves(start.params, start.state)]
-        weights = halves[0] - halves[1] if len(halves) == 2 else halves[0].clone()
+        halves = motion.halves(start.params, start.state)
+        if motion.power == 2:
+            halves = tuple(half.square() for half in halves)
+        weights = halves[0] - halves[1] if len(halves) == 2 else halves[0]
         loss_at_start = data.instances.mean_square(data.from_star(weights))
         assert loss_at_start is not None, "only where every row comes equally often is this path given"
         self.loss, self._kept = loss_at_start, weights[: members : data.targets]
         places = self._places.flatten(0, 1)
         self._apart = [half.gather(1, places).view_as(self._sizes) for half in halves]
-        self._halves = [self._strands.bundle(half.scatter_(1, places, 0.0)) for half in halves]
+        self._halves = [self._strands.bundle(half) for half in halves]
+        for half in self._halves:
+            half[self._strands.at(self._places)] = 0.0
         rate = next(iter(start.rates.values()))
         self._members = self._as_arrays(motion, np.asarray(rate, np.float64).reshape(-1))
         self._scratches: list[Scratch] = []

@@ -26,11 +26,14 @@ def test_bundles_hold_strand_by_strand_what_the_vectors_do(replicas, members, d)
     assert bundles.shape == (replicas * strands.bundles, strands.rows, 128)
     assert strands.count * strands.rows == d
     assert torch.equal(strands.vectors(bundles), vectors)
-    for replica, member, i in ((0, 0, 0), (replicas - 1, members - 1, d - 1), (0, members // 2, d // 3)):
-        strand, row = divmod(i, strands.rows)
-        bundle, place = divmod(member, strands.per_bundle)
-        held = bundles[replica * strands.bundles + bundle, row, strand * strands.per_bundle + place]
-        assert held == vectors[replica * members + member, i]
+    for i in (0, d // 3, d - 1):
+        places = torch.full((replicas, members, 1), i)
+        assert torch.equal(bundles[strands.at(places)].flatten(), vectors[:, i])
+    replica, member, i = replicas - 1, members // 2, d - 2
+    strand, row = divmod(i, strands.rows)
+    bundle, place = divmod(member, strands.per_bundle)
+    held = bundles[replica * strands.bundles + bundle, row, strand * strands.per_bundle + place]
+    assert held == vectors[replica * members + member, i]
     assert int((bundles == 0).sum()) == bundles.numel() - vectors.numel()
 
 
