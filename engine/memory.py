@@ -22,6 +22,9 @@ from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 COPIES = 7
 """Parameters, their gradient, the state of the rule, and their successors: live at once during a step."""
 
+SUMS = 4
+"""What a compiled pass sums of its weights takes at most so much as these."""
+
 VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
@@ -68,7 +71,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
-            shares[place] += models * batch * (COPIES * item * learner.architecture.size(d) + item * n)
+            copies = COPIES + SUMS if path_of(learner, experiment) == "compiled" else COPIES
+            shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
             measured[place] += 3 * item * batch * n * learner.architecture.units
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most

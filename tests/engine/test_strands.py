@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from engine import memory
+from engine.compiled import LANES
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
 from engine.strands import MOST_BITS, Strands
@@ -20,10 +22,10 @@ def examples(replicas, d, n):
 
 @pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)
 def test_bundles_hold_strand_by_strand_what_the_vectors_do(replicas, members, d):
-    strands = Strands(replicas, members, d, 128)
+    strands = Strands(replicas, members, d, LANES)
     vectors = torch.arange(1.0, replicas * members * d + 1).view(-1, d)
     bundles = strands.bundle(vectors)
-    assert bundles.shape == (replicas * strands.bundles, strands.rows, 128)
+    assert bundles.shape == (replicas * strands.bundles, strands.rows, LANES)
     assert strands.count * strands.rows == d
     assert torch.equal(strands.vectors(bundles), vectors)
     for i in (0, d // 3, d - 1):
@@ -41,7 +43,7 @@ def test_bundles_hold_strand_by_strand_what_the_vectors_do(replicas, members, d)
 @pytest.mark.parametrize(("first", "count"), [(0, 0), (0, 1), (1, 3), (2, 2 * MOST_BITS)])
 def test_turns_and_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
     seen = examples(replicas, d, min(d, 13))
-    strands = Strands(replicas, members, d, 128)
+    strands = Strands(replicas, members, d, LANES)
     turns, patterns = strands.signs(seen, first, count)
     assert turns.shape == (replicas, count, strands.count)
     blocks = -(-count // strands.bits)
@@ -64,7 +66,15 @@ def test_turns_and_patterns_are_the_signs_of_the_examples(replicas, members, d, 
 @pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)
 def test_places_sorted_by_pattern_come_in_pairs(replicas, members, d):
     """The passes take two at a time, which must be of one pattern."""
-    strands = Strands(replicas, members, d, 128)
+    strands = Strands(replicas, members, d, LANES)
     _, patterns = strands.signs(examples(replicas, d, min(d, 13)), 0, 2 * strands.bits)
     pairs = np.sort(patterns.numpy(), -1).reshape(replicas, -1, strands.rows // 2, 2)
     assert np.array_equal(pairs[..., 0], pairs[..., 1])
+
+
+@pytest.mark.parametrize("members", [1, 2, 96, 128, 1024])
+@pytest.mark.parametrize("d", [512, 1024, 4096, 1 << 20])
+def test_sums_take_no_more_memory_than_is_said(members, d):
+    strands = Strands(1, members, d, LANES)
+    sums = 5 * ((1 << strands.bits) + 1) * LANES * strands.bundles
+    assert sums <= memory.SUMS * members * d
