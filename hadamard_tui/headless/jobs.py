@@ -126,16 +126,16 @@ def peak_mib() -> float:
 
 
 REFERENCE: dict[str, float] = {
-    "J1": 0.027,
-    "J2 GD": 0.087,
-    "J2 EGU": 0.14,
-    "J2 EGU±": 0.19,
+    "J1": 0.041,
+    "J2 GD": 0.098,
+    "J2 EGU": 0.15,
+    "J2 EGU±": 0.24,
     "J2 spindly": 0.14,
-    "J2 AdaGrad": 0.093,
-    "J3 EGU±": 0.51,
-    "J3 hypentropy": 0.38,
-    "J3 spindly": 0.32,
-    "J3 GD": 0.17,
-    "J4": 2.5,
+    "J2 AdaGrad": 0.12,
+    "J3 EGU±": 0.66,
+    "J3 hypentropy": 0.56,
+    "J3 spindly": 0.44,
+    "J3 GD": 0.22,
+    "J4": 3.8,
 }
 """Seconds of one core on the reference machine, by job."""

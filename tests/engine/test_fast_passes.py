@@ -1,5 +1,8 @@
 """Passes that do less than every weight's step at every example, against those that do all of it."""
 
+import subprocess
+import sys
+
 import msgspec
 import numpy as np
 import pytest
@@ -201,3 +204,10 @@ def test_large_passes_are_compiled_if_there_is_a_compiler(monkeypatch):
     forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path="compiled"))
     with pytest.raises(BadInput, match="numba is not installed"):
         path_of(forced.learners[0], forced)
+
+
+def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
+    program = "from engine import compiled; print(type(compiled.sweep._cache).__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.stdout.strip(), done.returncode) == ("NullCache", 0), done.stderr
