@@ -205,36 +205,29 @@ def product(w: Any, half: int, ahead: Any) -> None:
 
 @part
 def fold(
-    w: Any,
-    ww: Any,
-    v: Any,
-    wv: Any,
-    vv: Any,
-    signed: Any,
-    half: int,
-    ups: Any,
-    downs: Any,
-    j: int,
-    squares: Any,
-) -> None:
+    w: Any, ww: Any, v: Any, wv: Any, vv: Any, b: Any,
+    half: int, ups: Any, downs: Any, j: int, squares: Any,
+) -> None:  # fmt: skip
     """The sums after example j, whose sign was the highest bit of the patterns; and that of all w².
 
     With c and s half the sum and half the difference of the factors, w and v become c w ± s v and c v ± s w.
     Where the factors hardly differ nothing cancels, as it would in sums of a², ab and b².
     """
+    zero = ww.dtype.type(0)
     for lane in range(LANES):
-        squares[lane] = 0
+        squares[lane] = zero
     for p in range(half):
         for lane in range(LANES):
             up, down = ups[j, lane], downs[j, lane]
             w0, w1, ww0, ww1 = w[p, lane], w[p + half, lane], ww[p, lane], ww[p + half, lane]
-            if signed is not None:
+            if b is not None:
                 v0, v1, vv0, vv1 = v[p, lane], v[p + half, lane], vv[p, lane], vv[p + half, lane]
                 wv0, wv1 = wv[p, lane], wv[p + half, lane]
                 c, s = (up + down) / 2, (up - down) / 2
                 w[p, lane] = c * (w0 + w1) + s * (v0 - v1)
                 v[p, lane] = c * (v0 + v1) + s * (w0 - w1)
                 square = c * c * (ww0 + ww1) + 2 * c * s * (wv0 - wv1) + s * s * (vv0 + vv1)
+                square = zero if square < 0 else square  # by rounding; NaN stays
                 wv[p, lane] = (c * c + s * s) * (wv0 + wv1) + c * s * (ww0 - ww1 + vv0 - vv1)
                 vv[p, lane] = c * c * (vv0 + vv1) + 2 * c * s * (wv0 - wv1) + s * s * (ww0 + ww1)
             else:

@@ -39,6 +39,7 @@ STRIDES = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd"
 def agree(curve, twin, path, tolerance=1e-9):
     """Losses, errors and weights agree, relative to the largest of each."""
     assert (curve.path, twin.path) == (path, "dense")
+    assert not (curve.loss < 0).any()
     np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
     np.testing.assert_allclose(curve.stderr, twin.stderr, rtol=0, atol=tolerance * twin.loss.max())
     np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=tolerance * abs(twin.weights).max())
