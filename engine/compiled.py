@@ -2,8 +2,8 @@
 
 Examples x₁ … x_b tell features apart by 2^b patterns of signs, and multiply all weights of one pattern alike.
 The sums of w and of w² over each pattern are therefore all it takes to know every prediction and every loss
-among them. One pass multiplies each weight by what the last b examples have come to, and sums the weights
-by the patterns of the next b. It reads bundles of strands (`engine/strands.py`), all lanes alike.
+among them. One pass multiplies each weight by the product of its factors in the last b examples, and sums the
+weights by the patterns of the next b. It reads bundles of strands (`engine/strands.py`), all lanes alike.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Members(NamedTuple):
     """R replicas of B weight vectors w = a − b on their way through examples, as G bundles of strands.
 
     Where x_i is ±1, a step along c x multiplies a_i by the factor of that sign, and b_i by that of the other.
+    For a `Motion` of power 2 these are the squares of its a and b, and of its factors.
     """
 
     a: Array
@@ -55,7 +56,8 @@ class Members(NamedTuple):
     sums: Array
     """[R·G, 5, 2^b + 1, LANES], by the patterns of the next b examples, of w, w², v = a + b, wv and v².
 
-    The row that is too many keeps them from one and the same place in the cache.
+    The last row is not used: without it the five would begin at one and the same place of a page, where
+    writing to one makes reading another wait.
     """
 
 
@@ -67,7 +69,7 @@ class Examples(NamedTuple):
     patterns: Array
     """[R, K/b + 1, m], those of the signs inside a strand."""
     order: Array
-    """[R, K/b + 1, m], places in a strand; the patterns of any two, from the first on, are the same."""
+    """[R, K/b + 1, m], places in a strand by their patterns: numbers 2k and 2k + 1 have the same."""
     bits: int
     """b."""
 
@@ -90,7 +92,7 @@ class Scratch(NamedTuple):
     factors: Array
     """[2^b, LANES], of the patterns of some examples."""
     ups: Array
-    """[b, LANES], the factors of the examples of a block where x is +1 at the strand's turn …"""
+    """[b, LANES], the factors of the examples of a block where x is +1 inside a strand …"""
     downs: Array
     """[b, LANES], … and where it is −1."""
     ahead: Array
@@ -100,7 +102,7 @@ class Scratch(NamedTuple):
     weights: Array
     """[m, LANES]."""
     counts: Array
-    """[LANES], of rows."""
+    """[LANES], of rows that are right, less those that are wrong."""
 
 
 class Bare(Compiler):
@@ -117,9 +119,10 @@ compiler: Any = njit
 OPTIONS = {
     "fastmath": {"reassoc", "nsz", "arcp", "contract"},
     "pipeline_class": Bare,
+    "error_model": "numpy",
     "no_cfunc_wrapper": True,
 }
-"""Sums may be taken in any order, but infinities and NaN stay what they are."""
+"""Sums may be taken in any order, but infinities and NaN stay what they are, and 1/0 is infinite."""
 
 
 number: Any = np.intp
@@ -133,9 +136,9 @@ def part(function: Function) -> Function:
 
 
 def loop(function: Function) -> Function:
-    """Compile a function that Python calls, without its lock, and once for all processes."""
+    """Compile a function that Python calls without its lock, and keep it on disk for other processes."""
     compiled: Any = compiler(**OPTIONS, nogil=True)(function)
-    with suppress(RuntimeError):  # where no folder may be written to, every process compiles for itself
+    with suppress(RuntimeError, AttributeError):  # no folder may be written to, or numba is switched off
         compiled.enable_caching()
     result: Function = compiled
     return result
@@ -249,7 +252,10 @@ def positive(m: Any, examples: Any, r: int, step: int, block: int, j: int, membe
 def learn(
     m: Any, examples: Any, losses: Any, r: int, step: int, block: int, j: int, member: int, lane: int, s: Any
 ) -> None:
-    """Have a member meet an example, but for its sums: its factors, and the weights that are kept apart."""
+    """A member's factors for an example, and the step of the weights kept apart; `fold` steps the sums.
+
+    The loss is that of the weights kept apart alone; `sweep` adds the others'.
+    """
     residual = 0.0
     strands = LANES // m.per_bundle
     for strand in range(strands):
@@ -298,7 +304,7 @@ def assemble(
 
 @loop
 def sweep(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> None:
-    """Have the members in bundles `begin` … `end` meet the examples; of none, sum for the first."""
+    """Have the members in bundles `begin` … `end` meet K examples; for K = 0 only sum for the first block."""
     bits, bundles = examples.bits, len(m.a) // len(m.sizes)
     steps = records.losses.shape[1]
     for g in range(begin, end):

@@ -23,6 +23,6 @@ class Motion(NamedTuple):
     scale: float = 1.0
     """s."""
     power: int = 1
-    """L, 1 or 2."""
+    """L, 1 or 2. The compiled pass keeps a^L and b^L, and takes the power of the factors."""
     halves: Callable[[Params, State], tuple[torch.Tensor, ...]] = lambda params, state: tuple(params.values())
     """a and b, or a alone, [B, d], of the parameters and the state at the start."""

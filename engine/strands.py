@@ -21,7 +21,7 @@ class Strands:
     """R replicas of B weight vectors of d = c·m weights, each cut into c strands of m consecutive weights.
 
     The strands of `lanes`/c members lie side by side in a bundle: the first strand of all of them, then the
-    second. Some of the last bundle of a replica are nobody's.
+    second. Lanes left over in the last bundle of a replica are nobody's, and hold 0 at first.
     """
 
     def __init__(self, replicas: int, members: int, d: int, lanes: int) -> None:
@@ -51,7 +51,8 @@ class Strands:
     def vectors(self, bundles: torch.Tensor) -> torch.Tensor:
         """Bundles [R·G, m, lanes] as vectors [R·B, d], in memory of their own."""
         strands = bundles.view(-1, self.rows, self.count, self.per_bundle).permute(0, 3, 2, 1)
-        return strands.reshape(self.replicas, -1, self.d)[:, : self.members].reshape(-1, self.d)
+        vectors = bundles.new_empty(strands.shape).copy_(strands).view(self.replicas, -1, self.d)
+        return vectors[:, : self.members].reshape(-1, self.d)
 
     def signs(self, examples: Sylvester, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         """The signs of K examples from number `first` on, in blocks of b, and of the block after them.

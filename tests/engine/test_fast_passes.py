@@ -110,9 +110,29 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
                 assert np.array_equal(getattr(curve, name), getattr(expected, name), equal_nan=True)
 
 
-def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is():
-    learner = {"update": {"kind": "gd", "lr": 3.0}, "architecture": {"kind": "spindly", "w0": 0.3}}
-    [(curve, twin)] = both("compiled", learners={"D": learner}, d=16)
+@pytest.mark.parametrize("name", ["egu linear", "private-rates linear", "gd spindly"])
+@pytest.mark.parametrize(("target", "d"), [("feature", 4), ("all", 128)])
+def test_members_that_fill_a_bundle_alone_are_those_of_the_matrix(name, target, d):
+    """One weight vector, or one per lane: there bundles are laid out like the vectors themselves."""
+    target = {"kind": "feature", "index": 0} if target == "feature" else target
+    [(curve, twin)] = both("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
+    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=1e-9)
+
+
+WILD = {
+    "gd spindly": {"update": {"kind": "gd", "lr": 3.0}, "architecture": {"kind": "spindly", "w0": 0.3}},
+    "egu": {"update": {"kind": "egu", "lr": 50.0}},
+    "egu-pm": {"update": {"kind": "egu-pm", "lr": 50.0}},
+    "hypentropy": {"update": {"kind": "hypentropy", "lr": 1000.0}},
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", WILD)
+def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(name, dtype):
+    [(curve, twin)] = both("compiled", dtype, learners={name: WILD[name]}, d=16)
     assert curve.diverged_at == twin.diverged_at is not None
     assert curve.loss.max() < DIVERGED
 

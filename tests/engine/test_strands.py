@@ -10,7 +10,16 @@ from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
 from engine.strands import MOST_BITS, Strands
 
-SHAPES = [(1, 1, 4), (2, 3, 8), (3, 128, 16), (1, 200, 64), (2, 7, 512), (1, 96, 4096), (1, 256, 4096)]
+SHAPES = [
+    (1, 1, 4),
+    (1, 128, 128),
+    (2, 3, 8),
+    (3, 128, 16),
+    (1, 200, 64),
+    (2, 7, 512),
+    (1, 96, 4096),
+    (1, 256, 4096),
+]
 
 
 def examples(replicas, d, n):
@@ -28,6 +37,7 @@ def test_bundles_hold_strand_by_strand_what_the_vectors_do(replicas, members, d)
     assert bundles.shape == (replicas * strands.bundles, strands.rows, LANES)
     assert strands.count * strands.rows == d
     assert torch.equal(strands.vectors(bundles), vectors)
+    assert strands.vectors(bundles).data_ptr() != bundles.data_ptr()
     for i in (0, d // 3, d - 1):
         places = torch.full((replicas, members, 1), i)
         assert torch.equal(bundles[strands.at(places)].flatten(), vectors[:, i])
