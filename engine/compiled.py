@@ -124,7 +124,6 @@ OPTIONS = {
 }
 """Sums may be taken in any order, but infinities and NaN stay what they are, and 1/0 is infinite."""
 
-
 number: Any = np.intp
 """Makes a number that is no literal: what is called with literals is compiled once more for them."""
 

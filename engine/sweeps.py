@@ -49,9 +49,8 @@ class Sweep:
         data: Data,
         streams: Streams,
         examples: Instances,
-        labels: torch.Tensor,
     ) -> None:
-        """For these examples of the data and their labels [B, n]."""
+        """For these examples of the data."""
         assert learner.architecture is not None, "Learner admits no other combination"
         assert learner.update is not None, "Learner admits no other combination"
         motion = learner.update.motion(learner.architecture)

@@ -102,14 +102,14 @@ class Pass:
         first, end = self._next, min(self._next + records, self._records)
         for k in range(first, end):
             if k > 0:
-                self._learn(k, end)
+                self._learn(k)
             self._recorder.take(k, k)
         self._next = end
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.x) else block
 
-    def _learn(self, k: int, end: int) -> None:
-        """Learn example number k, counted from one, the next of those before `end`."""
+    def _learn(self, k: int) -> None:
+        """Learn example number k, counted from one."""
         if k % self._batch == 0:
             new = slice(k - self._batch, k)
             self._student.learn(self._instances.at(new), self._labels[:, new])
@@ -144,7 +144,7 @@ class OneByOnePass(Pass):
         by = Tally(data, loss, self._learner)
         return self._learner, Recorder(data, loss, self._learner, self._records, order, by)
 
-    def _learn(self, k: int, end: int) -> None:
+    def _learn(self, k: int) -> None:
         self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
 
 
@@ -156,11 +156,12 @@ class SweptPass(Pass):
     ) -> tuple[Weighted, Recorder]:
         from engine.sweeps import Sweep, Told  # which needs numba
 
-        self._sweep = Sweep(learner, loss, data, streams, *_shown(data, order))
+        examples = data.instances if order is None else data.instances.pick(order)
+        self._sweep = Sweep(learner, loss, data, streams, examples)
         by = Told(data, loss, self._records)
         return self._sweep, Recorder(data, loss, self._sweep, self._records, order, by)
 
-    def _learn(self, k: int, end: int) -> None:
+    def _learn(self, k: int) -> None:
         if self._sweep.exhausted:
             end = min(self._records, k + SWEPT)
             last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
