@@ -50,23 +50,32 @@ def weight_series(
     target = None
     if isinstance(problem.target, Feature) and not problem.matrix.rotate:
         target = problem.target.index
-    rest = [i for i in range(d) if i != target]
-    if len(rest) > MOST_LINES:
-        rest = [rest[i] for i in np.linspace(0, len(rest) - 1, MOST_LINES).astype(int)]
-    every = max(1, -(-count * (len(rest) + 1) // MOST_POINTS))
+    rest = _rest(d, target)
+    drawn = rest if target is None else np.append(rest, target)
+    every = max(1, -(-count * len(drawn) // MOST_POINTS))
     x = curve.weights_x[:count:every]
-    weights = np.ascontiguousarray(curve.weights[:count:every].T)
+    weights = np.ascontiguousarray(curve.weights[:count:every, drawn].T)
     other = "other " if target is not None else ""
-    name = f"{len(rest)} {other}weights" + (f" of {d}" if len(rest) < d - 1 else "")
+    name = f"{len(rest)} {other}weights" + (f" of {d}" if len(drawn) < d else "")
     of_target = f"weight {target}, the target"
     if playhead is not None and count:
         now = curve.weights[np.searchsorted(curve.weights_x[:count], playhead, side="right") - 1]
         of_target += "" if target is None else f": {now[target]:.3f}"
-        name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if rest else ""
-    lines = [Series(name if i == rest[0] else "", x, weights[i], others(), faint=True) for i in rest]
+        name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if len(rest) else ""
+    lines = [
+        Series("" if number else name, x, line, others(), faint=True)
+        for number, line in enumerate(weights[: len(rest)])
+    ]
     if target is not None:
-        lines.append(Series(of_target, x, weights[target], colour(1), mark="★"))
+        lines.append(Series(of_target, x, weights[-1], colour(1), mark="★"))
     return lines
+
+
+def _rest(d: int, target: int | None) -> np.ndarray:
+    """Which of d features are drawn beside the target: all, or so many as a screen can tell apart."""
+    many = d if target is None else d - 1
+    rest = np.linspace(0, many - 1, min(many, MOST_LINES)).astype(int)
+    return rest if target is None else rest + (rest >= target)
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:

@@ -113,8 +113,15 @@ def test_weights_of_many_features_are_thinned_and_counted():
     sight = sight_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
     shown = weights_panel.show(sight)
     assert isinstance(shown, Plot)
-    assert len(shown.series) == weights_panel.MOST_LINES + 1
-    assert "of 512" in " ".join(series(shown))
+    weights = sight.curve.weights
+    assert weights is not None
+    *rest, target = (int(np.flatnonzero((weights.T == line.y).all(1)).item()) for line in shown.series)
+    assert target == sight.experiment.problem.target.index
+    assert len(rest) == weights_panel.MOST_LINES
+    assert target not in rest
+    assert (np.diff(rest) > 0).all(), "every line is another weight"
+    assert {rest[0], rest[-1]} == {0 if target else 1, 511}
+    assert f"{len(rest)} other weights of 512" in " ".join(series(shown))
 
 
 def test_there_is_no_spectrum_of_one_target(one: Sight):
