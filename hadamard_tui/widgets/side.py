@@ -55,6 +55,7 @@ class RunList(Vertical):
     def __init__(self, runs: Runs, id: str | None = None) -> None:
         super().__init__(id=id)
         self._runs = runs
+        self._shown: object = None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="runs-hint", markup=False)
@@ -73,16 +74,18 @@ class RunList(Vertical):
         return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
 
     def show(self, now: Experiment | None) -> None:
-        """Write the list anew; `now` is the experiment on the screen where that is not pinned itself."""
+        """Write what has changed; `now` is the experiment on the screen where that is not pinned itself."""
         kept, options = self._runs.kept, self.query_one(OptionList)
+        text = Text()
+        if now is not None and kept:
+            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].experiment, now)}")
+        told = [(run.name, self._runs.told(number)) for number, run in enumerate(kept)], text.plain
+        if told == self._shown:
+            return
+        self._shown = told
         place = options.highlighted
         options.clear_options()
-        options.add_options(
-            [
-                Option(Text.assemble((run.name, "bold"), f"  {self._runs.told(number)}"))
-                for number, run in enumerate(kept)
-            ]
-        )
+        options.add_options([Option(Text.assemble((name, "bold"), f"  {what}")) for name, what in told[0]])
         if kept:
             options.highlighted = min(len(kept) - 1 if place is None else place, len(kept) - 1)
         options.display = bool(kept)
@@ -90,9 +93,6 @@ class RunList(Vertical):
             pin=key("pin"), rename=key("rename_run"), delete=key("delete_run")
         )
         self.query_one("#runs-hint", Static).update(hint)
-        text = Text()
-        if now is not None and kept:
-            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].experiment, now)}")
         self.query_one("#runs-now", Static).update(text)
 
     def enter(self) -> None:

@@ -40,14 +40,17 @@ class PanelView(ContentSwitcher):
             self.current = "panel-chart"
             self.query_one(ChartView).show(*shown)
         else:
-            self.say(shown)
+            self.current = "panel-words"
+            if shown != self._words or shown.spans != self._words.spans:
+                self._words = shown
+                self.query_one(Static).update(shown)
 
-    def say(self, words: Text) -> None:
-        """Show words."""
-        self.current = "panel-words"
-        if words != self._words or words.spans != self._words.spans:
-            self._words = words
-            self.query_one(Static).update(words)
+    def announce(self, about: str) -> None:
+        """Say what is going to be here. In the chart, so that most panels change nothing of the layout."""
+        self.current = "panel-chart"
+        chart = self.query_one(ChartView)
+        chart.hint = f"Here: {about}."
+        chart.clear()
 
     def scroll(self, pages: int) -> None:
         """Scroll words by so many pages, up if negative."""
@@ -142,4 +145,4 @@ class Stage(Vertical):
     def announce(self) -> None:
         """Say in the panel what it is going to show."""
         if self.panel is not None:
-            self.query_one(PanelView).say(Text(f"Here: {self.panel.about}.", style="italic"))
+            self.query_one(PanelView).announce(self.panel.about)

@@ -45,7 +45,7 @@ class Status(Static):
         text = status_text(session, draft, pace, fps, self.size.width or self.app.size.width)
         if text != self._text:
             self._text = text
-            self.update(text)
+            self.update(text, layout=False)
 
     def on_resize(self, event: events.Resize) -> None:
         if self._of is not None:

@@ -2,7 +2,11 @@
 
 import pytest
 
+from hadamard_tui.app import HadamardApp
 from hadamard_tui.frames import Frames
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_time_travel import finished
 
 
 def test_the_rate_is_that_of_the_last_period():
@@ -17,3 +21,17 @@ def test_a_rate_that_hardly_changes_is_told_as_before():
     for _ in range(100):
         frames.count(1 / 19)
     assert frames.rate == 20.0
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[int, int]):
+    """Where everything stands is laid out anew for no run: that takes longer than to draw its curves."""
+    async with opened(app, size) as pilot:
+        laid_out = []
+        await finished(app, pilot)
+        laboratory = app.laboratory
+        laboratory.screen_layout_refresh_signal.subscribe(laboratory, laid_out.append)
+        await finished(app, pilot)
+        assert laid_out == []
+        await pilot.resize_terminal(size[0] - 1, size[1])
+        await until(pilot, lambda: laid_out)

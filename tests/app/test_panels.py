@@ -115,7 +115,7 @@ def test_weights_of_many_features_are_thinned_and_counted():
     assert isinstance(shown, Plot)
     weights = sight.curve.weights
     assert weights is not None
-    *rest, target = (int(np.flatnonzero((weights.T == line.y).all(1)).item()) for line in shown.series)
+    *rest, target = (int(np.flatnonzero((line.y == weights.T).all(1)).item()) for line in shown.series)
     assert target == sight.experiment.problem.target.index
     assert len(rest) == weights_panel.MOST_LINES
     assert target not in rest
