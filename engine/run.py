@@ -22,7 +22,7 @@ from engine.streams import Streams
 from engine.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
 from engine.updates import BEST
 
-BLOCK = 64
+BLOCK = 256
 """Records between two looks at the gate when nobody watches."""
 
 SMALL = 8 << 20

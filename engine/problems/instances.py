@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engine.lazy import torch
 
-CACHE, PIECE = 32 << 20, 4 << 20
+CACHE, PIECE = 8 << 20, 4 << 20
 """A matrix of more bytes than a cache holds is multiplied by pieces, each of them by several vectors.
 
 Read once for every vector, 256 MB cost 2.5 times as much.
