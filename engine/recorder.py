@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -234,8 +233,7 @@ class ByPredictions:
         else:
             predictions = self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         self._waiting.clear()
-        for record in range(len(predictions)):
-            self._mistakes.take(partial(predictions.select, 0, record))
+        self._mistakes.take_each(predictions)
         averages = self._loss.average(predictions, self._data.labels)
         self._measures["loss"].append(over_targets(self._data, averages))
         if self._counts:
@@ -299,8 +297,16 @@ class Mistakes:
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
-                self._count()
+                self._count_waiting()
         self._record += 1
+
+    def take_each(self, predictions: torch.Tensor) -> None:
+        """Count the mistakes among predictions [S, B, n] of S records, at those whose turn it is."""
+        turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
+        if turns:
+            self._records += [self._record - self._first + number for number in turns]
+            self._count(predictions if len(turns) == len(predictions) else predictions[turns])
+        self._record += len(predictions)
 
     def told(self, right: Callable[[], torch.Tensor]) -> None:
         """Ask somebody how many are right less how many are wrong [B], if it is this record's turn."""
@@ -312,7 +318,7 @@ class Mistakes:
     def measured(self) -> Measures:
         """The shares of the records since the last call."""
         if self._waiting:
-            self._count()
+            self._count_waiting()
         records, self._first = self._record - self._first, self._record
         if not self._counted or not records:
             return {}
@@ -323,9 +329,11 @@ class Mistakes:
         self._records, self._shares = [], []
         return {"error": [shares]}
 
-    def _count(self) -> None:
-        predictions = torch.stack(self._waiting)  # [S, B, n]
+    def _count_waiting(self) -> None:
+        self._count(torch.stack(self._waiting))
         self._waiting.clear()
+
+    def _count(self, predictions: torch.Tensor) -> None:
         found = sides(predictions, self._data.labels, self._data.values, self._loss)
         right = found.sum(2).double() / found.shape[2]  # exact: whole numbers
         self._shares.append(over_targets(self._data, (1 - right) / 2))

@@ -48,12 +48,13 @@ class Fit:
         self._w = torch.zeros(
             (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
         )
-        self._dtype = rows.dtype
+        self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._add(x, y)
+        self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Take in one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
@@ -102,5 +103,5 @@ class Fit:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The solution [B, d], a copy that later examples leave as it is."""
-        return self._w.to(self._dtype, copy=True).flatten(0, 1)
+        """The solution [B, d], which later examples leave as it is."""
+        return self._solution
