@@ -13,16 +13,12 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from hadamard_tui import NAME, ending
+
 if TYPE_CHECKING:
     from engine.experiment import Experiment
 
-NAME = "hadamard-tui"
 DEFAULT_PRESET = "hadamard-128"
-STOPPED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
-
-FAILED = 3
-"""Exit code after an error of the program itself."""
 
 
 class Commands(TyperGroup):
@@ -345,61 +341,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = command.main(arguments, prog_name=NAME, standalone_mode=False)
     except BadInput as error:
-        return _refuse(str(error))
+        return ending.refused(str(error))
     except TyperException as error:
-        return _refuse(_usage(error))
+        return ending.refused(ending.usage(error))
     except BrokenPipeError:  # whoever reads, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        return _broken(error)
-    if code == STOPPED:
-        _stop()
+        return ending.broken(error)
+    if code == ending.STOPPED:
+        ending.stop()
     return code or 0
-
-
-def _refuse(text: str) -> int:
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    typer.echo(f"error: {line}", err=True)
-    return 2
-
-
-def _broken(error: Exception) -> int:
-    """An error of the program itself: one line, and a file with all that is known of it."""
-    import traceback
-
-    from platformdirs import user_state_path
-
-    told = f"{type(error).__name__}: {error}"
-    text = "".join(traceback.format_exception(error))
-    file = user_state_path(NAME) / "traceback.txt"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError:
-        typer.echo(text, err=True)
-        where = "its traceback is above"
-    else:
-        where = f"its traceback is in {file}"
-    _refuse(f"the program failed: {told}; {where}")
-    return FAILED
-
-
-def _usage(error: TyperException) -> str:
-    """What is wrong with the arguments, and where to read what would be right."""
-    context = getattr(error, "ctx", None)
-    message = error.format_message().rstrip(".")
-    if message.startswith("Got unexpected extra argument") and "=" in message:
-        message += "; give every value its own --set"
-    return f"{message}; see {context.command_path if context else NAME} --help"
-
-
-def _stop() -> None:
-    """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
-    typer.echo("stopped", err=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(STOPPED)
 
 
 def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Experiment:

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from engine.parts import BadInput
+from hadamard_tui import NAME
 from hadamard_tui.actions import ACTIONS
 
-NAME = "hadamard-tui"
 ThemeName = Literal["dark", "light", "contrast"]
 
 

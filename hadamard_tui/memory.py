@@ -11,7 +11,8 @@ import msgspec
 from engine import reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
-from hadamard_tui.config import NAME, ThemeName
+from hadamard_tui import NAME
+from hadamard_tui.config import ThemeName
 from hadamard_tui.headless import saving
 from hadamard_tui.lens import Lens
 from hadamard_tui.setting_aside import read_or_set_aside

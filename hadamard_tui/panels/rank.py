@@ -22,7 +22,10 @@ GROWTH: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def show(sight: Sight) -> Plot | Text:
-    """The ranks up to what is shown, under the greatest rank that there can be."""
+    """The ranks up to what is shown, under the greatest rank that there can be.
+
+    The names tell those at the playhead, where there is one.
+    """
     series, greatest = [], 0
     for number, curve in enumerate(sight.trace.curves):
         if curve.spectrum is None:
@@ -30,7 +33,10 @@ def show(sight: Sight) -> Plot | Text:
         x, rank = curve.spectrum.x, curve.spectrum.rank.astype(float)
         count = int(np.searchsorted(x, sight.shown, side="right"))
         greatest = max(greatest, curve.spectrum.values.shape[1])
-        series.append(Series(curve.name, x[:count], rank[:count], colour(number), mark=mark(number)))
+        name = curve.name
+        if count and (playhead := sight.playhead) is not None:
+            name += f": {rank[np.searchsorted(x[:count], playhead, side='right') - 1]:g}"
+        series.append(Series(name, x[:count], rank[:count], colour(number), mark=mark(number)))
     if not series:
         return nothing(why_none(sight))
     k = sight.trace.x

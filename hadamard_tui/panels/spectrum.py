@@ -29,7 +29,10 @@ def why_none(sight: Sight) -> str:
 
 
 def show(sight: Sight) -> Plot | Text:
-    """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name."""
+    """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name.
+
+    It tells the values at the playhead, where there is one.
+    """
     curve = sight.curve
     if curve.spectrum is None:
         return nothing(why_none(sight))
@@ -39,9 +42,13 @@ def show(sight: Sight) -> Plot | Text:
     r = values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     number = sight.trace.curves.index(curve)
+    name = f"largest of {r} singular values"
+    if count and (playhead := sight.playhead) is not None:
+        now = np.searchsorted(x[:count], playhead, side="right") - 1
+        name += f": {curve.spectrum.values[now, 0]:.4g}, {curve.spectrum.rank[now]} above 0"
     series = [
         Series(
-            "" if i else f"largest of {r} singular values",
+            "" if i else name,
             x[:count],
             values[:, i],
             colour(number) if i == 0 else others(),

@@ -14,11 +14,11 @@ import msgspec
 from engine import presets
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from hadamard_tui import NAME
 from hadamard_tui.headless import saving
 from hadamard_tui.memory import View
 from hadamard_tui.panels import PANELS
 
-NAME = "hadamard-tui"
 BASE = "hadamard-128"
 """What an experiment that is no preset is described as a change of."""
 

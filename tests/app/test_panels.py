@@ -143,6 +143,14 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
         assert (shown[name].y == np.minimum(growth(shown[name].x), 16)).all()
 
 
+def test_ranks_and_singular_values_are_told_at_the_playhead(many: Sight):
+    sight = replace(many, place=5.0)
+    assert "GD: 5" in series(rank.show(sight))
+    assert sight.curve.weights is not None
+    # GD from 0 on orthogonal rows of length 4 for all 16 targets: five rows are learned, each by 1.
+    assert "largest of 16 singular values: 1, 5 above 0" in series(spectrum.show(sight))
+
+
 def test_the_spectrum_is_that_of_the_learner_selected(many: Sight):
     for curve in many.trace.curves:
         if curve.spectrum is None:

@@ -1,0 +1,65 @@
+"""How the command line ends when it does not end well: one line on stderr, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from hadamard_tui import NAME
+
+REFUSED = 2
+"""Exit code after bad input of any kind."""
+
+FAILED = 3
+"""Exit code after an error of the program itself."""
+
+STOPPED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+
+def refused(text: str) -> int:
+    """Say in one line what is wrong with what was asked for; the exit code."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    typer.echo(f"error: {line}", err=True)
+    return REFUSED
+
+
+def broken(error: Exception) -> int:
+    """Say in one line that the program failed, and keep all that is known of it in a file; the exit code."""
+    import traceback
+
+    from platformdirs import user_state_path
+
+    told = f"{type(error).__name__}: {error}"
+    text = "".join(traceback.format_exception(error))
+    file = user_state_path(NAME) / "traceback.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError:
+        typer.echo(text, err=True)
+        where = "its traceback is above"
+    else:
+        where = f"its traceback is in {file}"
+    refused(f"the program failed: {told}; {where}")
+    return FAILED
+
+
+def usage(error: TyperException) -> str:
+    """What is wrong with the arguments, and where to read what would be right."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message().rstrip(".")
+    if message.startswith("Got unexpected extra argument") and "=" in message:
+        message += "; give every value its own --set"
+    return f"{message}; see {context.command_path if context else NAME} --help"
+
+
+def stop() -> None:
+    """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
+    typer.echo("stopped", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STOPPED)
