@@ -188,6 +188,8 @@ class ByPredictions:
     """Any loss, from the predictions of all rows, averaged for many records at once.
 
     Predictions are made record by record, or of the weights of these records together where that is cheaper.
+    Losses other than square loss are averaged record by record: where exponentials and logarithms are taken
+    several numbers at a time, those left over at the end are rounded in another way.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
@@ -234,15 +236,20 @@ class ByPredictions:
             predictions = self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         self._waiting.clear()
         self._mistakes.take_each(predictions)
-        averages = self._loss.average(predictions, self._data.labels)
-        self._measures["loss"].append(over_targets(self._data, averages))
-        if self._counts:
-            losses = self._loss.value(predictions, self._data.labels)
-            counts = torch.stack(self._counts)  # [S, B or 1, n]
-            self._counts.clear()
-            for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
-                means = (losses * shares).sum(2) / shares.sum(2)
-                self._measures[name].append(over_targets(self._data, means))
+        together = len(predictions) if isinstance(self._loss, Square) else 1
+        for some in torch.split(predictions, together):
+            averages = self._loss.average(some, self._data.labels)
+            self._measures["loss"].append(over_targets(self._data, averages))
+            if self._counts:
+                self._measure_seen(some, torch.stack(self._counts[:together]))
+                del self._counts[:together]
+
+    def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
+        """The losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
+        losses = self._loss.value(predictions, self._data.labels)
+        for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+            means = (losses * shares).sum(2) / shares.sum(2)
+            self._measures[name].append(over_targets(self._data, means))
 
 
 class ByWeights:

@@ -14,6 +14,7 @@ from engine.experiment import Experiment, check
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
+from engine.pacing import MOST
 from engine.parts import BadInput
 from engine.paths import way
 from engine.problems.data import Data, draw
@@ -21,9 +22,6 @@ from engine.protocols import Course
 from engine.streams import Streams
 from engine.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
 from engine.updates import BEST
-
-BLOCK = 256
-"""Records between two looks at the gate when nobody watches."""
 
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
@@ -66,9 +64,11 @@ Gate = Callable[[], int]
 
 
 def run(
-    experiment: Experiment, gate: Gate = lambda: BLOCK, notify: Callable[[Event], None] = lambda event: None
+    experiment: Experiment, gate: Gate = lambda: MOST, notify: Callable[[Event], None] = lambda event: None
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
+
+    Curves are the same, bit by bit, in whatever rounds they were computed.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
     """

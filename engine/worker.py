@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from typing import Literal
 
 from engine.experiment import Experiment
 from engine.lazy import load_torch
+from engine.pacing import Pacing
 from engine.parts import BadInput
-from engine.run import BLOCK, run
 from engine.run import Event as RunEvent
+from engine.run import run
 
 State = Literal["idle", "loading", "running", "paused", "finished", "stopped", "failed"]
 
@@ -59,8 +59,7 @@ class Worker:
         self._paused = False
         self._stopped = False
         self._steps = 0
-        self._records = 1
-        self._asked = 0.0
+        self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
@@ -105,25 +104,13 @@ class Worker:
                 self._change.wait_for(lambda: not self._paused or self._steps or self._stopped)
                 if not self._stopped:
                     self._tell(Changed("running"))
-                self._asked = 0.0
+                self._pacing.rest()
             if self._stopped:
                 return 0
             if self._paused:
                 self._steps -= 1
                 return 1
-        return self._pace()
-
-    def _pace(self) -> int:
-        """As many records as fit into a round, by how long the last one took."""
-        now = time.perf_counter()
-        if self._asked:
-            took = now - self._asked
-            if took > ROUND_SECONDS:
-                self._records = max(1, self._records // 2)
-            elif took < ROUND_SECONDS / 2:
-                self._records = min(BLOCK, 2 * self._records)
-        self._asked = now
-        return self._records
+        return self._pacing.records()
 
     def _work(self) -> None:
         try:

@@ -127,7 +127,7 @@ class Pass:
 
     def _means(self, name: str, x: Floats, values: Floats) -> Floats:
         before = self._sums.get(name, np.zeros_like(values[:1]))
-        sums = np.concatenate([before, before + np.cumsum(values, 0)])
+        sums = np.cumsum(np.concatenate([before, values]), 0)
         self._sums[name] = sums[-1:]
         k = x[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))

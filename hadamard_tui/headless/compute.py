@@ -9,19 +9,21 @@ from rich.console import Console
 
 from engine.experiment import Experiment
 from engine.lazy import load_torch
+from engine.pacing import Pacing
 from engine.run import Event, Loaded, run
 from engine.trace import Trace
 from hadamard_tui.headless import console
 
 POLL_SECONDS = 0.05
 
+ROUND_SECONDS = 0.2
+"""Between two looks at how far the run is."""
+
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
     """Run an experiment to its end; progress is shown on `errors` if that is a terminal.
 
     torch uses at most `threads` threads, by default as many as it likes.
-
-    The rounds of a run have a fixed size here, so that the same seed gives the same bits each time.
 
     Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
     """
@@ -35,7 +37,7 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
     def work() -> None:
         try:
             load_torch(threads)
-            outcome.set_result(run(experiment, notify=note))
+            outcome.set_result(run(experiment, Pacing(ROUND_SECONDS).records, note))
         except BaseException as error:
             outcome.set_exception(error)
 

@@ -98,6 +98,31 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
         np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
 
 
+ODD = {
+    **{kind: {"matrix": matrix_for(kind), "loss": kind} for kind in catalogue.members("losses")},
+    "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
+    "clipped": {"matrix": "hadamard01", "protocol": {"kind": "one-pass", "clip": 1.0}},
+    "all targets": {"target": "all"},
+    "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
+}
+
+
+@pytest.mark.parametrize("words", ODD.values(), ids=ODD)
+def test_the_same_bits_in_rounds_of_any_size(words):
+    """With numbers of records and rows that no processor takes together: the last ones are rounded apart."""
+    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
+    described = experiment(**{"d": 20, "learners": learners, "dtype": "float32", "train_loss": True, **words})
+    whole = run(described)
+    for records in (1, 3, 7):
+        in_rounds = run(described, gate=lambda records=records: records)
+        for curve, other in zip(whole.curves, in_rounds.curves, strict=True):
+            for measure in ("loss", "error", "train", "unseen"):
+                expected, found = getattr(curve, measure), getattr(other, measure)
+                assert (
+                    np.array_equal(found, expected, equal_nan=True) if expected is not None else found is None
+                )
+
+
 @pytest.mark.parametrize("targets", ["feature", "all"])
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replicas, targets, monkeypatch):

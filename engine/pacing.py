@@ -1,0 +1,33 @@
+"""How long a round of a run takes."""
+
+from __future__ import annotations
+
+import time
+
+MOST = 256
+"""Records in a round at most."""
+
+GROWTH = 8
+"""A round has at most so many times the records of the one before."""
+
+
+class Pacing:
+    """As many records for the next round as would have taken so many seconds in the last one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._records = 1
+        self._asked: float | None = None
+
+    def records(self) -> int:
+        """How many records each learner may add; to be asked before every round."""
+        now = time.perf_counter()
+        if self._asked is not None:
+            share = self._seconds / max(now - self._asked, 1e-9)
+            self._records = min(MOST, max(1, int(self._records * min(share, GROWTH))))
+        self._asked = now
+        return self._records
+
+    def rest(self) -> None:
+        """What passes until the next question is no round."""
+        self._asked = None

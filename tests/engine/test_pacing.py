@@ -1,0 +1,48 @@
+"""Rounds grow while they are short and shrink at once when they take too long."""
+
+import pytest
+
+from engine import pacing
+from engine.pacing import GROWTH, MOST, Pacing
+
+SECONDS = 1 / 16
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is put forward."""
+    now = [100.0]
+    monkeypatch.setattr(pacing.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def rounds(clock, per_record: float, count: int, paced: Pacing) -> list[int]:
+    """The sizes of some rounds whose records take so long each."""
+    found = []
+    for _ in range(count):
+        found.append(paced.records())
+        clock[0] += found[-1] * per_record
+    return found
+
+
+def test_a_round_takes_as_long_as_asked_for(clock):
+    assert rounds(clock, SECONDS / 128, 4, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, 128]
+
+
+def test_quick_rounds_grow_to_the_most(clock):
+    assert rounds(clock, 0.0, 5, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, MOST, MOST]
+
+
+def test_slow_rounds_shrink_at_once_to_no_less_than_one_record(clock):
+    paced = Pacing(SECONDS)
+    rounds(clock, 0.0, 4, paced)
+    assert rounds(clock, SECONDS / 4, 3, paced) == [MOST, 4, 4]
+    assert rounds(clock, 10 * SECONDS, 3, paced) == [4, 1, 1]
+
+
+def test_a_rest_is_no_round(clock):
+    paced = Pacing(SECONDS)
+    rounds(clock, SECONDS / 128, 4, paced)
+    paced.rest()
+    clock[0] += 1000.0
+    assert paced.records() == 128
