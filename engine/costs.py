@@ -17,6 +17,10 @@ class Cost(Protocol):
     def bit_boundary(self) -> float:
         """The prediction at which a label changes from 0 to 1."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether a value is the same bits wherever in a tensor it is computed."""
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
 
@@ -41,6 +45,10 @@ class Clipped:
     def bit_boundary(self) -> float:
         return self._loss.bit_boundary
 
+    @property
+    def steady(self) -> bool:
+        return self._loss.steady
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self._loss.value(predictions.clamp(0.0, self._most), labels)
 
@@ -52,8 +60,16 @@ class Clipped:
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries each."""
-    piece = PIECE if vectors.shape[-1] % PIECE == 0 else vectors.shape[-1]
-    pieces = vectors.reshape(*vectors.shape[:-1], -1, piece)
-    lengths: torch.Tensor = torch.linalg.vector_norm(pieces, dim=-1)
-    return lengths.double().square().sum(-1)
+    """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries at most."""
+    whole = vectors.shape[-1] // PIECE * PIECE
+    if not whole:
+        return _squared(torch.linalg.vector_norm(vectors, dim=-1))
+    pieces = vectors[..., :whole].reshape(*vectors.shape[:-1], -1, PIECE)
+    lengths = _squared(torch.linalg.vector_norm(pieces, dim=-1)).sum(-1)
+    if whole < vectors.shape[-1]:
+        lengths += _squared(torch.linalg.vector_norm(vectors[..., whole:], dim=-1))
+    return lengths
+
+
+def _squared(lengths: torch.Tensor) -> torch.Tensor:
+    return lengths.double().square()

@@ -74,7 +74,6 @@ class Descent:
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._multiplies = (
             isinstance(update, Multiplicative)
-            and type(update).step is Multiplicative.step
             and isinstance(architecture, Linear)
             and params["w"].numel() >= MANY
         )

@@ -88,6 +88,11 @@ class Tally:
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)
 
+    def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if self._loss.steady:
+            return self._loss.value(predictions, labels)
+        return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
+
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
         self._waiting.append(hypothesis.change)
@@ -101,8 +106,8 @@ class Tally:
         labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
         self._waiting.clear()
         n = self._data.instances.n
-        changes = self._loss.value(after, labels).double() - self._loss.value(before, labels).double()
-        totals = changes.cumsum_(0).add_(self._total)
+        changes = self._values(after, labels).double() - self._values(before, labels).double()
+        totals = torch.cat((self._total[None], changes)).cumsum_(0)[1:]
         self._total = totals[-1].clone()
         found = {"loss": [over_targets(self._data, totals) / n]}
         if self._balance is not None:

@@ -188,8 +188,7 @@ class ByPredictions:
     """Any loss, from the predictions of all rows, averaged for many records at once.
 
     Predictions are made record by record, or of the weights of these records together where that is cheaper.
-    Losses other than square loss are averaged record by record: where exponentials and logarithms are taken
-    several numbers at a time, those left over at the end are rounded in another way.
+    Those of losses that are not steady are averaged record by record.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
@@ -236,7 +235,7 @@ class ByPredictions:
             predictions = self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         self._waiting.clear()
         self._mistakes.take_each(predictions)
-        together = len(predictions) if isinstance(self._loss, Square) else 1
+        together = len(predictions) if self._loss.steady else 1
         for some in torch.split(predictions, together):
             averages = self._loss.average(some, self._data.labels)
             self._measures["loss"].append(over_targets(self._data, averages))
@@ -288,7 +287,7 @@ class Mistakes:
         self._data = data
         self._counted = data.values != "any"
         self._loss = loss
-        self._everywhere = records * data.labels.numel() <= MOST_CELLS
+        self._everywhere = counted_everywhere(data, records)
         self._first, self._record = 0, 0
         self._waiting: list[torch.Tensor] = []
         self._records: list[int] = []
@@ -356,6 +355,11 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
     margins = predictions * labels
     tie = torch.finfo(margins.dtype).eps ** 0.5
     return torch.nn.functional.hardshrink(margins, tie).sign_()
+
+
+def counted_everywhere(data: Data, records: int) -> bool:
+    """Whether a course is so small that its mistakes are counted at every record."""
+    return records * data.labels.numel() <= MOST_CELLS
 
 
 def over_targets(data: Data, values: torch.Tensor) -> torch.Tensor:

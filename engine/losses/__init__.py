@@ -23,6 +23,13 @@ class Loss(Part, frozen=True):
     bit_boundary: ClassVar[float] = 0.5
     """The prediction at which a label changes from 0 to 1; that from −1 to +1 is always 0."""
 
+    steady: ClassVar[bool] = True
+    """Whether a value is the same bits wherever in a tensor it is computed.
+
+    Exponentials and logarithms are not: several are taken at a time, and those left over at the end are
+    rounded in another way.
+    """
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ class Exponential(Loss, frozen=True, tag="exponential"):
     """
 
     constant: ClassVar[float | None] = 1.0
+    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ class Logistic(Loss, frozen=True, tag="logistic"):
     """
 
     constant: ClassVar[float | None] = math.log(2.0)
+    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -133,10 +133,14 @@ class Dense(Instances):
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
         if self.n < 2 * self.d:
             return None
-        grouped = errors.view(self.replicas, -1, self.d)
-        return ((grouped @ self._moment) * grouped).sum(2, dtype=torch.float64).flatten()
+        grouped = errors.view(self.replicas, -1, self.d).double()
+        return ((grouped @ self._moment) * grouped).sum(2).flatten()
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n, [R, d, d]."""
-        return self._rows.mT @ self._rows / self.n
+        """XᵀX/n, [R, d, d], in float64: where columns have means far from 0, sums with it cancel."""
+        moment = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
+        for some in torch.split(self._rows, max(1, PIECE * self.n // self._rows.nbytes), 1):
+            numbers = some.double()
+            moment.baddbmm_(numbers.mT, numbers)
+        return moment / self.n

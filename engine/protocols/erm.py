@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.costs import Cost
 from engine.hypothesis import Descent, begin
@@ -17,10 +18,14 @@ from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
 from engine.recorder import Block, Recorder
 from engine.streams import Streams
+from engine.trace import stride_of_weights
 
 if TYPE_CHECKING:
     from engine.experiment import Learner
 
+
+Drawn = NDArray[np.int64]
+"""Numbers of rows, [R, K, batch]."""
 
 NUMBERS = 1 << 18
 """Models are trained as one batch while they have at most so many weights, which then stay in the cache."""
@@ -65,10 +70,10 @@ class FreshModels:
         assert learner.architecture is not None, "solvers have a course of their own"
         members = data.replicas * data.variants * data.targets
         together = max(1, NUMBERS // (members * learner.architecture.size(data.instances.d)))
-        self._groups = [
-            Group(grid[first : first + together], learner, data, loss, streams)
-            for first in range(0, len(grid), together)
-        ]
+        self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
+        self._groups = [Group(grid[part], learner, data, loss, streams) for part in self._parts]
+        self._grid, self._draws = grid, streams("batches")
+        self._batch: int | None = getattr(learner.update, "batch", None)
         self.hypothesis = Models([group.hypothesis for group in self._groups])
         self._step = 0
 
@@ -78,10 +83,19 @@ class FreshModels:
                 return Block(np.empty(0), self._empty, {}, {}, None)
             records -= 1
             self._step += 1
-            for group in self._groups:
+            drawn = None if self._batch is None else self._drawn(self._batch)
+            for group, part in zip(self._groups, self._parts, strict=True):
                 if group.training:
-                    group.step(self._protocol.tolerance)
+                    group.step(self._protocol.tolerance, None if drawn is None else drawn[:, part])
         return _joined([group.finish() for group in self._groups])
+
+    def _drawn(self, batch: int) -> Drawn:
+        """A mini-batch from the first k rows for every k, [R, K, batch].
+
+        Variants and targets share the draws of their replica and k. A model for k = 0 rests anyway.
+        """
+        places: Floats = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]
+        return places.astype(np.int64)
 
 
 class Models(NamedTuple):
@@ -111,11 +125,9 @@ class Group:
         streams: Streams,
     ) -> None:
         self._grid, self._loss = grid, loss
-        self._draws = streams(f"batches from {grid[0]:g}")
         self._one, self._data = data, data.with_variants(len(grid))
         self.hypothesis = Descent(learner, loss, self._data, streams)
         self._recorder = Recorder(self._data, loss, self.hypothesis, 1)
-        self._batch: int | None = getattr(learner.update, "batch", None)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         assert learner.update is not None, "solvers have a course of their own"
@@ -131,25 +143,23 @@ class Group:
         self._seen, self._active = k, k[:, 0] > 0
         self.training = bool(self._active.any())
 
-    def step(self, tolerance: float) -> None:
-        """One update of every model whose training loss was above the tolerance before its last one."""
-        shares = self._shares if self._batch is None else self._drawn(self._batch)
+    def step(self, tolerance: float, drawn: Drawn | None) -> None:
+        """One update of every model whose training loss was above the tolerance before its last one.
+
+        Along the gradients of these rows [R, K, batch], or of all that the models train on.
+        """
+        shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
         self._active &= ~(costs <= tolerance)
         self.training = bool(self._active.any())
 
-    def _drawn(self, batch: int) -> torch.Tensor:
-        """The share of every row in the gradient of a mini-batch drawn from the first k.
-
-        Variants and targets share the draws of their replica and k. A model for k = 0 rests anyway.
-        """
-        places = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]  # [R, K, batch]
-        drawn = torch.from_numpy(places.astype(np.int64)).to(self._shares.device)
-        members = self._one.variants * self._one.targets
-        drawn = drawn.repeat_interleave(members, 1).view(-1, batch)
-        ones = torch.full_like(drawn, 1 / batch, dtype=self._shares.dtype)
-        return torch.zeros_like(self._shares).scatter_add_(1, drawn, ones)
+    def _shares_of(self, drawn: Drawn) -> torch.Tensor:
+        """The share of every row in the gradient of a mini-batch."""
+        batch, members = drawn.shape[-1], self._one.variants * self._one.targets
+        rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
+        ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
+        return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
 
     def finish(self) -> Block:
         """The records of all models of the group."""
@@ -176,14 +186,15 @@ class Group:
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """The blocks of all groups as one."""
+    """The blocks of all groups as one, with the weights of those records that a curve keeps."""
     weights = [each for block in blocks for each in block.weights.values()]
+    stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
     spectra = [block.spectrum for block in blocks if block.spectrum is not None]
     return Block(
         np.concatenate([block.x for block in blocks]),
         np.concatenate([block.loss for block in blocks]),
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
-        dict(enumerate(weights)),
+        {record: each for record, each in enumerate(weights) if record % stride == 0},
         np.concatenate(spectra) if spectra else None,
     )
 

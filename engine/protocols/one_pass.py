@@ -17,7 +17,7 @@ from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
-from engine.recorder import Block, Recorder
+from engine.recorder import Block, Recorder, counted_everywhere
 from engine.streams import Streams
 from engine.updates import Striding
 
@@ -87,6 +87,7 @@ class Pass:
         self._batch, self._average = protocol.batch, protocol.average
         order = _draws(data, streams) if protocol.replacement else None
         self._records = len(protocol.grid(data.instances.n))
+        self._counted_everywhere = counted_everywhere(data, self._records)
         self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
         self._next = 0
         self._sums: dict[str, Floats] = {}
@@ -115,15 +116,14 @@ class Pass:
             self._student.learn(self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
-        """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start."""
-        averaged = {
-            name: self._means(name, block.x, values)
-            for name, values in block.measures.items()
-            if name == "error"
-        }
-        return block._replace(
-            loss=self._means("loss", block.x, block.loss), measures=block.measures | averaged
-        )
+        """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
+
+        There is no mean of errors that are not counted at every record.
+        """
+        measures = dict(block.measures)
+        if (errors := measures.pop("error", None)) is not None and self._counted_everywhere:
+            measures["error"] = self._means("error", block.x, errors)
+        return block._replace(loss=self._means("loss", block.x, block.loss), measures=measures)
 
     def _means(self, name: str, x: Floats, values: Floats) -> Floats:
         before = self._sums.get(name, np.zeros_like(values[:1]))

@@ -110,7 +110,8 @@ class Fit:
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
     example has the pivot K(x, x) + λ − ‖z(x)‖²; its root is the next diagonal entry of L, and z(x) the rest
     of the row. If λ = 0 and the pivot is 0 the example has no row of its own (a unit row stands there), and
-    c changes to the least-squares solution with the gain P z/(1 + zᵀP z), P = (Σ_j z_j z_jᵀ)⁻¹.
+    c changes to the least-squares solution with the gain P z/(1 + zᵀP z), P = (Σ_j z_j z_jᵀ)⁻¹. There is
+    room for as many examples as the data has rows.
     """
 
     def __init__(self, data: Data, solver: Kernel) -> None:
@@ -133,8 +134,6 @@ class Fit:
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Take in one example: an instance x [R, 1, d] and its labels y [R, m, 1]."""
-        if self._k == self._seen.shape[1]:
-            self._grow()
         k, known = self._k, slice(self._k)
         z = self._coordinates(x)  # [R, k, 1]
         own = self._solver.values(x, x)  # [R, 1, 1]
@@ -173,20 +172,6 @@ class Fit:
         values = self._solver.values(rows, self._seen[:, known]).mT * self._real[:, known]
         z: torch.Tensor = torch.linalg.solve_triangular(self._factor[:, known, known], values, upper=False)
         return z
-
-    def _grow(self) -> None:
-        """Make room for twice as many examples."""
-
-        def wider(value: torch.Tensor, *dimensions: int) -> torch.Tensor:
-            shape = [size * 2 if axis in dimensions else size for axis, size in enumerate(value.shape)]
-            larger = value.new_zeros(shape)
-            larger[tuple(map(slice, value.shape))] = value
-            return larger
-
-        self._seen, self._real, self._z = (wider(x, 1) for x in (self._seen, self._real, self._z))
-        self._factor, self._c = wider(self._factor, 1, 2), wider(self._c, 2)
-        if self._inverse is not None:
-            self._inverse = wider(self._inverse, 1, 2)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]; at no cost for all rows of the data."""

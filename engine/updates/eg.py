@@ -10,13 +10,14 @@ from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, only_linear
+from engine.updates import Rate, Rates, State, Update, only_linear, zeros
 
 
 class EG(Update, frozen=True, tag="eg"):
     """Exponentiated gradient: w ← U · w ⊙ exp(−η g) / Σ_i w_i exp(−η g_i), from w = U/d.
 
-    The weights are positive and always sum to `total` U. Source: KW97; theory.md §4.
+    The weights are positive and always sum to `total` U: they are U softmax(θ) with θ ← θ − η g.
+    Source: KW97; theory.md §4.
     """
 
     own_start: ClassVar[bool] = True
@@ -28,13 +29,12 @@ class EG(Update, frozen=True, tag="eg"):
         return only_linear(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return {name: torch.full_like(w, self.total / w.shape[-1]) for name, w in params.items()}, {}
+        even = {name: torch.full_like(w, self.total / w.shape[-1]) for name, w in params.items()}
+        return even, {"theta": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        new = {}
-        for name, w in params.items():
-            new[name] = self.total * torch.softmax(torch.log(w) - rates[name] * gradients[name], dim=-1)
-        return new, state
+        theta = {name: old - rates[name] * gradients[name] for name, old in state["theta"].items()}
+        return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}, {"theta": theta}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

@@ -10,7 +10,7 @@ from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, only_linear
+from engine.updates import Rate, Rates, State, Update, only_linear, zeros
 
 
 class EGPM(Update, frozen=True, tag="eg-pm"):
@@ -30,8 +30,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
 
     def start(self, params: Params) -> tuple[Params, State]:
         # Both halves are exp(±θ) up to one common factor, so their half log-ratio θ is all there is to keep.
-        zero = {name: torch.zeros_like(w) for name, w in params.items()}
-        return zero, {"theta": zero}
+        return zeros(params), {"theta": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         theta = {name: old - rates[name] * gradients[name] for name, old in state["theta"].items()}

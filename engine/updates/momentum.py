@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.architectures import Params
-from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, moved
+from engine.updates import Rate, Rates, State, Update, moved, zeros
 
 
 class Momentum(Update, frozen=True, tag="momentum"):
@@ -25,7 +24,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"v": {name: torch.zeros_like(w) for name, w in params.items()}}
+        return params, {"v": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture, Params
+from engine.lazy import torch
 from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State
-from engine.updates.egu import EGU
+from engine.updates import Rate, Rates, State, Update, Weight, only_linear
 
 
-class PrivateRates(EGU, frozen=True, tag="private-rates"):
+class PrivateRates(Update, frozen=True, tag="private-rates"):
     """Gradient descent with a private rate η w_i for each weight: w ← w − η w ⊙ g, from w = w₀ (default 1/d).
 
     It follows EGU, w ← w ⊙ exp(−η g), to first order in η; weights stay positive while η g_i < 1.
     Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions"; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = True
+
     lr: Rate = 0.125
+    w0: Weight = None
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state

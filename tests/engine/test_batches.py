@@ -103,6 +103,8 @@ ODD = {
     "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
     "clipped": {"matrix": "hadamard01", "protocol": {"kind": "one-pass", "clip": 1.0}},
     "all targets": {"target": "all"},
+    "one by one": {"path": "structured", "train_loss": False, "d": 128, "noise": 0.7, "dtype": "float64"},
+    "one by one, signs": {"path": "structured", "train_loss": False, "d": 128, "loss": "logistic"},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
 }
 

@@ -124,6 +124,19 @@ def test_a_run_on_files_learns(tmp_path):
     assert trace.curve("GD").loss[-1] < trace.curve("GD").loss[0]
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e4])
+def test_losses_in_float32_are_true_where_columns_have_large_means(offset, tmp_path):
+    rows = offset + np.round(64 * np.random.default_rng(0).standard_normal((40, 4))) / 64  # exact in float32
+    np.save(tmp_path / "X.npy", rows)
+    matrix = {"kind": "file", "path": str(tmp_path / "X.npy"), "permute": False}
+    words = {"matrix": matrix, "learners": {"R": {"solver": {"kind": "ridge", "lam": 1.0}}}}
+    single, double = (run(experiment(**words, dtype=dtype)).curves[0] for dtype in ("float32", "float64"))
+    assert (single.loss >= 0).all()
+    # Each of four weights is off by half a digit of float32 at most, and a prediction by so much times x.
+    rounding = 4 * np.finfo(np.float32).eps / 2 * abs(double.weights).max() * abs(rows).max()
+    np.testing.assert_allclose(np.sqrt(single.loss), np.sqrt(double.loss), rtol=1e-6, atol=rounding)
+
+
 def test_a_changed_file_is_read_again(tmp_path):
     import os
 

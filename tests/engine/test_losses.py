@@ -9,6 +9,7 @@ import torch
 from building import experiment
 
 from engine import catalogue
+from engine.costs import square_lengths
 from engine.parts import BadInput
 
 LOSSES = list(catalogue.members("losses"))
@@ -74,6 +75,13 @@ def test_square_loss_has_no_hidden_half():
     three, one = torch.tensor([3.0]), torch.tensor([1.0])
     assert square.value(three, one).item() == 4
     assert square.slope(three, one).item() == 4
+
+
+@pytest.mark.parametrize("n", [1, 1023, 1024, 1025, 3 * 1024, 1_000_003])
+def test_long_sums_of_squares_in_float32_lose_no_more_digits_than_short_ones(n):
+    vectors = torch.from_numpy(np.random.default_rng(0).normal(1.0, 0.1, (2, n)).astype(np.float32))
+    exact = vectors.double().square().sum(-1)
+    np.testing.assert_allclose(square_lengths(vectors), exact, rtol=3e-7)
 
 
 def test_entropic_loss_is_logistic_loss_of_the_bit_as_a_sign():

@@ -5,8 +5,10 @@ import pytest
 import torch
 from building import LLS, beginning, data_of, experiment, gd, losses
 
+from engine import recorder, trace
 from engine.hypothesis import rates_of
 from engine.problems.data import Data
+from engine.protocols import erm
 from engine.run import prepare, run
 from engine.updates import GRID
 
@@ -218,6 +220,36 @@ def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
         steps = [linear_gd(x[[i, j]], y[[i, j]], np.zeros(D), 0.01) for i, j in pairs]
         possible = [np.mean((x @ w - y) ** 2) for w in steps]
         assert min(abs(np.array(possible) - found.loss[k])) < 1e-12
+
+
+def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeypatch):
+    learner = {"update": {"kind": "sgd", "lr": 0.01, "batch": 2}}
+    protocol = {"kind": "erm", "every": 1, "steps": 20}
+    described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
+    whole = run(described).curves[0]
+    for models in (1, 3):
+        monkeypatch.setattr(erm, "NUMBERS", 2 * D * models)
+        np.testing.assert_allclose(run(described).curves[0].loss, whole.loss, rtol=1e-12)
+
+
+def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
+    monkeypatch.setattr(trace, "MOST_WEIGHT_RECORDS", 4)
+    protocol = {"kind": "erm", "every": 1, "steps": 3}
+    found = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
+    monkeypatch.undo()
+    whole = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
+    assert len(whole.weights) == D + 1
+    stride = -(-(D + 1) // 4)
+    assert found.weights_x.tolist() == list(range(0, D + 1, stride))
+    assert np.array_equal(found.weights, whole.weights[::stride])
+
+
+def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
+    protocol = {"kind": "one-pass", "average": True}
+    described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
+    assert run(described).curves[0].error is not None
+    monkeypatch.setattr(recorder, "MOST_CELLS", D * D)
+    assert run(described).curves[0].error is None
 
 
 def test_rates_are_listed_as_they_are_given():

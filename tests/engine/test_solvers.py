@@ -190,18 +190,6 @@ def test_a_kernel_fits_examples_that_come_again_by_least_squares(kernel):
     np.testing.assert_allclose(found[3], y[3], atol=NEAR)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3])
-def test_a_kernel_can_be_told_more_examples_than_there_are_rows(lam):
-    X, Y = random(21, 6, 4), random(22, 6, 1)
-    data = as_data(X, Y)
-    fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
-    for _ in range(3):
-        fit.learn(data.instances, data.labels)
-    kernel = of_kernel({"kernel": "rbf"})
-    expected = naive.kernel_predictions(kernel, np.tile(X, (3, 1)), np.tile(Y[:, 0], 3), lam, X)[-1]
-    np.testing.assert_allclose(fit.predict(data.instances)[0], expected, atol=NEAR)
-
-
 @by_shape
 def test_basis_pursuit_is_consistent_and_has_the_least_norm(X):
     Y = X @ random(23, X.shape[1], 2)

@@ -228,6 +228,17 @@ def test_positive_weights_start_where_they_are_told_and_stay_positive(words):
             torch.testing.assert_close(hypothesis.weights().sum(), torch.tensor(4.0, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("kind", ["eg", "eg-pm"])
+def test_normalised_weights_come_back_from_where_float32_has_only_zero(kind):
+    rule = catalogue.make("updates", kind)
+    params, state = rule.start({"w": torch.zeros(1, 4)})
+    gradient = torch.tensor([[300.0, -300.0, 0.0, 1.0]])
+    away, state = rule.step(params, {"w": gradient}, {"w": 1.0}, state)
+    assert away["w"][0, 2] == 0
+    back, _ = rule.step(away, {"w": -gradient}, {"w": 1.0}, state)
+    torch.testing.assert_close(back["w"], params["w"])
+
+
 STARTS = [
     ({"kind": "linear"}, {"kind": "gd"}, 0.0),
     ({"kind": "linear"}, {"kind": "egu"}, 1 / 16),
