@@ -54,18 +54,22 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
     if measured is None:
         return Outcome(claim, False, None, f"there is no {claim.measure} recorded at k = {claim.k}")
     if claim.below is not None:
-        return Outcome(claim, measured < claim.below, measured, f"{measured:.6g} < {claim.below:g}")
+        holds = measured < claim.below
+        return Outcome(claim, holds, measured, f"{measured:.6g} {'<' if holds else '≥'} {claim.below:g}")
     if claim.above is not None:
-        return Outcome(claim, measured > claim.above, measured, f"{measured:.6g} > {claim.above:g}")
+        holds = measured > claim.above
+        return Outcome(claim, holds, measured, f"{measured:.6g} {'>' if holds else '≤'} {claim.above:g}")
     if claim.rank is not None:
-        return Outcome(claim, measured == claim.rank, measured, f"{measured:g} = {claim.rank}")
+        holds = measured == claim.rank
+        return Outcome(claim, holds, measured, f"{measured:g} {'=' if holds else '≠'} {claim.rank}")
     expected = claim.error if claim.loss is None else claim.loss
     assert expected is not None, "Claim admits no other combination"
     tolerance = claim.within or 0.0
     if claim.standard_errors is not None and curve.stderr is not None:
         tolerance += claim.standard_errors * float(curve.stderr[curve.x == claim.k][0])
     holds = abs(measured - expected) <= tolerance
-    return Outcome(claim, holds, measured, f"{measured:.6g} = {expected:g} ± {tolerance:.2g}")
+    sign = "=" if holds else "≠"
+    return Outcome(claim, holds, measured, f"{measured:.6g} {sign} {expected:g} ± {tolerance:.2g}")
 
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:

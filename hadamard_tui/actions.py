@@ -176,7 +176,6 @@ ACTIONS = (
         "Put a key on every field, tab and panel in sight, which goes there; ctrl+g works in a field",
         PROGRAM,
         12,
-        key_display="j",
     ),
     Action(
         "leave",
@@ -196,6 +195,5 @@ ACTIONS = (
         "End the program; a run under way is stopped",
         PROGRAM,
         5,
-        key_display="q",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -197,8 +198,11 @@ class HadamardApp(App[None]):
         return Shown(set_up, sight.experiment, sight.trace, plot.series, plot.axes)
 
     def _file_name(self, suffix: str) -> str:
+        """A name that no file has yet, by the preset."""
         preset = self.laboratory.draft.preset
-        return ("experiment" if preset is None else Path(preset).stem) + suffix
+        stem = "experiment" if preset is None else Path(preset).stem
+        names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
+        return next(name for name in names if not Path(name).exists())
 
     async def action_quit(self) -> None:
         """End the app as soon as all of it is there."""

@@ -30,6 +30,11 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+def _flag(name: str, help: str, **more: Any) -> Any:
+    """An option that takes no value, without typer's <bool> for one in the help."""
+    return typer.Option(name, metavar="", help=help, **more)
+
+
 HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(cls=Commands, add_completion=False, context_settings=HELP)
 
@@ -49,7 +54,7 @@ Device = Annotated[
 Theme = Annotated[
     str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
 ]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII characters alone.")]
+Ascii = Annotated[bool, _flag("--ascii", help="Draw with ASCII characters alone.")]
 ComputedBy = Annotated[
     str | None,
     typer.Option(
@@ -75,12 +80,10 @@ def laboratory(
         str | None,
         typer.Option(metavar="NAME|FILE", help=f"The preset to open; {DEFAULT_PRESET} if none is given."),
     ] = None,
-    run: Annotated[bool, typer.Option("--run", help="Start the run at once.")] = False,
+    run: Annotated[bool, _flag("--run", help="Start the run at once.")] = False,
     settings: Settings = None,
     device: Device = None,
-    reset: Annotated[
-        bool, typer.Option("--reset", help="Ignore the set-up and the view of the last time.")
-    ] = False,
+    reset: Annotated[bool, _flag("--reset", help="Ignore the set-up and the view of the last time.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
     view: Annotated[
@@ -92,7 +95,8 @@ def laboratory(
         ),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        _flag("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """A laboratory for learning theory in the terminal: learners live against the bounds that hold for them.
@@ -125,7 +129,7 @@ def run_headless(
     settings: Settings = None,
     device: Device = None,
     path: ComputedBy = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the result as JSON to a file, too.")
     ] = None,
@@ -180,7 +184,7 @@ def verify_presets(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET|FILE.toml]…", help="All presets if none is given.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.md", help="Write a report that people can read.")
     ] = None,
@@ -210,7 +214,7 @@ def print_verdict(
     preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="Whose learners to judge.")],
     settings: Settings = None,
     device: Device = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
 ) -> int:
     """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
 
@@ -231,8 +235,8 @@ def print_verdict(
 
 @app.command("bench")
 def bench_machine(
-    quick: Annotated[bool, typer.Option("--quick", help="The short jobs only, in seconds.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print nothing but the result as JSON.")] = False,
+    quick: Annotated[bool, _flag("--quick", help="The short jobs only, in seconds.")] = False,
+    as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
 ) -> None:
     """Time the engine on this machine, beside the reference machine. The whole of it takes a minute."""
     from hadamard_tui.headless import bench, console
@@ -274,7 +278,7 @@ def open_demo(
         list[str] | None,
         typer.Argument(metavar="[PRESET|FILE.toml]…", help="Where to go; ten presets if not given."),
     ] = None,
-    script: Annotated[bool, typer.Option("--script", help="Let the tour run alone, over and over.")] = False,
+    script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
 ) -> None:
@@ -306,9 +310,12 @@ def serve_app(
 
 @app.command("config")
 def print_config(
-    path: Annotated[bool, typer.Option("--path", help="Print where the configuration file belongs.")] = False,
+    path: Annotated[bool, _flag("--path", help="Print where the configuration file belongs.")] = False,
     default: Annotated[
-        bool, typer.Option("--default", help="Print a configuration file to begin with, all of it comments.")
+        bool,
+        typer.Option(
+            "--default", metavar="", help="Print a configuration file to begin with, all of it comments."
+        ),
     ] = False,
 ) -> None:
     """Say where the configuration file belongs, or what it may say."""

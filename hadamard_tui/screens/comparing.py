@@ -71,7 +71,9 @@ class Comparing(Running):
         self._list_runs()
 
     def action_delete_run(self) -> None:
-        if (run := self._chosen_run) is not None:
+        if self.runs.kept and not self.query_one(RunList).has_focus_within:
+            self.notify(f"Runs are deleted in their list; {key('runs')} opens it.")
+        elif (run := self._chosen_run) is not None:
             self.runs.remove(run)
             self.notify(f"{run.name} is deleted.")
             self._list_runs()

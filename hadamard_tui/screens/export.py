@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from engine.parts import BadInput
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
+from hadamard_tui.widgets.entry import Entry
 
 
 class Export(ModalScreen[None]):
@@ -44,7 +45,7 @@ class Export(ModalScreen[None]):
         with Vertical() as page:
             page.border_title = "write a file"
             page.border_subtitle = "enter writes · esc closes"
-            yield Input(self._name, placeholder="name of the file", compact=True, select_on_focus=False)
+            yield Entry(self._name, placeholder="name of the file", compact=True)
             yield Static("", id="wrong", markup=False)
             place = f"in {Path.cwd()}, unless the name says otherwise; its end says what is written:"
             yield Static(f"\n{place}\n", markup=False)
@@ -53,6 +54,7 @@ class Export(ModalScreen[None]):
     @on(Input.Submitted)
     def _write(self, event: Input.Submitted) -> None:
         path = Path(event.value.strip()).expanduser()
+        wrote = "Replaced" if path.exists() else "Wrote"
         try:
             exporting.export(path, self._shown(), "")
         except BadInput as error:
@@ -61,4 +63,4 @@ class Export(ModalScreen[None]):
             wrong.update(f"▲ {str(error).strip()}")
         else:
             self.dismiss()
-            self.notify(f"Wrote {path.absolute()}", markup=False)
+            self.notify(f"{wrote} {path.absolute()}", markup=False)

@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from hadamard_tui.widgets.entry import Entry
+
 LONGEST = 24
 
 
@@ -27,7 +29,7 @@ class Renaming(ModalScreen[str | None]):
         self._name = name
 
     def compose(self) -> ComposeResult:
-        field = Input(self._name, max_length=LONGEST, select_on_focus=True)
+        field = Entry(self._name, max_length=LONGEST)
         field.border_title = f"{self._name} is called"
         yield field
 

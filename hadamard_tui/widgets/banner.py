@@ -80,7 +80,7 @@ class Banner(Horizontal):
         if lowest is None:
             ratio.show(NOTHING, "of the bound")
         else:
-            ratio.show(f"{lowest[0]:.3f}", f"of the bound, {lowest[1]}")
+            ratio.show(f"{lowest[0]:.3f}", f"of the bound: {lowest[1]} at {lowest[2]:g}")
 
 
 def fitting(head: str, story: str, width: int) -> str:

@@ -16,6 +16,7 @@ from engine.catalogue import members
 from engine.fields import Field, fields_of
 from engine.parts import summary_of
 from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.entry import Entry
 
 
 class Edited(Message):
@@ -125,7 +126,7 @@ class FieldRow(Row):
             options = [(choice, choice) for choice in field.choices]
             return Choice(options, value=value, allow_blank=False, compact=True)
         hint = "none" if field.optional else "" if field.default is None else _text(field.default)
-        return Input(_text(value), placeholder=hint, compact=True)
+        return Entry(_text(value), placeholder=hint, compact=True)
 
     def _read(self, value: Any) -> Any:
         """The value as TOML would give it; text that is no number stays text and is refused later."""

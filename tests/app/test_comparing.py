@@ -63,6 +63,9 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         assert "EGU update.lr 0.15 → 0.05" in told(app)[1]
         await until(pilot, lambda: "on the screen  seed 0 → 1" in screen_text(app))
 
+        await pilot.press("D")
+        assert len(app.laboratory.runs.kept) == 2, "nothing is deleted but in the list"
+        assert any("l opens it" in note.message for note in app._notifications)
         await pilot.press("l")
         assert app.laboratory.query_one(RunList).has_focus_within
         await pilot.press("home", "N")

@@ -73,6 +73,18 @@ async def test_the_export_page_writes_the_file(
         assert any(str(tmp_path / name) in note.message for note in app._notifications)
 
 
+async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):
+    async with opened(app, WIDE) as pilot:
+        for name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
+            assert not (tmp_path / name).exists()
+            await pilot.press("S", "enter")
+            await until(pilot, lambda name=name: (tmp_path / name).exists())
+        await pilot.press("S", *"mine.toml", "enter")
+        await until(pilot, lambda: (tmp_path / "mine.toml").exists())
+        await pilot.press("S", *"mine.toml", "enter")
+        await until(pilot, lambda: any("Replaced" in note.message for note in app._notifications))
+
+
 async def test_a_file_that_cannot_be_written_is_explained_below_its_name(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("e", "enter")

@@ -1,0 +1,28 @@
+"""A line to type into that takes its keys in the order in which they come."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widgets import Input
+
+EDITS = {
+    key.strip(): binding.action
+    for binding in Input.BINDINGS
+    if not isinstance(binding, tuple)
+    for key in binding.key.split(",")
+}
+"""What the keys that are no letters do in a line."""
+
+
+class Entry(Input):
+    """An input that edits at once.
+
+    Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
+    typed later: on a slow line, backspace would take away the wrong ones.
+    """
+
+    async def on_key(self, event: events.Key) -> None:
+        if (action := EDITS.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)

@@ -1,0 +1,49 @@
+"""Lines to type into take their keys in the order in which they come, however fast these do."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.widgets import Input
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.widgets.entry import Entry
+
+from .conftest import WIDE, opened
+
+
+class Line(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Entry("128", select_on_focus=False)
+
+
+BURSTS = {
+    "a b c backspace d": "128abd",
+    "home x y end z": "xy128z",
+    "ctrl+a ctrl+k p a r t": "part",
+    "backspace backspace backspace 2 5 6": "256",
+    "left delete 7 enter": "127",
+    "shift+home 6 4": "64",
+    "ctrl+u 1 ctrl+w 2": "2",
+}
+
+
+@pytest.mark.parametrize(("keys", "value"), BURSTS.items(), ids=BURSTS)
+async def test_keys_that_come_at_once_act_in_their_order(keys: str, value: str):
+    app = Line()
+    async with app.run_test() as pilot:
+        entry = app.query_one(Entry)
+        entry.focus()
+        await pilot.pause()
+        for key in keys.split():
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert entry.value == value
+
+
+async def test_every_line_of_the_app_is_such_an_entry(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        assert {type(line) for line in app.screen.query(Input)} == {Entry}
+        await pilot.press("e")
+        assert {type(line) for line in app.screen.query(Input)} == {Entry}
