@@ -120,6 +120,11 @@ def available(device: str) -> int:
     return int(psutil.virtual_memory().available)
 
 
+def ran_out(error: Exception) -> bool:
+    """Whether an error says that there was no more memory: numpy's, torch's on CUDA or torch's on the CPU."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+
+
 def give_back() -> None:
     """Return the memory that is free to the system, where the C library has a call for it (glibc's has).
 

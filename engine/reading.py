@@ -189,9 +189,10 @@ def _choices(where: str, raw: Any) -> list[str]:
     """What may stand at a place: the kinds of a union, or the values of an enumeration."""
     parent, _, last = where.rpartition(".")
     if last == "kind":
-        members = _members(_type_at(parent, raw, resolve=False))
-        return sorted(str(member.tag) for member in members if member.tag is not None)
+        where = parent
     kind = _type_at(where, raw, resolve=False)
+    if members := _members(kind):
+        return sorted(str(member.tag) for member in members if member.tag is not None)
     if isinstance(kind, inspect.UnionType):
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
         return ["a number", "a list of numbers", *(str(value) for one in literals for value in one.values)]

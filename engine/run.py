@@ -70,15 +70,17 @@ def run(
 
     Curves are the same, bit by bit, in whatever rounds they were computed.
 
-    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated.
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
+    one that memory was not enough for after all; the curves so far are in the trace that was told of.
     """
     small = memory.fits(experiment, SMALL)
     most, long = _most_records(experiment), _instance_bytes(experiment) >= LONG
+    trace: Trace | None = None
     with torch.no_grad(), devices.threads(1 if small else None):
-        trace, trials = prepare(experiment)
-        notify(Loaded(trace))
-        active = list(trials)
         try:
+            trace, trials = prepare(experiment)
+            notify(Loaded(trace))
+            active = list(trials)
             while active and (records := gate()):
                 for trial in list(active):
                     if long:
@@ -89,10 +91,14 @@ def run(
                     if trial.ended:
                         trial.settle()
                         active.remove(trial)
-        except torch.OutOfMemoryError as error:
-            where = f"{trace.environment['device']} ran out of memory after k = {trace.frontier:g}"
-            what = f"{where}; the curves so far are kept; take fewer replicas, fewer rates or a smaller d"
-            raise BadInput("run.device", what) from error
+        except (MemoryError, RuntimeError) as error:
+            if not memory.ran_out(error):
+                raise
+            when = "before the first record" if trace is None else f"after k = {trace.frontier:g}"
+            what = f"{devices.resolve(experiment.run.device)} ran out of memory {when}"
+            raise BadInput(
+                "run.device", f"{what}; take fewer replicas, fewer rates or a smaller d"
+            ) from error
     if not active:
         notify(Finished(trace))
     return trace

@@ -2,8 +2,10 @@
 
 import gc
 import re
+import tracemalloc
 import weakref
 
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -14,6 +16,7 @@ from engine import catalogue, device, memory
 from engine.parts import BadInput
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
+from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.run import run
 
@@ -257,10 +260,23 @@ def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monk
     assert trace.curves[0].complete
 
 
-def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(monkeypatch):
+def out_of_cuda_memory():
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+
+EXHAUSTED = {
+    "CUDA": out_of_cuda_memory,
+    "torch": lambda: torch.empty(1 << 55),
+    "numpy": lambda: np.empty(1 << 55),
+}
+exhausted = pytest.mark.parametrize("exhaust", EXHAUSTED.values(), ids=EXHAUSTED)
+
+
+@exhausted
+def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(exhaust, monkeypatch):
     def scarce(self, records, advance=OnePassCourse.advance):
         if self._next > 6:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+            exhaust()
         return advance(self, records)
 
     traces = []
@@ -268,10 +284,39 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16), lambda: 4, lambda event: traces.append(event.trace))
     assert caught.value.where == "run.device"
-    assert "cpu ran out of memory after k = 7; the curves so far are kept" in caught.value.what
+    assert caught.value.what.startswith("cpu ran out of memory after k = 7; take fewer replicas")
     assert traces[0].curves[0].length == 8
     monkeypatch.undo()
     assert run(experiment(d=16)).curves[0].complete
+
+
+@exhausted
+def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, monkeypatch):
+    monkeypatch.setattr(engine.run, "draw", lambda *arguments: exhaust())
+    with pytest.raises(BadInput, match="cpu ran out of memory before the first record; take"):
+        run(experiment(d=16))
+
+
+def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("the engine is on fire")
+
+    monkeypatch.setattr(engine.run, "draw", broken)
+    with pytest.raises(RuntimeError, match="on fire"):
+        run(experiment(d=16))
+
+
+def test_the_features_of_a_target_are_added_up_one_by_one():
+    n, r = 10_000, 100
+    combination = Combination(np.arange(r)[None, None], np.full((1, 1, r), 0.1))
+    tracemalloc.start()
+    try:
+        labels = combination.labels(lambda places: np.ones((*places.shape, n)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(labels, 10.0)
+    assert peak < 6 * labels.nbytes
 
 
 @pytest.mark.parametrize(("d", "expected"), [(64, 1), (1024, 2)])

@@ -34,8 +34,9 @@ class Combination(NamedTuple):
         parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
         if len(parts) == 1 and np.array_equal(rounded, self.sizes):
             return rounded * columns(self.places[:, :, 0])
-        terms = [self.sizes[:, :, part, None] * columns(self.places[:, :, part]) for part in parts]
-        return reduce(np.add, terms)
+        return reduce(
+            np.add, (self.sizes[:, :, part, None] * columns(self.places[:, :, part]) for part in parts)
+        )
 
 
 class Target(Part, frozen=True):
