@@ -6,14 +6,17 @@ import ctypes
 import os
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
+from typing import Any
 
 import msgspec
 
+from engine import reading
 from engine.experiment import Experiment, Learner
 from engine.hypothesis import rates_of
 from engine.lazy import torch
-from engine.parts import BadField, BadInput
+from engine.parts import BadInput
 from engine.paths import path_of, vectors
 from engine.recorder import CELLS
 from engine.streams import Streams
@@ -28,6 +31,15 @@ SUMS = 4
 VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
+
+SEEN = 4
+"""Numbers in float64 for every prediction while losses over rows seen and unseen are computed."""
+
+ROTATED = 3
+"""Matrices [d, d] in float64 that a rotation is made of."""
+
+CHARTED = 16
+"""Numbers that a record has on the curves of the theory, and at most on that of a learner."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
@@ -52,20 +64,26 @@ def _shares(experiment: Experiment) -> Counter[str]:
         drawn = n * (8 * VECTORS + 3 * d * item)
     else:
         drawn = n * 8 * VECTORS
+    if matrix.rotate:
+        drawn += 8 * d * (ROTATED * d + n)
     labels = replicas * targets * n * (8 + item)
     sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
     shares = Counter({sized: replicas * drawn + labels})
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
+    records = len(experiment.protocol.grid(n))
+    curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
+    shares["protocol"] = 8 * CHARTED * records * curves
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)
         batch = vectors(learner, experiment)
-        records = len(experiment.protocol.grid(n))
         rates = batch // (replicas * targets)
         shares[place] += rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * d * item)
         if rates > 1:
             shares[place] += batch * n * item
         measured[place] = 3 * item * max(CELLS, batch * n)
+        if experiment.run.train_loss:
+            measured[place] += 8 * SEEN * max(CELLS, batch * n)
         if learner.solver is not None:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
         else:
@@ -159,6 +177,8 @@ def check(experiment: Experiment, device: str) -> None:
     size = f"a {n} × {d} matrix"
     if experiment.run.replicas > 1:
         size += f" in {experiment.run.replicas} replicas"
+    if where == "protocol":
+        size = f"{len(experiment.protocol.grid(n))} records of {len(experiment.learners)} learners"
     if where.startswith("learners"):
         learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
         size = f"{learner.name} on {size}"
@@ -178,45 +198,69 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 def _that_fits(experiment: Experiment, free: int) -> str:
     """The nearest settings that fit, each alone, in words."""
+
+    def fitting(place: str, value: Any) -> bool:
+        smaller = _with(experiment, place, value)
+        return smaller is not None and fits(smaller, free)
+
     ways = []
-    replicas = experiment.run.replicas
-    if replicas > 1 and (
-        fitting := _largest(replicas - 1, lambda count: _with_replicas(experiment, count), free)
-    ):
-        ways.append(f"run.replicas = {fitting}")
+    if experiment.run.path == "dense" and fitting("run.path", "auto"):
+        ways.append("run.path = auto")
+    if replicas := _largest(experiment.run.replicas, lambda count: fitting("run.replicas", count)):
+        ways.append(f"run.replicas = {replicas}")
     d = getattr(experiment.problem.matrix, "d", None)
-    if d is not None and (halved := _halved(experiment, d, free)):
-        ways.append(f"problem.matrix.d = {halved}")
-    if any(len(rates_of(learner)) > 1 for learner in experiment.learners):
+    if d is not None and (smaller := _nearest(experiment, d, free)):
+        ways.append(f"problem.matrix.d = {smaller}")
+    if any(len(rates_of(learner)) > 1 for learner in experiment.learners) and fits(_plain(experiment), free):
         ways.append("fewer rates")
-    return " or ".join(ways) or "a smaller learner"
+    return " or ".join(ways) or "a smaller learner or fewer records"
 
 
-def _with_replicas(experiment: Experiment, count: int) -> Experiment:
-    run = msgspec.structs.replace(experiment.run, replicas=count)
-    return msgspec.structs.replace(experiment, run=run)
+def _with(experiment: Experiment, place: str, value: Any) -> Experiment | None:
+    """The experiment with another value at a place and no claims; None if there can be no such experiment."""
+    raw = msgspec.to_builtins(msgspec.structs.replace(experiment, claims=()))
+    *path, last = place.split(".")
+    reduce(getitem, path, raw)[last] = value
+    try:
+        return reading.parse(raw)
+    except BadInput:
+        return None
 
 
-def _largest(most: int, smaller: Callable[[int], Experiment], free: int) -> int:
-    """The largest number 1 … most with which an experiment fits, 0 if there is none; by bisection."""
-    low, high = 0, most
+def _plain(experiment: Experiment) -> Experiment:
+    """The experiment with the first rate alone of every learner."""
+    learners = tuple(
+        learner
+        if learner.update is None
+        else msgspec.structs.replace(
+            learner, update=msgspec.structs.replace(learner.update, lr=rates_of(learner)[0])
+        )
+        for learner in experiment.learners
+    )
+    return msgspec.structs.replace(experiment, learners=learners, claims=())
+
+
+def _largest(below: int, fitting: Callable[[int], bool]) -> int:
+    """The largest number from 1 on and below another that fits, 0 if there is none; by bisection."""
+    low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(smaller(middle), free) else (low, middle - 1)
+        low, high = (middle, high) if fitting(middle) else (low, middle - 1)
     return low
 
 
-def _halved(experiment: Experiment, d: int, free: int) -> int:
-    """d halved, rounded down, as often as the experiment needs to fit; 0 if it never does."""
+def _nearest(experiment: Experiment, d: int, free: int) -> int:
+    """The largest d that fits, or where not every d makes a matrix one of its halves; 0 if there is none."""
     for halvings in range(1, d.bit_length()):
-        try:
-            matrix = msgspec.structs.replace(experiment.problem.matrix, d=d >> halvings)
-            problem = msgspec.structs.replace(experiment.problem, matrix=matrix)
-            if fits(msgspec.structs.replace(experiment, problem=problem), free):
-                return d >> halvings
-        except (BadField, BadInput):  # there is no such matrix, or no such target in it
-            continue
-    return 0
+        smaller = _with(experiment, "problem.matrix.d", d >> halvings)
+        if smaller is not None and fits(smaller, free):
+            break
+    else:
+        return 0
+    low, high = d >> halvings, d >> halvings - 1
+    while high - low > 1 and (smaller := _with(experiment, "problem.matrix.d", (low + high) // 2)):
+        low, high = ((low + high) // 2, high) if fits(smaller, free) else (low, (low + high) // 2)
+    return low
 
 
 def _gib(size: int) -> str:

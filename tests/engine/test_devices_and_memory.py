@@ -12,7 +12,7 @@ import torch
 from building import LLS, data_of, experiment, gd
 
 import engine.run
-from engine import catalogue, device, memory
+from engine import catalogue, device, memory, presets
 from engine.parts import BadInput
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
@@ -64,7 +64,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         "10 replicas",
         "GiB",
         "cpu has 3.0 GiB free",
-        "take problem.matrix.d = 2048",
+        "take problem.matrix.d = ",
     ):
         assert said in error.what
     assert "\n" not in str(error)
@@ -85,17 +85,46 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 
 
 @pytest.mark.parametrize(
-    ("matrix", "d"), [("gaussian", 100001), ("rademacher", 3 << 15), ("hadamard", 61440)]
+    ("matrix", "d", "next_one"),
+    [
+        ("gaussian", 100001, 1),
+        ("rademacher", 3 << 15, 1),
+        ("hadamard", 65536, None),
+        ("hadamard", 61440, None),
+    ],
 )
-def test_the_d_that_a_refusal_offers_fits_and_twice_as_much_does_not(matrix, d, monkeypatch):
+def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, next_one, monkeypatch):
     free = 1 << 30
     monkeypatch.setattr(memory, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
         run(experiment(matrix, d=d, path="dense"))
-    offered = int(re.search(r"take problem\.matrix\.d = (\d+)$", caught.value.what)[1])
-    assert offered in {d >> halvings for halvings in range(1, d.bit_length())}
+    offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.what)[1])
     assert memory.fits(experiment(matrix, d=offered, path="dense"), free)
-    assert not memory.fits(experiment(matrix, d=2 * offered, path="dense"), free)
+    assert not memory.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
+
+
+OFFERS = {
+    "orthogonal-128": ["run.replicas=30000", "problem.matrix.d=4096"],
+    "minibatch-128": ["run.replicas=100000", "run.dtype='float64'"],
+    "logistic-128": ["run.replicas=20000000"],
+    "gaussian-1000": ["run.replicas=20000000"],
+    "rates-128": ["run.replicas=20000000"],
+    "hadamard-million": ["run.path='dense'"],
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), OFFERS.items(), ids=OFFERS)
+def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device: 8 << 30)
+    settings = [*settings, "claims=[]"]
+    with pytest.raises(BadInput) as caught:
+        memory.check(presets.load(name, settings), "cpu")
+    offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
+    assert offered
+    for place, value in offered:
+        value = value if value.isdigit() else f"'{value}'"
+        memory.check(presets.load(name, [*settings, f"{place}={value}"]), "cpu")
+    assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
