@@ -124,6 +124,13 @@ def test_weights_of_many_features_are_thinned_and_counted():
     assert f"{len(rest)} other weights of 512" in " ".join(series(shown))
 
 
+@pytest.mark.parametrize("index", [3, 6])
+def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_seen(index: int):
+    matrix = 'problem.matrix={kind="xor", d=16}'
+    sight = sight_of("hadamard-128", matrix, f"problem.target.index={index}")
+    assert set(series(weights_panel.show(sight))) == {"4 weights"}
+
+
 def test_there_is_no_spectrum_of_one_target(one: Sight):
     for panel in (spectrum, rank):
         assert "There is one target" in words(panel.show(one))
