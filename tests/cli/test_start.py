@@ -102,6 +102,20 @@ def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
     assert start.view == View(theme="light", panel="claims", pace=4.0)
 
 
+def test_a_set_up_with_a_file_comes_back_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opened, on_terminal: Call
+) -> None:
+    (tmp_path / "X.csv").write_text("1,0,2,5\n0,1,2,3\n")
+    monkeypatch.chdir(tmp_path)
+    matrix = 'problem.matrix={kind="file", path="X.csv"}'
+    left = presets.load("gaussian-128", [matrix, "claims=[]"])
+    assert memory.write(Memory(View(), msgspec.to_builtins(left), "gaussian-128")) == ""
+    monkeypatch.chdir("/")
+    assert on_terminal() == (0, "", "")
+    [start] = opened
+    assert (start.experiment, start.notes) == (left, [])
+
+
 def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:
     left_behind(View(theme="light"))
     assert on_terminal("--reset").code == 0
