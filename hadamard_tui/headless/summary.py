@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -38,7 +39,7 @@ def show(
         strayed: the learners that diverged unexpectedly.
         changed: whether --set changed the preset for which the claims were written.
     """
-    where = checkpoints(experiment, trace)
+    where = checkpoints(trace)
     for part in (
         _heading(experiment, trace),
         _chart(trace, console),
@@ -51,10 +52,10 @@ def show(
         console.print(part)
 
 
-def checkpoints(experiment: Experiment, trace: Trace) -> list[float]:
-    """Where on the x-axis losses are tabulated: d/4, d/2 and d, or the end where the run is shorter."""
-    _, d = experiment.problem.matrix.shape()
-    return sorted({min(float(k), trace.last) for k in (d // 4, d // 2, d)})
+def checkpoints(trace: Trace) -> list[float]:
+    """Where on the x-axis losses are tabulated: the first records from ¼, from ½ and at the end of it."""
+    places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
+    return [float(x) for x in np.unique(trace.x[places])]
 
 
 def _heading(experiment: Experiment, trace: Trace) -> Text:

@@ -137,6 +137,12 @@ def test_any_shape_of_problem_prints(change: str, small: Path, call: Call) -> No
     assert "A GD" in out
 
 
+def test_losses_are_tabulated_at_records_and_at_the_end(small: Path, call: Call) -> None:
+    settings = ('problem.matrix={kind="gaussian", d=8, n=40}', 'protocol={kind="erm", every=7}', "claims=[]")
+    out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
+    assert re.search(r"A GD +yes +14 +\d\S*.*\n +21 +\d\S*.*\n +40 +\d", out), out
+
+
 def test_a_narrow_terminal_keeps_the_numbers_whole(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
