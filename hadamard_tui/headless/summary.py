@@ -45,7 +45,7 @@ def show(
         _chart(trace, console),
         losses.table(trace, where, console.width),
         *losses.notes(trace, where),
-        *_divergence(trace, strayed),
+        *_divergence(experiment, trace, strayed),
         *_bounds(trace.bounds),
         *_claims(outcomes, changed),
     ):
@@ -81,14 +81,16 @@ def _chart(trace: Trace, console: Console) -> Text:
     return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
 
 
-def _divergence(trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
+def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
     """Who diverged, and whether a claim says so."""
+    claimed = {claim.learner for claim in experiment.claims if claim.diverges}
     for curve in trace.curves:
         if curve.learner in strayed:
             text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
             yield Text(text, "bold red")
         elif curve.diverged_at is not None:
-            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}, as claimed")
+            as_claimed = ", as claimed" if curve.learner in claimed else ""
+            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}{as_claimed}")
 
 
 def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:

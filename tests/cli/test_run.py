@@ -125,6 +125,14 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
+def test_a_rate_that_loses_by_diverging_is_not_said_to_be_claimed(small: Path, call: Call) -> None:
+    settings = ("learners.GD.update.lr=[0.01, 3000]", "claims=[]")
+    code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
+    assert code == 0
+    assert re.search(r"GD η=3000 diverged at k = \d+ *\n", out), out
+    assert "as claimed" not in out
+
+
 @pytest.mark.parametrize("change", ["problem.matrix.d=2", "problem.matrix.d=4", "run.replicas=3",
                                     'problem.matrix={kind="gaussian",d=8,n=3}',
                                     'problem.matrix={kind="rademacher",d=2,n=9}',
