@@ -150,6 +150,16 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
         assert (shown[name].y == np.minimum(growth(shown[name].x), 16)).all()
 
 
+def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
+    epochs = 'protocol={kind="epochs", train=5, epochs=20}'
+    shown = series(rank.show(sight_of("all-targets-128", "run.spectrum=true", epochs)))
+    assert [(shown[name].y[0], set(shown[name].y[1:])) for name in rank.GROWTH] == [
+        (0, {5}),
+        (1, {11}),
+        (1, {16}),
+    ]
+
+
 def test_ranks_and_singular_values_are_told_at_the_playhead(many: Sight):
     sight = replace(many, place=5.0)
     assert "GD: 5" in series(rank.show(sight))
