@@ -152,6 +152,10 @@ BAD_CONFIGS = [
     ("colour = 'red'", "colour"),
     ("[keys]\nfly = 'f'", "there is no such action"),
     ("[keys]\nrun = 'q'", "q belongs to"),
+    ("[keys]\nreset = 'r'", "keys.reset: r belongs to run"),
+    ("[keys]\nquit = 'f5,r'", "keys.quit: r belongs to run"),
+    ("[keys]\nrun = 'R'", "keys.run: R belongs to reset"),
+    ("[keys]\nrun = 'f5'\nreset = 'f5'", "keys.run: f5 belongs to reset"),
     ("[keys]\nrun = ''", "no key is named"),
     ("fps = 1000", "60"),
 ]
