@@ -185,7 +185,7 @@ def _decimals(number: float, count: int) -> str:
 
 def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
     """Where a learner stands, in words."""
-    if curve.diverged_at is not None and place >= curve.diverged_at:
+    if curve.diverged_by(place):
         return f"diverged at {curve.diverged_at:g}"
     if place >= trace.last:
         return "done"
