@@ -127,7 +127,15 @@ def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_t
     assert preset.view.theme == "light"
 
 
-BROKEN = [b"{", b"\xff", b'{"experiment": {"problem": 3}}', b"[]", b'{"view": {"pace": "fast"}}']
+BROKEN = [
+    b"{",
+    b'{"view": {"learner": -9}}',
+    b'{"view": {"lens": {"window": [3, 3]}}}',
+    b"\xff",
+    b'{"experiment": {"problem": 3}}',
+    b"[]",
+    b'{"view": {"pace": "fast"}}',
+]
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -208,6 +216,12 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("lens.zoom=3", "there is no zoom to see"),
         ("learner.x=3", "there is no x to see"),
         ("lens.y_log=7", "Expected `bool`, got `int`"),
+        ("learner=-9", "Expected `int` >= 0"),
+        ("pace=inf", "Expected `float` <= 1024"),
+        ("lens.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),
+        ("lens.window=[nan, 3]", "two numbers"),
+        ("lens.window=[5, 5.000000000000002]", "two numbers"),
+        ("lens.window=[0, inf]", "two numbers"),
         ("panel=weight", "there is no panel weight; there are weights, svd,"),
     ],
 )
