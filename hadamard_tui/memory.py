@@ -12,9 +12,8 @@ from msgspec import Meta
 from engine import reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
-from hadamard_tui import NAME
+from hadamard_tui import NAME, saving
 from hadamard_tui.config import ThemeName
-from hadamard_tui.headless import saving
 from hadamard_tui.lens import Lens
 from hadamard_tui.playback import FASTEST_PACE, SLOWEST_PACE
 from hadamard_tui.setting_aside import read_or_set_aside

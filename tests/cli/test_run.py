@@ -15,7 +15,8 @@ from engine import presets
 from engine.claims import judge
 from engine.report import encode
 from engine.run import run
-from hadamard_tui.headless import saving, summary
+from hadamard_tui import saving
+from hadamard_tui.headless import summary
 
 from .conftest import SMALL, Answer
 
