@@ -225,8 +225,8 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("panel=weight", "there is no panel weight; there are weights, svd,"),
     ],
 )
-def test_a_view_that_cannot_be_is_refused(change: str, told: str, on_terminal: Call) -> None:
+def test_a_view_that_cannot_be_is_refused(change: str, told: str, opened: Opened, on_terminal: Call) -> None:
     code, out, err = on_terminal("--view", change)
-    assert (code, out) == (2, "")
+    assert (code, out, opened) == (2, "", [])
     assert f"--view {change.partition('=')[0]}" in err
     assert told in " ".join(err.split())
