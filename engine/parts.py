@@ -58,6 +58,13 @@ class Verdict(NamedTuple):
     reason: str
 
     @property
+    def answer(self) -> str:
+        """The verdict in a table: yes, no, or where."""
+        if isinstance(self.invariant, str):
+            return self.invariant
+        return "yes" if self.invariant else "no"
+
+    @property
     def word(self) -> str:
         """The verdict in words."""
         if self.invariant is False:

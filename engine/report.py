@@ -11,13 +11,11 @@ from engine.claims import judge
 from engine.experiment import Experiment
 from engine.trace import BoundCurve, Curve, Floats, Spectrum, Trace
 
-SCHEMA = 1
-
 
 def report(experiment: Experiment, trace: Trace) -> dict[str, Any]:
     """Experiment, environment, curves, bounds and claims; numbers that are not finite become null."""
     return {
-        "schema": SCHEMA,
+        "schema": 1,
         "experiment": msgspec.to_builtins(experiment),
         "environment": trace.environment,
         "curves": [_curve(curve) for curve in trace.curves],

@@ -98,6 +98,10 @@ class Curve:
         """Whether the curve has all its records."""
         return self.length == self.capacity
 
+    def diverged_by(self, x: float) -> bool:
+        """Whether it has diverged and has no record past x."""
+        return self.diverged_at is not None and bool((self.x[-1:] <= x).all())
+
     @property
     def x(self) -> Floats:
         return self._x[: self.length]

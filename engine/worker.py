@@ -74,9 +74,9 @@ class Worker:
             self._paused = True
 
     def resume(self) -> None:
-        """Let a held run go on."""
+        """Let a held run go on; steps still to be made are then no longer asked for."""
         with self._change:
-            self._paused = False
+            self._paused, self._steps = False, 0
             self._change.notify()
 
     def step(self) -> None:

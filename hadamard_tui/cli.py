@@ -148,7 +148,7 @@ def run_headless(
     Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
     3: the program failed. 130: stopped by Ctrl-C.
     """
-    from hadamard_tui.headless import saving
+    from hadamard_tui import saving
 
     if out is not None:
         saving.check(out)
@@ -191,7 +191,8 @@ def verify_presets(
 ) -> int:
     """Run presets and judge their claims. Exit code 1 if one fails."""
     from engine import presets
-    from hadamard_tui.headless import console, saving, verifying
+    from hadamard_tui import saving
+    from hadamard_tui.headless import console, verifying
 
     if report is not None:
         saving.check(report, "--report")

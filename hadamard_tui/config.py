@@ -51,11 +51,7 @@ def default_text() -> str:
             lines.append("[keys]")
             lines += [f"# {action.id} = {_quoted(action.keys)}  # {action.help}" for action in ACTIONS]
         else:
-            value = field.default
-            lines += [
-                f"# {field.name} = {str(value).lower() if isinstance(value, bool) else _value(value)}",
-                "",
-            ]
+            lines += [f"# {field.name} = {_value(field.default)}", ""]
     return "\n".join(lines) + "\n"
 
 
@@ -78,15 +74,18 @@ def parse(text: bytes) -> Config:
         themes = f"; take {', '.join(get_args(ThemeName))}" if told.endswith("`$.theme`") else ""
         raise BadInput("", f"{told}{themes}") from error
     known = {action.id for action in ACTIONS}
-    owner = {key: action.id for action in ACTIONS for key in _keys(config.keys.get(action.id, action.keys))}
+    owners: dict[str, list[str]] = {}
+    for action in ACTIONS:
+        for key in _keys(config.keys.get(action.id, action.keys)):
+            owners.setdefault(key, []).append(action.id)
     for name, keys in config.keys.items():
         if name not in known:
             raise BadInput(f"keys.{name}", f"there is no such action; there are {', '.join(sorted(known))}")
         if not _keys(keys):
             raise BadInput(f"keys.{name}", "no key is named; name one, as in 'f5'")
         for key in _keys(keys):
-            if owner[key] != name:
-                raise BadInput(f"keys.{name}", f"{key} belongs to {owner[key]} already; take another key")
+            if others := [owner for owner in owners[key] if owner != name]:
+                raise BadInput(f"keys.{name}", f"{key} belongs to {others[0]} already; take another key")
     return config
 
 

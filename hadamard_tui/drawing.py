@@ -248,6 +248,6 @@ def axes(
         y_limits = (bottom / 1.5, top * 1.5)
     else:
         held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
-        y_limits = limits([Series("", held, held, "")])
+        y_limits = limits(held)
     log = lens.y_log and not refused and len(values) > 0
     return Axes(title, trace.x_label, y_label, x_limits, y_limits, lens.x_log, log), refused

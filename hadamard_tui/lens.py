@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +14,9 @@ Axis = Literal["x", "y"]
 
 NARROWEST = 4
 """A zoom shows at least so many records."""
+
+ROUNDING = 1e-9
+"""Relative to its numbers, a zoom is wider than this; what is narrower cannot be told from a point."""
 
 DECADES = 8
 """A logarithmic axis reaches so far below its top; what is lower is rounding, cut off at the border."""
@@ -31,6 +35,13 @@ class Lens:
     smooth: bool = False
     band: bool = True
     window: Limits | None = None
+
+    def __post_init__(self) -> None:
+        if self.window is not None:
+            low, high = self.window
+            if not ROUNDING * max(abs(low), abs(high)) < high - low < math.inf:
+                told = f"{[low, high]} is no window; take two numbers, the smaller first, as in [2, 9.5]"
+                raise ValueError(told)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> Lens:
         """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
@@ -56,12 +67,10 @@ class Lens:
     def x_limits(self, x: np.ndarray) -> Limits:
         """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
         low, high = self.window or (float(x[0]), float(x[-1]))
-        if high <= low:
-            return low, low + 1.0
         if self.x_log:
             above = x[np.searchsorted(x, 0.0, side="right") :]
             low = max(low, float(above[0])) if len(above) else low
-        return low, high
+        return low, high if low < high else low + 1.0
 
 
 def _within(low: float, width: float, first: float, last: float) -> Limits:

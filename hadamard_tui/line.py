@@ -29,7 +29,6 @@ class TimedFile:
         self._file = file
         self._blocked = 0.0
         self._since: float | None = None
-        self.written = 0
 
     @property
     def blocked(self) -> float:
@@ -44,7 +43,6 @@ class TimedFile:
 
     def write(self, text: str) -> int:
         """Write text, timed."""
-        self.written += len(text)
         self._since = time.monotonic()
         try:
             return self._file.write(text)

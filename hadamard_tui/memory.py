@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from engine import reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
-from hadamard_tui import NAME
+from hadamard_tui import NAME, saving
 from hadamard_tui.config import ThemeName
-from hadamard_tui.headless import saving
 from hadamard_tui.lens import Lens
+from hadamard_tui.playback import FASTEST_PACE, SLOWEST_PACE
 from hadamard_tui.setting_aside import read_or_set_aside
 
 
@@ -24,8 +25,8 @@ class View(msgspec.Struct):
     theme: ThemeName | None = None
     panel: str | None = None
     setup_hidden: bool = False
-    learner: int = 0
-    pace: float = 1.0
+    learner: Annotated[int, Meta(ge=0)] = 0
+    pace: Annotated[float, Meta(ge=SLOWEST_PACE, le=FASTEST_PACE)] = 1.0
     unlimited: bool = False
     lens: Lens = msgspec.field(default_factory=Lens)
 

@@ -9,6 +9,7 @@ WHOLE_RUN_SECONDS = 6.0
 """A run is shown in so many seconds unless told otherwise."""
 
 SLOWEST, FASTEST = 1.0, 1e6
+SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Pace:
     def change(self, by: float) -> None:
         """Multiply the rate; whoever asks for a rate no longer wants everything at once."""
         self.unlimited = False
-        self.factor = min(2.0**10, max(2.0**-10, self.factor * by))
+        self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
         """The pace in words, for when there is no run whose rate could be told."""

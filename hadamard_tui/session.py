@@ -162,6 +162,7 @@ class Session:
             return
         self.playback.playing = not self.playback.playing
         if self.playback.playing:
+            self._owed = 0
             self._worker.resume()
         else:
             self._worker.pause()

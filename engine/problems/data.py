@@ -66,7 +66,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     Raises: BadInput for a file that cannot be used.
     """
     combination = problem.target.combination(problem.matrix, streams)
-    instances, labels, linear = (_arranged if problem.matrix.is_sylvester else _tabled)(
+    instances, labels = (_arranged if problem.matrix.is_sylvester else _tabled)(
         problem, combination, streams, dtype, device
     )
     replicas, targets, n = labels.shape
@@ -78,7 +78,8 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
     star = None
-    if combination is not None and linear and problem.labels == "soft" and problem.noise == 0:
+    exact = problem.labels == "soft" and problem.noise == 0
+    if combination is not None and problem.matrix.features_are_seen and exact:
         places, sizes = combination
         star = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
     return Data(
@@ -93,8 +94,8 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 
 def _tabled(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
-) -> tuple[Instances, Rows, bool]:
-    """Instances as a matrix, their labels [R, m, n], and whether targets name what a learner sees."""
+) -> tuple[Instances, Rows]:
+    """Instances as a matrix, and their labels [R, m, n]."""
     rows = problem.matrix.draw(streams)
     features = problem.matrix.named(rows)
     if combination is None:
@@ -106,12 +107,12 @@ def _tabled(
     seen = problem.matrix.instances(rows, streams)
     matrix = torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device)
     instances = Dense(matrix, problem.matrix.entries_are_signs)
-    return instances, labels, features is seen
+    return instances, labels
 
 
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
-) -> tuple[Instances, Rows, bool]:
+) -> tuple[Instances, Rows]:
     """Rows of Sylvester's matrix as an operator, and the same of them, without the matrix."""
     assert combination is not None, "every target is linear in the features of a Hadamard matrix"
     matrix = problem.matrix
@@ -131,4 +132,4 @@ def _arranged(
     features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype
     labels = combination.labels(lambda places: features.columns(torch.from_numpy(places)).numpy())
     same = (dtype, device) == ("float32", "cpu")
-    return features if same else instances(dtype, device), labels, True
+    return features if same else instances(dtype, device), labels

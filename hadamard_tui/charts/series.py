@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,8 +13,6 @@ Limits = tuple[float, float]
 
 # Beyond this the padded range of the data would overflow float64; such points are clipped at the border.
 _LARGEST = 8e307
-# Smaller values count as this many decades, so that their logarithms and the padding stay finite.
-_LEAST_DECADE = -250.0
 # Narrower ranges (relative to the values) are rounding noise and treated as constant data.
 _NOISE = 1e-12
 
@@ -71,48 +68,20 @@ class Axes:
                 raise ValueError(f"{name}_limits must be positive on a log axis, got ({low}, {high})")
 
 
-def limits(
-    series: Sequence[Series], log: bool = False, pad: float = 0.05, axis: Literal["x", "y"] = "y"
-) -> Limits:
-    """The range of all drawable values, bands included, widened on both sides by `pad` of its length.
+def limits(values: np.ndarray) -> Limits:
+    """The range of finite values, widened on both sides by a twentieth of its length.
 
-    NaN, ±inf and, with `log`, values ≤ 0 are ignored. The padding never crosses zero, so that a loss axis
-    starts at 0. Data that are constant get room around the value, no data at all give (0, 1) or (0.1, 1).
+    The padding never crosses zero, so that a loss axis starts at 0. Values that are all the same get room
+    around them, no values at all give (0, 1).
     """
-    found = [
-        (float(kept.min()), float(kept.max()))
-        for values in _values(series, axis)
-        if (kept := _drawable(values, log)).size
-    ]
-    if not found:
-        return (0.1, 1.0) if log else (0.0, 1.0)
-    low, high = min(a for a, _ in found), max(b for _, b in found)
-    if log:
-        return _padded_log(low, high, pad)
-    low, high = max(low, -_LARGEST), min(high, _LARGEST)
+    if not values.size:
+        return 0.0, 1.0
+    low, high = max(float(values.min()), -_LARGEST), min(float(values.max()), _LARGEST)
     if high - low <= _NOISE * max(abs(low), abs(high)):
         room = abs(low) / 2 or 1.0
         return (low - room if low else 0.0, high + room)
-    room = pad * (high - low)
+    room = (high - low) / 20
     return (
         max(low - room, 0.0) if low >= 0 else low - room,
         min(high + room, 0.0) if high <= 0 else high + room,
     )
-
-
-def _padded_log(low: float, high: float, pad: float) -> Limits:
-    bottom, top = (max(math.log10(end), _LEAST_DECADE) for end in (low, high))
-    room = 0.5 if top - bottom <= _NOISE else pad * (top - bottom)
-    return 10 ** (bottom - room), 10 ** min(top + room, math.log10(_LARGEST))
-
-
-def _values(series: Sequence[Series], axis: Literal["x", "y"]) -> Iterator[np.ndarray]:
-    for one in series:
-        yield from (one.x,) if axis == "x" else (one.y, *(one.band or ()))
-
-
-def _drawable(values: np.ndarray, log: bool) -> np.ndarray:
-    keep = np.isfinite(values)
-    if log:
-        keep &= values > 0
-    return values if keep.all() else values[keep]

@@ -33,7 +33,6 @@ NARROW, MEASURE = 72, 9
 """Below so many columns, and so many more per measure, two go that the text below the table says, too."""
 
 NOTHING = "—"
-INVARIANT: dict[bool | str, str] = {True: "yes", False: "no"}
 
 
 def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
@@ -53,7 +52,7 @@ def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
         learner = Text(f"{mark(number)} {curve.name}{_rate(trace, curve)}", colour(number))
         lines = [_line(trace, curve, x) for x in where]
         cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
-        cells["invariant"] = INVARIANT.get(curve.verdict.invariant, str(curve.verdict.invariant))
+        cells["invariant"] = curve.verdict.answer
         grid.add_row(learner, *(cells[column] for column in shown), end_section=True)
     return Padding(grid, (1, 0, 0, 0))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -38,23 +39,23 @@ def show(
         strayed: the learners that diverged unexpectedly.
         changed: whether --set changed the preset for which the claims were written.
     """
-    where = checkpoints(experiment, trace)
+    where = checkpoints(trace)
     for part in (
         _heading(experiment, trace),
         _chart(trace, console),
         losses.table(trace, where, console.width),
         *losses.notes(trace, where),
-        *_divergence(trace, strayed),
+        *_divergence(experiment, trace, strayed),
         *_bounds(trace.bounds),
         *_claims(outcomes, changed),
     ):
         console.print(part)
 
 
-def checkpoints(experiment: Experiment, trace: Trace) -> list[float]:
-    """Where on the x-axis losses are tabulated: d/4, d/2 and d, or the end where the run is shorter."""
-    _, d = experiment.problem.matrix.shape()
-    return sorted({min(float(k), trace.last) for k in (d // 4, d // 2, d)})
+def checkpoints(trace: Trace) -> list[float]:
+    """Where on the x-axis losses are tabulated: the first records from ¼, from ½ and at the end of it."""
+    places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
+    return [float(x) for x in np.unique(trace.x[places])]
 
 
 def _heading(experiment: Experiment, trace: Trace) -> Text:
@@ -80,14 +81,16 @@ def _chart(trace: Trace, console: Console) -> Text:
     return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
 
 
-def _divergence(trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
+def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
     """Who diverged, and whether a claim says so."""
+    claimed = {claim.learner for claim in experiment.claims if claim.diverges}
     for curve in trace.curves:
         if curve.learner in strayed:
             text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
             yield Text(text, "bold red")
         elif curve.diverged_at is not None:
-            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}, as claimed")
+            as_claimed = ", as claimed" if curve.learner in claimed else ""
+            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}{as_claimed}")
 
 
 def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:

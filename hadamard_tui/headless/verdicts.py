@@ -11,7 +11,6 @@ from rich.text import Text
 
 from engine.experiment import Experiment
 from engine.judgement import Judgement, judgement
-from engine.report import SCHEMA
 from engine.trace import Trace
 from hadamard_tui.drawing import RESPECT_STYLES
 from hadamard_tui.headless import console
@@ -67,4 +66,4 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
         }
         for judged in all_judged
     ]
-    return {"schema": SCHEMA, "learners": learners}
+    return {"schema": 1, "learners": learners}

@@ -48,7 +48,7 @@ def weight_series(
     count = int(np.searchsorted(curve.weights_x, shown, side="right"))
     d = curve.weights.shape[1]
     target = None
-    if isinstance(problem.target, Feature) and not problem.matrix.rotate:
+    if isinstance(problem.target, Feature) and problem.matrix.features_are_seen:
         target = problem.target.index
     rest = _rest(d, target)
     drawn = rest if target is None else np.append(rest, target)

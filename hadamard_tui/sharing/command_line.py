@@ -14,8 +14,7 @@ import msgspec
 from engine import presets
 from engine.experiment import Experiment
 from engine.parts import BadInput
-from hadamard_tui import NAME
-from hadamard_tui.headless import saving
+from hadamard_tui import NAME, saving
 from hadamard_tui.memory import View
 from hadamard_tui.panels import PANELS
 

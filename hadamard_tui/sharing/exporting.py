@@ -11,10 +11,9 @@ from engine.experiment import Experiment
 from engine.parts import BadInput
 from engine.report import encode
 from engine.trace import Trace
-from hadamard_tui import palette
+from hadamard_tui import palette, saving
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.drawing import loss_axes, loss_series
-from hadamard_tui.headless import saving
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.figure import figure
 

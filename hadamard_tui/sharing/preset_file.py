@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,14 +16,9 @@ EMPTY: tuple[Any, ...] = (None, "", {}, [], ())
 def as_toml(experiment: Experiment) -> str:
     """The experiment as TOML that `run` takes, its defaults said, too, lest another version has others.
 
-    Data files are named by their absolute paths, so that the preset may lie anywhere.
+    Data files have absolute paths, so that the preset may lie anywhere.
     """
-    table = _said(msgspec.to_builtins(experiment))
-    for part in ("matrix", "target"):
-        values = table["problem"][part]
-        if values.get("kind") == "file":
-            values["path"] = str(Path(values["path"]).absolute())
-    return tomli_w.dumps(table)
+    return tomli_w.dumps(_said(msgspec.to_builtins(experiment)))
 
 
 def _said(value: Any) -> Any:

@@ -145,9 +145,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 def row(trace: Trace, curve: Curve, place: float, stopped: bool = False) -> dict[str, str]:
     """The texts of a learner's row by column; `stopped` says that there is no more to come."""
-    invariant = curve.verdict.invariant
-    texts = {"invariant": {True: "yes", False: "no"}.get(invariant, str(invariant))}  # type: ignore[arg-type]
-    texts["rate"] = rate(curve)
+    texts = {"invariant": curve.verdict.answer, "rate": rate(curve)}
     count = int(np.searchsorted(curve.x, place, side="right"))
     if not count:
         return texts | {
@@ -185,7 +183,7 @@ def _decimals(number: float, count: int) -> str:
 
 def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
     """Where a learner stands, in words."""
-    if curve.diverged_at is not None and place >= curve.diverged_at:
+    if curve.diverged_by(place):
         return f"diverged at {curve.diverged_at:g}"
     if place >= trace.last:
         return "done"

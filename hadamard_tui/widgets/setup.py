@@ -15,9 +15,18 @@ from engine import presets
 from engine.experiment import Learner, Problem, Run
 from engine.parts import BadInput
 from hadamard_tui.draft import Draft
+from hadamard_tui.keymap import key
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList
+
+BUTTONS = (
+    ("add", "add", "Add a learner"),
+    ("copy", "copy", "Add a copy of this learner"),
+    ("remove", "remove", "Remove this learner"),
+    ("on/off", "switch", "Leave this learner out, or not"),
+)
+"""Below the list of learners: label, id and what it does; each has a key, too."""
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = ""
@@ -111,10 +120,9 @@ class Setup(VerticalScroll, can_focus=False):
         yield Static("Learners", classes="section")
         yield LearnerList(id="learners")
         with Horizontal(classes="line"):
-            yield Button("add", id="add", compact=True, tooltip="Add a learner (a)")
-            yield Button("copy", id="copy", compact=True, tooltip="Add a copy of this learner (d)")
-            yield Button("remove", id="remove", compact=True, tooltip="Remove this learner (del)")
-            yield Button("on/off", id="switch", compact=True, tooltip="Leave this learner out, or not (o)")
+            for label, id, told in BUTTONS:
+                tooltip = f"{told} ({key(f'{id}_learner')})"
+                yield Button(label, id=id, compact=True, tooltip=tooltip)
         yield LearnerForm(self.draft, self.learner)
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import lru_cache
 
 import numpy as np
@@ -152,7 +153,7 @@ def best_now(trace: Trace, place: float) -> tuple[float, Curve, float | None] | 
     now = []
     for curve in trace.curves:
         count = int(np.searchsorted(curve.x, place, side="right"))
-        if count and (curve.diverged_at is None or place < curve.diverged_at):
+        if count and not curve.diverged_by(place):
             now.append((float(curve.loss[count - 1]), curve))
     if not now:
         return None
@@ -173,12 +174,19 @@ def _ratio(trace: Trace, best: tuple[float, Curve, float | None], place: float) 
     return f"{ratio:.3f}", f"lowest ratio {ratio:.3f} {name} at {x:g}"
 
 
-@lru_cache(maxsize=1)
 def lowest_ratio(trace: Trace, place: float) -> tuple[float, str, float] | None:
     """Who has been lowest in relation to the bound, and where."""
+    counts = (int(np.searchsorted(curve.x, place, side="right")) for curve in trace.curves)
+    return _lowest_ratio(weakref.ref(trace), tuple(counts))
+
+
+@lru_cache(maxsize=1)
+def _lowest_ratio(of: weakref.ref[Trace], counts: tuple[int, ...]) -> tuple[float, str, float] | None:
+    """The same among so many records of every curve, which never change; the trace is not kept alive."""
+    trace = of()
+    assert trace is not None, "whoever asks holds the trace"
     found = []
-    for curve in trace.curves:
-        count = int(np.searchsorted(curve.x, place, side="right"))
+    for curve, count in zip(trace.curves, counts, strict=True):
         x, loss = curve.x[:count], curve.loss[:count]
         heights = trace.heights(curve.learner, x)
         if heights.any():

@@ -194,13 +194,14 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
 
 
 async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
-    app = HadamardApp(draft, config=Config(keys={"run": "f5", "quit": "ctrl+x"}))
+    app = HadamardApp(draft, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "q")
         assert app.laboratory.session is None
         await until(pilot, lambda: "f5 Run" in screen_text(app))
         assert "f5 runs it" in screen_text(app)
         assert "press f5 to run" in screen_text(app)
+        assert app.laboratory.query_one("#add").tooltip == "Add a learner (f6)"
         await pilot.press("question_mark")
         await until(pilot, lambda: re.search(r"f5 +Run the set-up", screen_text(app)))
         await pilot.press("escape")

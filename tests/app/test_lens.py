@@ -41,6 +41,11 @@ async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: H
         assert loss_axes_of(app).x_limits == (0.0, 16.0)
 
 
+def test_a_window_before_all_that_a_logarithmic_axis_has_still_gives_limits():
+    for window in ((0.1, 0.2), (-5.0, -3.0)):
+        assert Lens(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
+
+
 async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")

@@ -124,6 +124,13 @@ def test_weights_of_many_features_are_thinned_and_counted():
     assert f"{len(rest)} other weights of 512" in " ".join(series(shown))
 
 
+@pytest.mark.parametrize("index", [3, 6])
+def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_seen(index: int):
+    matrix = 'problem.matrix={kind="xor", d=16}'
+    sight = sight_of("hadamard-128", matrix, f"problem.target.index={index}")
+    assert set(series(weights_panel.show(sight))) == {"4 weights"}
+
+
 def test_there_is_no_spectrum_of_one_target(one: Sight):
     for panel in (spectrum, rank):
         assert "There is one target" in words(panel.show(one))
@@ -141,6 +148,16 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
     assert (gd.y == np.minimum(gd.x, 16)).all()
     for name, growth in rank.GROWTH.items():
         assert (shown[name].y == np.minimum(growth(shown[name].x), 16)).all()
+
+
+def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
+    epochs = 'protocol={kind="epochs", train=5, epochs=20}'
+    shown = series(rank.show(sight_of("all-targets-128", "run.spectrum=true", epochs)))
+    assert [(shown[name].y[0], set(shown[name].y[1:])) for name in rank.GROWTH] == [
+        (0, {5}),
+        (1, {11}),
+        (1, {16}),
+    ]
 
 
 def test_ranks_and_singular_values_are_told_at_the_playhead(many: Sight):

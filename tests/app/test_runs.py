@@ -226,6 +226,22 @@ async def test_a_step_is_not_lost_when_the_one_before_is_computed_and_not_yet_sh
         await until(pilot, lambda: session.shown == 2)
 
 
+async def test_steps_still_to_be_shown_end_when_the_run_goes_on(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
+        session = session_of(app)
+        for _ in range(3):
+            session.step()
+        while session.trace is not None and session.trace.frontier < 1:
+            time.sleep(0.01)  # and not a frame is drawn meanwhile
+        session.toggle()
+        session.toggle()
+        await until(pilot, lambda: session.state == "paused")
+        await pilot.pause(0.3)
+        assert session.shown == 0
+
+
 async def test_a_run_paused_while_the_engine_loads_stands_at_the_start(
     app: HadamardApp, monkeypatch: pytest.MonkeyPatch
 ):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 
 import pytest
 from rich.cells import cell_len
 
+from engine import presets
+from engine.run import Loaded, run
+from engine.trace import Trace
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.playback import Pace
-from hadamard_tui.widgets.status import status_text
+from hadamard_tui.widgets.scoreboard import row
+from hadamard_tui.widgets.status import best_now, lowest_ratio, status_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -20,6 +26,51 @@ NUMBER = r"(–|none|\d+(\.\d+)?)"
 LOSSES = (
     rf"best {NUMBER}.* bound {NUMBER} +(ratio|lowest)( ratio)? {NUMBER}|{NUMBER}/{NUMBER}(=| min ){NUMBER}"
 )
+
+
+def small(*settings: str) -> list[str]:
+    return ["problem.matrix.d=16", "run.device=cpu", "claims=[]", *settings]
+
+
+def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
+    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
+    trace = run(presets.load("hadamard-128", small(one)))
+    [gd] = trace.curves
+    assert gd.diverged_at is not None
+    assert trace.frontier < gd.diverged_at
+    assert row(trace, gd, trace.frontier)["state"] == f"diverged at {gd.diverged_at:g}"
+    assert row(trace, gd, trace.frontier - 1).get("state") != f"diverged at {gd.diverged_at:g}"
+    assert best_now(trace, trace.frontier) is None
+
+
+def test_the_lowest_ratio_is_never_one_of_before() -> None:
+    loaded: list[Trace] = []
+    early: list[object] = []
+
+    def gate() -> int:
+        early.append(lowest_ratio(loaded[0], 16.0))
+        return 1
+
+    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
+    run(experiment, gate, lambda event: loaded.append(event.trace) if isinstance(event, Loaded) else None)
+    [trace] = loaded
+    naive = min(
+        (loss / height, curve.name, x)
+        for curve in trace.curves
+        for x, loss, height in zip(curve.x, curve.loss, trace.heights(curve.learner, curve.x), strict=True)
+        if height > 0
+    )
+    assert lowest_ratio(trace, 16.0) == pytest.approx(naive)
+    assert len(set(early)) > 3
+
+
+def test_the_lowest_ratio_keeps_no_trace_alive() -> None:
+    trace = run(presets.load("hadamard-128", small("learners.GD.update.lr=0.03125")))
+    assert lowest_ratio(trace, 16.0) is not None
+    ended = weakref.ref(trace)
+    del trace
+    gc.collect()
+    assert ended() is None
 
 
 def said(app: HadamardApp, width: int) -> str:

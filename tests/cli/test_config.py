@@ -39,6 +39,10 @@ def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call
     assert parsed == Config(keys={action.id: action.keys for action in ACTIONS})
 
 
+def test_actions_can_swap_their_keys() -> None:
+    assert config.parse(b"[keys]\nrun = 'R'\nreset = 'r'").keys == {"run": "R", "reset": "r"}
+
+
 def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
     with pytest.raises(BadInput, match=r"pink.*take dark, light, contrast"):
         config.parse(b'theme = "pink"')

@@ -15,7 +15,8 @@ from engine import presets
 from engine.claims import judge
 from engine.report import encode
 from engine.run import run
-from hadamard_tui.headless import saving, summary
+from hadamard_tui import saving
+from hadamard_tui.headless import summary
 
 from .conftest import SMALL, Answer
 
@@ -125,6 +126,14 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
+def test_a_rate_that_loses_by_diverging_is_not_said_to_be_claimed(small: Path, call: Call) -> None:
+    settings = ("learners.GD.update.lr=[0.01, 3000]", "claims=[]")
+    code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
+    assert code == 0
+    assert re.search(r"GD η=3000 diverged at k = \d+ *\n", out), out
+    assert "as claimed" not in out
+
+
 @pytest.mark.parametrize("change", ["problem.matrix.d=2", "problem.matrix.d=4", "run.replicas=3",
                                     'problem.matrix={kind="gaussian",d=8,n=3}',
                                     'problem.matrix={kind="rademacher",d=2,n=9}',
@@ -135,6 +144,12 @@ def test_any_shape_of_problem_prints(change: str, small: Path, call: Call) -> No
     )
     assert code == 0, err
     assert "A GD" in out
+
+
+def test_losses_are_tabulated_at_records_and_at_the_end(small: Path, call: Call) -> None:
+    settings = ('problem.matrix={kind="gaussian", d=8, n=40}', 'protocol={kind="erm", every=7}', "claims=[]")
+    out = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting))).out
+    assert re.search(r"A GD +yes +14 +\d\S*.*\n +21 +\d\S*.*\n +40 +\d", out), out
 
 
 def test_a_narrow_terminal_keeps_the_numbers_whole(

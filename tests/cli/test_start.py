@@ -102,6 +102,20 @@ def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
     assert start.view == View(theme="light", panel="claims", pace=4.0)
 
 
+def test_a_set_up_with_a_file_comes_back_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: Opened, on_terminal: Call
+) -> None:
+    (tmp_path / "X.csv").write_text("1,0,2,5\n0,1,2,3\n")
+    monkeypatch.chdir(tmp_path)
+    matrix = 'problem.matrix={kind="file", path="X.csv"}'
+    left = presets.load("gaussian-128", [matrix, "claims=[]"])
+    assert memory.write(Memory(View(), msgspec.to_builtins(left), "gaussian-128")) == ""
+    monkeypatch.chdir("/")
+    assert on_terminal() == (0, "", "")
+    [start] = opened
+    assert (start.experiment, start.notes) == (left, [])
+
+
 def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:
     left_behind(View(theme="light"))
     assert on_terminal("--reset").code == 0
@@ -113,7 +127,15 @@ def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_t
     assert preset.view.theme == "light"
 
 
-BROKEN = [b"{", b"\xff", b'{"experiment": {"problem": 3}}', b"[]", b'{"view": {"pace": "fast"}}']
+BROKEN = [
+    b"{",
+    b'{"view": {"learner": -9}}',
+    b'{"view": {"lens": {"window": [3, 3]}}}',
+    b"\xff",
+    b'{"experiment": {"problem": 3}}',
+    b"[]",
+    b'{"view": {"pace": "fast"}}',
+]
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -138,6 +160,10 @@ BAD_CONFIGS = [
     ("colour = 'red'", "colour"),
     ("[keys]\nfly = 'f'", "there is no such action"),
     ("[keys]\nrun = 'q'", "q belongs to"),
+    ("[keys]\nreset = 'r'", "keys.reset: r belongs to run"),
+    ("[keys]\nquit = 'f5,r'", "keys.quit: r belongs to run"),
+    ("[keys]\nrun = 'R'", "keys.run: R belongs to reset"),
+    ("[keys]\nrun = 'f5'\nreset = 'f5'", "keys.run: f5 belongs to reset"),
     ("[keys]\nrun = ''", "no key is named"),
     ("fps = 1000", "60"),
 ]
@@ -190,11 +216,17 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("lens.zoom=3", "there is no zoom to see"),
         ("learner.x=3", "there is no x to see"),
         ("lens.y_log=7", "Expected `bool`, got `int`"),
+        ("learner=-9", "Expected `int` >= 0"),
+        ("pace=inf", "Expected `float` <= 1024"),
+        ("lens.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),
+        ("lens.window=[nan, 3]", "two numbers"),
+        ("lens.window=[5, 5.000000000000002]", "two numbers"),
+        ("lens.window=[0, inf]", "two numbers"),
         ("panel=weight", "there is no panel weight; there are weights, svd,"),
     ],
 )
-def test_a_view_that_cannot_be_is_refused(change: str, told: str, on_terminal: Call) -> None:
+def test_a_view_that_cannot_be_is_refused(change: str, told: str, opened: Opened, on_terminal: Call) -> None:
     code, out, err = on_terminal("--view", change)
-    assert (code, out) == (2, "")
+    assert (code, out, opened) == (2, "", [])
     assert f"--view {change.partition('=')[0]}" in err
     assert told in " ".join(err.split())

@@ -11,6 +11,7 @@ from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, matrix_for,
 from msgspec import inspect
 
 from engine import catalogue, reading
+from engine.fields import fields_of
 from engine.parts import BadInput, summary_of
 from engine.run import run
 
@@ -54,6 +55,12 @@ def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind,
     assert summary.endswith("."), summary
     if not (family in ("matrices", "targets") and kind == "file"):
         assert "Source:" in member.__doc__, "every part but the user's own files has a source"
+
+
+@pytest.mark.parametrize("member", [member for *_, member in PARTS], ids=PART_IDS)
+def test_none_is_the_default_wherever_it_is_allowed(member):
+    # Presets that are saved, and command lines that are copied, say None by leaving the field out.
+    assert all(field.default is None for field in fields_of(member) if field.optional)
 
 
 @pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
-from discovery import LEARNERS
+from discovery import LEARNERS, name_of, variants
 from naive import sylvester
 
 from engine import catalogue
@@ -281,6 +281,25 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
     for bit in range(bits.shape[1]):
         assert np.array_equal(bits[:, bit], labels[1 << bit])
     assert len(set(map(tuple, bits))) == d, "every vector of bits comes once"
+
+
+@pytest.mark.parametrize("rotate", [False, True])
+@pytest.mark.parametrize(
+    "words",
+    [
+        words
+        for kind, part in catalogue.members("matrices").items()
+        if kind != "file"
+        for words in variants(part)
+    ],
+    ids=name_of,
+)
+def test_a_matrix_knows_whether_its_features_are_seen(words, rotate):
+    matrix = catalogue.make("matrices", **{**words, "rotate": rotate})
+    rows = matrix.draw(Streams((0,)))
+    assert matrix.features_are_seen == np.array_equal(
+        matrix.named(rows), matrix.instances(rows, Streams((0,)))
+    )
 
 
 def test_xor_without_permutation_expands_to_sylvesters_matrix():

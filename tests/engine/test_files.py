@@ -161,6 +161,14 @@ def test_paths_are_relative_to_the_preset_file(tmp_path, monkeypatch):
     assert np.array_equal(data_of(described).instances.rows[0].numpy(), X.astype(np.float32))
 
 
+def test_paths_are_absolute_once_they_are_read(tmp_path, monkeypatch):
+    write(tmp_path / "X.npy", X)
+    write(tmp_path / "y.npy", Y)
+    monkeypatch.chdir(tmp_path)
+    read = reading.parse(raw(**problem("X.npy", "y.npy"))).problem
+    assert (read.matrix.path, read.target.path) == (str(tmp_path / "X.npy"), str(tmp_path / "y.npy"))
+
+
 def bad_files(folder):
     """Name, content and what must be said of it."""
     infinite, missing = X.copy(), X.copy()

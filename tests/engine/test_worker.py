@@ -104,6 +104,20 @@ def test_steps_asked_at_once_are_all_made():
     watched.end("stopped")
 
 
+def test_steps_still_to_be_made_end_when_the_run_goes_on():
+    watched = Watched(small())
+    with watched.worker._change:  # the worker cannot look before all is asked
+        watched.worker.start(paused=True)
+        for _ in range(5):
+            watched.worker.step()
+        watched.worker.resume()
+        watched.worker.pause()
+    watched.until("paused")
+    assert watched.lengths == [0, 0]
+    watched.worker.stop()
+    watched.end("stopped")
+
+
 def test_the_last_step_finishes_the_run():
     watched = Watched(experiment(learners=SMALL, d=2, target={"kind": "feature", "index": 1}))
     watched.worker.start(paused=True)

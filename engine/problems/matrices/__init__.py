@@ -95,6 +95,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         """Whether `arrangement` says all there is to the instances."""
         return False
 
+    @property
+    def features_are_seen(self) -> bool:
+        """Whether a learner sees the very features that targets name."""
+        return not self.rotate
+
     def size(self) -> tuple[int, int]:
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
         raise NotImplementedError

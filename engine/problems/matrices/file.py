@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.parts import Values
@@ -23,6 +25,10 @@ class File(Matrix, frozen=True, tag="file"):
 
     path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        force_setattr(self, "path", str(Path(self.path).absolute()))
 
     @property
     def feature_values(self) -> Values:

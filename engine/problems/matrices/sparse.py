@@ -20,4 +20,4 @@ class Sparse(Gaussian, frozen=True, tag="sparse"):
     """
 
     d: Annotated[int, Meta(ge=2, title="d", description="features")] = 1000
-    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = 100
+    n: Annotated[Count, Meta(title="rows n", description="instances")] = 100

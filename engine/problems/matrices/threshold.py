@@ -31,6 +31,10 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
     def feature_values(self) -> Values:
         return self.values
 
+    @property
+    def features_are_seen(self) -> bool:
+        return False
+
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 

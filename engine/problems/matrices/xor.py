@@ -44,6 +44,10 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return self.features == "products"
 
     @property
+    def features_are_seen(self) -> bool:
+        return self.features == "products" and not self.rotate
+
+    @property
     def bits(self) -> int:
         """log₂ d, the number of bits."""
         return self.d.bit_length() - 1
@@ -56,7 +60,7 @@ class XOR(Matrix, frozen=True, tag="xor"):
 
     @property
     def is_sylvester(self) -> bool:
-        return self.features == "products" and not self.rotate
+        return self.features_are_seen
 
     def arrangement(self, streams: Streams) -> Arrangement:
         return arranged(streams, self.d, self.permute, row_signs=False)
