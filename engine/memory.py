@@ -28,6 +28,12 @@ COPIES = 7
 SUMS = 4
 """What a compiled pass sums of its weights takes at most so much as these."""
 
+LONG, WIDE = 4 << 20, 8 << 20
+"""Bytes of a weight vector, or of all of a learner, from which on the C library scatters them."""
+
+HOLES = 2
+"""By how much such a batch of short vectors was seen to take more than it needs."""
+
 VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
@@ -89,7 +95,10 @@ def _shares(experiment: Experiment) -> Counter[str]:
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
-            copies = COPIES + SUMS if path_of(learner, experiment) == "compiled" else COPIES
+            compiled = path_of(learner, experiment) == "compiled"
+            copies = COPIES + SUMS if compiled else COPIES
+            if not compiled and models * batch * d * item >= WIDE:
+                copies *= HOLES
             shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
             measured[place] += 3 * item * batch * n * learner.architecture.units
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
@@ -141,6 +150,13 @@ def available(device: str) -> int:
 def ran_out(error: Exception) -> bool:
     """Whether an error says that there was no more memory: numpy's, torch's on CUDA or torch's on the CPU."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
+
+
+def scatters(experiment: Experiment) -> bool:
+    """Whether the learners use tensors so large that free memory is to be returned before every round."""
+    size = experiment.problem.matrix.shape()[1] * _item(experiment)
+    most = max(vectors(learner, experiment) for learner in experiment.learners)
+    return size >= LONG or most * size >= WIDE
 
 
 def give_back() -> None:

@@ -16,7 +16,7 @@ from engine.invariance import verdict
 from engine.lazy import torch
 from engine.pacing import MOST
 from engine.parts import BadInput
-from engine.paths import vectors, way
+from engine.paths import way
 from engine.problems.data import Data, draw
 from engine.protocols import Course
 from engine.streams import Streams
@@ -25,9 +25,6 @@ from engine.updates import BEST
 
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
-
-LONG = 4 << 20
-"""Learners with so many bytes of weights return, before every round, the memory that is free by then."""
 
 WAITING = 4 << 20
 """Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
@@ -74,7 +71,7 @@ def run(
     one that memory was not enough for after all; the curves so far are in the trace that was told of.
     """
     small = memory.fits(experiment, SMALL)
-    most, long = _most_records(experiment), _batch_bytes(experiment) >= LONG
+    most, scattered = _most_records(experiment), memory.scatters(experiment)
     trace: Trace | None = None
     with torch.no_grad(), devices.threads(1 if small else None):
         try:
@@ -83,7 +80,7 @@ def run(
             active = list(trials)
             while active and (records := gate()):
                 for trial in list(active):
-                    if long:
+                    if scattered:
                         memory.give_back()
                     for curve in trial.advance(min(records, most)):
                         assert curve.diverged_at is not None, "only curves that diverged are told of"
@@ -239,12 +236,6 @@ def _instance_bytes(experiment: Experiment) -> int:
     """The size of an instance, or of a weight for each of its features."""
     _, d = experiment.problem.matrix.shape()
     return d * np.dtype(experiment.run.dtype).itemsize
-
-
-def _batch_bytes(experiment: Experiment) -> int:
-    """The size of a weight for each feature in the largest batch of weight vectors."""
-    most = max(vectors(learner, experiment) for learner in experiment.learners)
-    return most * _instance_bytes(experiment)
 
 
 def _sound(curve: Curve, loss: Floats) -> int:

@@ -151,10 +151,16 @@ class Session:
             return
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1
+        replaying = self.playback.replaying
         self.playback.tick(seconds, self.trace.frontier)
+        if replaying and not self.playback.replaying and not self.playback.playing:
+            self.toggle()
 
     def toggle(self) -> None:
-        """Hold what is running, or let it go on; play from the playhead where the run itself has ended."""
+        """Hold what is running, or let it go on; play from the playhead where a person looks back.
+
+        A run that was held goes on once the playhead has come to its end.
+        """
         if self.playback.looking_back or self.over:
             self.playback.replay()
             return

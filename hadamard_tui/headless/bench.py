@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Iterator
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from engine.lazy import torch
+from engine.paths import installed
 from hadamard_tui.headless import jobs
 from hadamard_tui.headless.jobs import Job, Measured
 
@@ -36,15 +41,20 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 def table(found: list[Timed]) -> Table:
     """Seconds of every job, beside those of the reference machine."""
-    shown = Table(
-        "job", "what", "seconds", "CPU", "reference", "ratio", box=SIMPLE_HEAD, title="One thread, float32"
-    )
+    columns = "job", "what", "path", "seconds", "CPU", "reference", "ratio"
+    shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in found:
         reference, ratio = "", ""
         if job.reference is not None:
             reference, ratio = f"{job.reference:.3g}", f"{measured.cpu / job.reference:.2f}"
-        shown.add_row(job.name, job.text, f"{measured.wall:.3g}", f"{measured.cpu:.3g}", reference, ratio)
-    shown.caption = "ratio: CPU seconds here over those of the reference machine in docs/performance.md"
+        path = max(curve.path for curve in measured.trace.curves)
+        seconds = f"{measured.wall:.3g}", f"{measured.cpu:.3g}"
+        shown.add_row(job.name, job.text, path, *seconds, reference, ratio)
+    compiler = f"numba {version('numba')}" if installed() else "no numba, so that nothing is compiled"
+    shown.caption = (
+        f"here: {platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, {compiler}\n"
+        "ratio: CPU seconds here over those of the reference machine in docs/performance.md, with numba"
+    )
     return shown
 
 

@@ -53,7 +53,14 @@ class Measured(NamedTuple):
 
 def jobs() -> list[Job]:
     """The jobs that every machine can run, the short ones first."""
-    found = [Job("J1", "hadamard-128, five learners", presets.load("hadamard-128"), REFERENCE["J1"])]
+    found = [
+        Job(
+            "J1",
+            "hadamard-128, five learners",
+            presets.load("hadamard-128", ["run.device=cpu"]),
+            REFERENCE["J1"],
+        )
+    ]
     found += [
         Job(f"J2 {name}", "1024 targets, d = 1024, one pass", all_targets(name), REFERENCE[f"J2 {name}"])
         for name in ALL_TARGETS

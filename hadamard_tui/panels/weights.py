@@ -48,7 +48,8 @@ def weight_series(
     count = int(np.searchsorted(curve.weights_x, shown, side="right"))
     d = curve.weights.shape[1]
     target = None
-    if isinstance(problem.target, Feature) and problem.matrix.features_are_seen:
+    named = not problem.matrix.rotate and problem.matrix.feature_count() == d  # each by a weight of its own
+    if isinstance(problem.target, Feature) and named:
         target = problem.target.index
     rest = _rest(d, target)
     drawn = rest if target is None else np.append(rest, target)

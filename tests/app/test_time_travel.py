@@ -100,6 +100,21 @@ async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
         assert session_of(app).state == "finished"
 
 
+async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory._pace.factor = 4.0
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).shown >= 6)
+        await pilot.press("space")
+        held = session_of(app).shown
+        assert held < 16
+        await pilot.press("left", "left", "left")
+        assert session_of(app).place == held - 3
+        assert session_of(app).state == "paused"
+        await pilot.press("space")
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
 async def test_a_step_while_looking_back_moves_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -239,13 +239,15 @@ def test_a_structured_run_needs_no_matrix_and_a_solver_does():
         assert memory.needed(experiment(**described, **forced)) > 4 * d * d
 
 
-def test_free_memory_returns_before_every_round_on_long_instances_and_never_on_short_ones(monkeypatch):
+@pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
+def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, size, monkeypatch):
     returned = []
     monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
-    described = experiment(d=16, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
+    described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
+    monkeypatch.setattr(memory, limit, size + 1)
     run(described, lambda: 6)
     assert not returned
-    monkeypatch.setattr(engine.run, "LONG", 16 * 8)
+    monkeypatch.setattr(memory, limit, size)
     run(described, lambda: 6)
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 
