@@ -346,9 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without ✓ shows ?, not a traceback
     from engine.parts import BadInput
 
-    command = typer.main.get_command(app)
     try:
-        code = command.main(arguments, prog_name=NAME, standalone_mode=False)
+        code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
     except BadInput as error:
         return ending.refused(str(error))
     except TyperException as error:
@@ -356,6 +355,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        code = ending.STOPPED
     except Exception as error:
         return ending.broken(error)
     if code == ending.STOPPED:
