@@ -133,7 +133,7 @@ def peak_mib() -> float:
 
 
 REFERENCE: dict[str, float] = {
-    "J1": 0.041,
+    "J1": 0.037,
     "J2 GD": 0.098,
     "J2 EGU": 0.15,
     "J2 EGU±": 0.24,
