@@ -22,7 +22,7 @@ class Sight:
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
         pinned: names and traces of the runs to compare with.
-        outcomes: the claims judged, once the run has finished.
+        outcomes: the claims judged, once the run is shown to its end.
         measuring: the certificates of the learners, where they were asked for.
         stopped: whether the run was, before its end.
     """

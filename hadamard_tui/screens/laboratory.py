@@ -226,7 +226,7 @@ class Laboratory(Looking, Comparing):
             session.place,
             self.lens,
             self.runs.others(trace),
-            session.outcomes,
+            session.outcomes if session.over else None,
             session.measuring,
             session.stopped,
         )

@@ -137,7 +137,7 @@ def test_there_is_no_spectrum_of_one_target(one: Sight):
 
 
 def test_a_spectrum_that_is_not_recorded_is_told_with_how_to_record_it():
-    sight = sight_of("all-targets-128")
+    sight = sight_of("all-targets-128", "run.spectrum=false")
     assert "set spectrum to yes" in words(spectrum.show(sight))
 
 

@@ -100,6 +100,18 @@ async def test_space_replays_from_the_playhead_and_holds_it(app: HadamardApp):
         assert session_of(app).state == "finished"
 
 
+async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app).outcomes is not None)
+        assert not session_of(app).over
+        assert app.laboratory.sight is not None
+        assert app.laboratory.sight.outcomes is None
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).over)
+        assert app.laboratory.sight.outcomes == session_of(app).outcomes
+
+
 async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         app.laboratory._pace.factor = 4.0
