@@ -37,15 +37,14 @@ HOLES = 2
 VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
-
 SEEN = 4
 """Numbers in float64 for every prediction while losses over rows seen and unseen are computed."""
 
 ROTATED = 3
 """Matrices [d, d] in float64 that a rotation is made of."""
 
-CHARTED = 16
-"""Numbers that a record has on the curves of the theory, and at most on that of a learner."""
+CHARTED = 6
+"""Numbers that a record has on the curve of a learner, at most, and about as many on all of the theory."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
