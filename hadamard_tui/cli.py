@@ -315,9 +315,7 @@ def print_config(
     path: Annotated[bool, _flag("--path", help="Print where the configuration file belongs.")] = False,
     default: Annotated[
         bool,
-        typer.Option(
-            "--default", metavar="", help="Print a configuration file to begin with, all of it comments."
-        ),
+        _flag("--default", help="Print a configuration file to begin with, all of it comments."),
     ] = False,
 ) -> None:
     """Say where the configuration file belongs, or what it may say."""
