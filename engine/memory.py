@@ -174,18 +174,19 @@ def _trim() -> Callable[[int], int] | None:
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
-def check(experiment: Experiment, device: str) -> None:
-    """Raises: BadInput if the run would not fit into the memory that is free now.
+def check(experiment: Experiment, device: str) -> int:
+    """Bytes that a run holds at its peak, as `needed` says.
 
-    Its place is the matrix if that alone would not fit, and else what asks for most.
+    Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
+    fit, and else what asks for most.
     """
     if fits(experiment, GRANTED):
-        return
+        return needed(experiment)
     shares, free = _shares(experiment), available(device)
     if shares.total() <= free:
         shares += _matrices(experiment)
     if shares.total() <= free:
-        return
+        return shares.total()
     data = next(iter(shares))
     where = data if shares[data] > free else max(shares, key=shares.__getitem__)
     n, d = experiment.problem.matrix.shape()
@@ -201,7 +202,7 @@ def check(experiment: Experiment, device: str) -> None:
             size = f"{len(rates_of(learner))} rates of {size}"
     raise BadInput(
         where,
-        f"{size} needs {_gib(shares.total())} of memory and {device} has {_gib(free)} free; "
+        f"{size} needs {told(shares.total())} of memory and {device} has {told(free)} free; "
         f"take {_that_fits(experiment, free)}",
     )
 
@@ -278,5 +279,6 @@ def _nearest(experiment: Experiment, d: int, free: int) -> int:
     return low
 
 
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+def told(size: int) -> str:
+    """Bytes in words."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

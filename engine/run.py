@@ -150,7 +150,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     """Draw the data, compute the bounds, and put every learner at its start."""
     check(experiment)
     device = devices.resolve(experiment.run.device)
-    memory.check(experiment, device)
+    need = memory.check(experiment, device)
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
@@ -191,6 +191,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
             "torch": str(torch.__version__),
             "device": devices.describe(device),
             "dtype": experiment.run.dtype,
+            "memory": memory.told(need),
         },
     )
     return trace, trials

@@ -47,7 +47,8 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
         while not outcome.done():
             wait([outcome], POLL_SECONDS)
             for trace in loaded:
-                progress.update(task, description="running", completed=done(trace), total=whole(trace))
+                what = f"running, in about {trace.environment['memory']}"
+                progress.update(task, description=what, completed=done(trace), total=whole(trace))
     return outcome.result()
 
 

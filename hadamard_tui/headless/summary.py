@@ -59,13 +59,13 @@ def checkpoints(trace: Trace) -> list[float]:
 
 
 def _heading(experiment: Experiment, trace: Trace) -> Text:
-    run = experiment.run
+    run, here = experiment.run, trace.environment
     seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
     lines = (
         (experiment.title, "bold"),
         (" ".join(experiment.story.split()), ""),
         (experiment.source, "dim"),
-        (f"{trace.environment['device']}, {trace.environment['dtype']}, {seeds}", "dim"),
+        (f"{here['device']}, {here['dtype']}, {seeds}, about {here['memory']} of memory", "dim"),
     )
     return Text("\n").join(Text(line, style) for line, style in lines if line)
 

@@ -147,7 +147,7 @@ def test_a_curve_is_found_by_its_name():
 
 def test_a_trace_says_what_it_was_computed_with():
     trace = run(experiment(d=4, dtype="float32", loss="logistic"))
-    assert trace.environment.keys() == {"version", "torch", "device", "dtype"}
+    assert trace.environment.keys() == {"version", "torch", "device", "dtype", "memory"}
     assert trace.environment["device"] == "cpu"
     assert trace.environment["dtype"] == "float32"
     assert (trace.x_label, trace.y_label) == ("examples k", "average logistic loss")
