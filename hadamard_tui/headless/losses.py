@@ -46,7 +46,8 @@ def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
     shown = [name for name in COLUMNS if name not in spared]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     grid.add_column("\nlearner", min_width=6)
-    for heading, justify in (COLUMNS[name] for name in shown):
+    columns = COLUMNS | {"k": (f"\n{trace.x_label.split()[-1]}", COLUMNS["k"][1])}
+    for heading, justify in (columns[name] for name in shown):
         grid.add_column(heading, justify=justify, no_wrap=True)
     for number, curve in enumerate(trace.curves):
         learner = Text(f"{mark(number)} {curve.name}{_rate(trace, curve)}", colour(number))

@@ -152,6 +152,14 @@ def test_losses_are_tabulated_at_records_and_at_the_end(small: Path, call: Call)
     assert re.search(r"A GD +yes +14 +\d\S*.*\n +21 +\d\S*.*\n +40 +\d", out), out
 
 
+def test_the_table_counts_what_the_x_axis_counts(small: Path, call: Call) -> None:
+    _, out, _ = call("run", "small.toml")
+    assert re.search(r"\nlearner +invariant +k ", out)
+    epochs = '{kind = "epochs", epochs = 3}'
+    _, out, _ = call("run", "small.toml", "--set", f"protocol={epochs}", "--set", "claims=[]")
+    assert re.search(r"\nlearner +invariant +epochs ", out)
+
+
 def test_a_narrow_terminal_keeps_the_numbers_whole(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
