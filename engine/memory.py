@@ -6,8 +6,7 @@ import ctypes
 import os
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, reduce
-from operator import getitem
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -55,7 +54,13 @@ Asking it takes a library that loads in 7 ms, a quarter of a small run.
 
 def needed(experiment: Experiment) -> int:
     """Bytes that a run holds at its peak."""
-    return sum((_shares(experiment) + _matrices(experiment)).values())
+    return (_shares(experiment) + _matrices(experiment)).total()
+
+
+def _shares_within(experiment: Experiment, free: int) -> Counter[str]:
+    """What is asked for, by place; a start is drawn to know the rest only if there is room for the first."""
+    shares = _shares(experiment)
+    return shares + _matrices(experiment) if shares.total() <= free else shares
 
 
 def _shares(experiment: Experiment) -> Counter[str]:
@@ -124,6 +129,11 @@ def _matrices(experiment: Experiment) -> Counter[str]:
     return shares
 
 
+def vector_bytes(experiment: Experiment) -> int:
+    """The size of an instance, or of a weight for each of its features."""
+    return experiment.problem.matrix.shape()[1] * _item(experiment)
+
+
 def _item(experiment: Experiment) -> int:
     """Bytes of a number."""
     return 4 if experiment.run.dtype == "float32" else 8
@@ -153,7 +163,7 @@ def ran_out(error: Exception) -> bool:
 
 def scatters(experiment: Experiment) -> bool:
     """Whether the learners use tensors so large that free memory is to be returned before every round."""
-    size = experiment.problem.matrix.shape()[1] * _item(experiment)
+    size = vector_bytes(experiment)
     most = max(vectors(learner, experiment) for learner in experiment.learners)
     return size >= LONG or most * size >= WIDE
 
@@ -180,11 +190,11 @@ def check(experiment: Experiment, device: str) -> int:
     Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
     fit, and else what asks for most.
     """
-    if fits(experiment, GRANTED):
-        return needed(experiment)
-    shares, free = _shares(experiment), available(device)
-    if shares.total() <= free:
-        shares += _matrices(experiment)
+    shares = _shares_within(experiment, GRANTED)
+    if shares.total() <= GRANTED:
+        return shares.total()
+    free = available(device)
+    shares = _shares_within(experiment, free)
     if shares.total() <= free:
         return shares.total()
     data = next(iter(shares))
@@ -209,51 +219,43 @@ def check(experiment: Experiment, device: str) -> int:
 
 def fits(experiment: Experiment, free: int) -> bool:
     """Whether an experiment fits into so many bytes; starts are drawn only where there is room for them."""
-    return _shares(experiment).total() <= free and needed(experiment) <= free
+    return _shares_within(experiment, free).total() <= free
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
     """The nearest settings that fit, each alone, in words."""
 
-    def fitting(place: str, value: Any) -> bool:
-        smaller = _with(experiment, place, value)
+    def fitting(changes: dict[str, Any]) -> bool:
+        smaller = _with(experiment, changes)
         return smaller is not None and fits(smaller, free)
 
     ways = []
-    if experiment.run.path == "dense" and fitting("run.path", "auto"):
+    if experiment.run.path == "dense" and fitting({"run.path": "auto"}):
         ways.append("run.path = auto")
-    if replicas := _largest(experiment.run.replicas, lambda count: fitting("run.replicas", count)):
+    if replicas := _largest(experiment.run.replicas, lambda count: fitting({"run.replicas": count})):
         ways.append(f"run.replicas = {replicas}")
     d = getattr(experiment.problem.matrix, "d", None)
     if d is not None and (smaller := _nearest(experiment, d, free)):
         ways.append(f"problem.matrix.d = {smaller}")
-    if any(len(rates_of(learner)) > 1 for learner in experiment.learners) and fits(_plain(experiment), free):
+    several = {
+        f"learners[{number}].update.lr": rates_of(learner)[0]
+        for number, learner in enumerate(experiment.learners)
+        if len(rates_of(learner)) > 1
+    }
+    if several and fitting(several):
         ways.append("fewer rates")
     return " or ".join(ways) or "a smaller learner or fewer records"
 
 
-def _with(experiment: Experiment, place: str, value: Any) -> Experiment | None:
-    """The experiment with another value at a place and no claims; None if there can be no such experiment."""
+def _with(experiment: Experiment, changes: dict[str, Any]) -> Experiment | None:
+    """The experiment with other values at some places and no claims; None if there can be none such."""
     raw = msgspec.to_builtins(msgspec.structs.replace(experiment, claims=()))
-    *path, last = place.split(".")
-    reduce(getitem, path, raw)[last] = value
     try:
+        for place, value in changes.items():
+            reading.put(raw, place, value)
         return reading.parse(raw)
     except BadInput:
         return None
-
-
-def _plain(experiment: Experiment) -> Experiment:
-    """The experiment with the first rate alone of every learner."""
-    learners = tuple(
-        learner
-        if learner.update is None
-        else msgspec.structs.replace(
-            learner, update=msgspec.structs.replace(learner.update, lr=rates_of(learner)[0])
-        )
-        for learner in experiment.learners
-    )
-    return msgspec.structs.replace(experiment, learners=learners, claims=())
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
@@ -268,13 +270,13 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
     """The largest d that fits, or where not every d makes a matrix one of its halves; 0 if there is none."""
     for halvings in range(1, d.bit_length()):
-        smaller = _with(experiment, "problem.matrix.d", d >> halvings)
+        smaller = _with(experiment, {"problem.matrix.d": d >> halvings})
         if smaller is not None and fits(smaller, free):
             break
     else:
         return 0
     low, high = d >> halvings, d >> halvings - 1
-    while high - low > 1 and (smaller := _with(experiment, "problem.matrix.d", (low + high) // 2)):
+    while high - low > 1 and (smaller := _with(experiment, {"problem.matrix.d": (low + high) // 2})):
         low, high = ((low + high) // 2, high) if fits(smaller, free) else (low, (low + high) // 2)
     return low
 

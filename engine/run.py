@@ -228,15 +228,9 @@ def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]
 def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
-    size = _instance_bytes(experiment)
+    size = memory.vector_bytes(experiment)
     stride = stride_of_weights(len(experiment.protocol.grid(n)), d, size // d)
     return stride * max(1, WAITING // size)
-
-
-def _instance_bytes(experiment: Experiment) -> int:
-    """The size of an instance, or of a weight for each of its features."""
-    _, d = experiment.problem.matrix.shape()
-    return d * np.dtype(experiment.run.dtype).itemsize
 
 
 def _sound(curve: Curve, loss: Floats) -> int:

@@ -109,6 +109,7 @@ OFFERS = {
     "logistic-128": ["run.replicas=20000000"],
     "gaussian-1000": ["run.replicas=20000000"],
     "rates-128": ["run.replicas=20000000"],
+    "agd-64": ["run.replicas=20000000", "learners[0].update={kind='gd', lr=[0.1, 0.2]}"],
     "hadamard-million": ["run.path='dense'"],
 }
 
