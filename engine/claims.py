@@ -13,6 +13,9 @@ ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""
 
 
+OPPOSITE = {"<": "≥", ">": "≤", "=": "≠"}
+
+
 class Outcome(NamedTuple):
     """Whether a claim holds, and the measurement that says so."""
 
@@ -28,9 +31,14 @@ def judge(experiment: Experiment, trace: Trace) -> list[Outcome]:
     return [_judge(claim, trace, rounding) for claim in experiment.claims]
 
 
+def expected_to_diverge(experiment: Experiment) -> set[str]:
+    """The learners of which a claim says that they diverge."""
+    return {claim.learner for claim in experiment.claims if claim.diverges}
+
+
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
     """The learners that diverged although no claim says that they do."""
-    expected = {claim.learner for claim in experiment.claims if claim.diverges}
+    expected = expected_to_diverge(experiment)
     return [
         curve.learner
         for curve in trace.curves
@@ -53,23 +61,23 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
     measured = curve.at(claim.measure, claim.k)
     if measured is None:
         return Outcome(claim, False, None, f"there is no {claim.measure} recorded at k = {claim.k}")
+
+    def outcome(holds: bool, sign: str, other: str) -> Outcome:
+        detail = f"{measured:.6g} {sign if holds else OPPOSITE[sign]} {other}"
+        return Outcome(claim, holds, measured, detail)
+
     if claim.below is not None:
-        holds = measured < claim.below
-        return Outcome(claim, holds, measured, f"{measured:.6g} {'<' if holds else '≥'} {claim.below:g}")
+        return outcome(measured < claim.below, "<", f"{claim.below:g}")
     if claim.above is not None:
-        holds = measured > claim.above
-        return Outcome(claim, holds, measured, f"{measured:.6g} {'>' if holds else '≤'} {claim.above:g}")
+        return outcome(measured > claim.above, ">", f"{claim.above:g}")
     if claim.rank is not None:
-        holds = measured == claim.rank
-        return Outcome(claim, holds, measured, f"{measured:g} {'=' if holds else '≠'} {claim.rank}")
+        return outcome(measured == claim.rank, "=", f"{claim.rank}")
     expected = claim.error if claim.loss is None else claim.loss
     assert expected is not None, "Claim admits no other combination"
     tolerance = claim.within or 0.0
     if claim.standard_errors is not None and curve.stderr is not None:
         tolerance += claim.standard_errors * float(curve.stderr[curve.x == claim.k][0])
-    holds = abs(measured - expected) <= tolerance
-    sign = "=" if holds else "≠"
-    return Outcome(claim, holds, measured, f"{measured:.6g} {sign} {expected:g} ± {tolerance:.2g}")
+    return outcome(abs(measured - expected) <= tolerance, "=", f"{expected:g} ± {tolerance:.2g}")
 
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:

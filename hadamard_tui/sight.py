@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.claims import Outcome
 from engine.experiment import Experiment
 from engine.trace import Curve, Trace
@@ -47,3 +49,10 @@ class Sight:
     def playhead(self) -> float | None:
         """Where to mark the place; nothing to mark at the end of what is shown."""
         return self.place if self.place < self.shown else None
+
+    def marked(self, x: np.ndarray) -> int | None:
+        """The number of the record, of those at x [S], that the playhead marks; None if it marks none."""
+        if self.playhead is None:
+            return None
+        before = int(np.searchsorted(x, self.playhead, side="right"))
+        return before - 1 if before else None

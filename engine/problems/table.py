@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.parts import BadInput, Values
+
+DataPath = Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+
+
+def make_absolute(part: Struct) -> None:
+    """Have a part, while it is made, name its file by a `path` that means the same in any folder."""
+    force_setattr(part, "path", str(Path(part.path).absolute()))  # type: ignore[attr-defined]
 
 
 def read_table(path: str, where: str) -> NDArray[np.float64]:

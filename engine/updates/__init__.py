@@ -112,7 +112,7 @@ class Plain(Update, frozen=True):
     columnwise: ClassVar[bool] = True
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: moved(w, rates[name], gradients[name]) for name, w in params.items()}, state
+        return descended(params, gradients, rates), state
 
     def motion(self, architecture: Architecture) -> Motion | None:
         if isinstance(architecture, Spindly) and architecture.depth == 2:
@@ -189,6 +189,16 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
+
+
+def descended(params: Params, directions: Params, rates: Rates) -> Params:
+    """w − η v for a direction v of every parameter."""
+    return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}
+
+
+def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
+    """Positive weights, all the same: w₀ each, or if none is given so that their sum is `total`."""
+    return {name: torch.full_like(w, w0 or total / w.shape[-1]) for name, w in params.items()}
 
 
 def identities(params: Params, size: float) -> Params:

@@ -10,7 +10,7 @@ from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, only_linear, zeros
+from engine.updates import Rate, Rates, State, Update, descended, even, only_linear, zeros
 
 
 class EG(Update, frozen=True, tag="eg"):
@@ -29,11 +29,10 @@ class EG(Update, frozen=True, tag="eg"):
         return only_linear(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        even = {name: torch.full_like(w, self.total / w.shape[-1]) for name, w in params.items()}
-        return even, {"theta": zeros(params)}
+        return even(params, total=self.total), {"theta": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        theta = {name: old - rates[name] * gradients[name] for name, old in state["theta"].items()}
+        theta = descended(state["theta"], gradients, rates)
         return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}, {"theta": theta}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -10,7 +10,7 @@ from engine.architectures import Architecture, Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, only_linear, zeros
+from engine.updates import Rate, Rates, State, Update, descended, only_linear, zeros
 
 
 class EGPM(Update, frozen=True, tag="eg-pm"):
@@ -33,7 +33,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
         return zeros(params), {"theta": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        theta = {name: old - rates[name] * gradients[name] for name, old in state["theta"].items()}
+        theta = descended(state["theta"], gradients, rates)
         new = {}
         for name, z in theta.items():
             shift = z.abs().amax(-1, keepdim=True)  # keeps exp within range

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture, Params
-from engine.lazy import torch
 from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Multiplicative, Rate, State, Weight, only_linear
+from engine.updates import Multiplicative, Rate, State, Weight, even, only_linear
 
 
 class EGU(Multiplicative, frozen=True, tag="egu"):
@@ -28,7 +27,7 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
         return only_linear(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
+        return even(params, self.w0), {}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         return {name: factors[name].mul_(w) for name, w in params.items()}, state

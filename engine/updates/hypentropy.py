@@ -12,7 +12,7 @@ from engine.lazy import torch
 from engine.motion import Motion
 from engine.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update
+from engine.updates import Rate, Rates, State, Update, descended
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
@@ -32,7 +32,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return params, {"dual": {name: torch.asinh(w / self._beta(w)) for name, w in params.items()}}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        dual = {name: old - rates[name] * gradients[name] for name, old in state["dual"].items()}
+        dual = descended(state["dual"], gradients, rates)
         return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
 
     def motion(self, architecture: Architecture) -> Motion | None:

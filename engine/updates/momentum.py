@@ -9,7 +9,7 @@ from msgspec import Meta
 from engine.architectures import Params
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, moved, zeros
+from engine.updates import Rate, Rates, State, Update, descended, zeros
 
 
 class Momentum(Update, frozen=True, tag="momentum"):
@@ -28,7 +28,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
-        return {name: moved(w, rates[name], v[name]) for name, w in params.items()}, {"v": v}
+        return descended(params, v, rates), {"v": v}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "momentum sums gradients, which stay in the span of the instances")

@@ -11,7 +11,7 @@ from engine.architectures import Params
 from engine.lazy import torch
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update
+from engine.updates import Rate, Rates, State, Update, descended
 
 
 class PNorm(Update, frozen=True, tag="p-norm"):
@@ -32,7 +32,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         return params, {"dual": {name: self._link(w, 1 / (1 - 1 / self._p(w))) for name, w in params.items()}}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        dual = {name: old - rates[name] * gradients[name] for name, old in state["dual"].items()}
+        dual = descended(state["dual"], gradients, rates)
         return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}, {"dual": dual}
 
     def _p(self, w: torch.Tensor) -> float:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture, Params
-from engine.lazy import torch
 from engine.motion import Motion
 from engine.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rate, Rates, State, Update, Weight, only_linear
+from engine.updates import Rate, Rates, State, Update, Weight, even, only_linear
 
 
 class PrivateRates(Update, frozen=True, tag="private-rates"):
@@ -28,7 +27,7 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
         return only_linear(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return {name: torch.full_like(w, self.w0 or 1 / w.shape[-1]) for name, w in params.items()}, {}
+        return even(params, self.w0), {}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state

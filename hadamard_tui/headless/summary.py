@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome
+from engine.claims import Outcome, expected_to_diverge
 from engine.experiment import Experiment
 from engine.parts import Finding
 from engine.trace import BoundCurve, Trace
@@ -83,7 +83,7 @@ def _chart(trace: Trace, console: Console) -> Text:
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
     """Who diverged, and whether a claim says so."""
-    claimed = {claim.learner for claim in experiment.claims if claim.diverges}
+    claimed = expected_to_diverge(experiment)
     for curve in trace.curves:
         if curve.learner in strayed:
             text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"

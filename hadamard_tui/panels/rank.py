@@ -34,8 +34,8 @@ def show(sight: Sight) -> Plot | Text:
         count = int(np.searchsorted(x, sight.shown, side="right"))
         greatest = max(greatest, curve.spectrum.values.shape[1])
         name = curve.name
-        if count and (playhead := sight.playhead) is not None:
-            name += f": {rank[np.searchsorted(x[:count], playhead, side='right') - 1]:g}"
+        if (now := sight.marked(x)) is not None:
+            name += f": {rank[now]:g}"
         series.append(Series(name, x[:count], rank[:count], colour(number), mark=mark(number)))
     if not series:
         return nothing(why_none(sight))

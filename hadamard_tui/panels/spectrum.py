@@ -43,8 +43,7 @@ def show(sight: Sight) -> Plot | Text:
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     number = sight.trace.curves.index(curve)
     name = f"largest of {r} singular values"
-    if count and (playhead := sight.playhead) is not None:
-        now = np.searchsorted(x[:count], playhead, side="right") - 1
+    if (now := sight.marked(x)) is not None:
         name += f": {curve.spectrum.values[now, 0]:.4g}, {curve.spectrum.rank[now]} above 0"
     series = [
         Series(

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
-from engine.experiment import Problem
 from engine.problems.targets.feature import Feature
-from engine.trace import Curve
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.drawing import Plot, colour, others
 from hadamard_tui.panels.panel import Panel, nothing
@@ -27,7 +25,7 @@ def show(sight: Sight) -> Plot | Text:
         return nothing(f"{curve.name} has not begun yet.")
     if curve.weights is None:
         return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
-    series = weight_series(curve, sight.shown, sight.experiment.problem, sight.playhead)
+    series = weight_series(sight)
     low, high = sight.lens.x_limits(sight.trace.x)
     limits = _limits(series)
     on = Axes(
@@ -37,15 +35,14 @@ def show(sight: Sight) -> Plot | Text:
     return Plot(series, on, note, sight.playhead)
 
 
-def weight_series(
-    curve: Curve, shown: float, problem: Problem, playhead: float | None = None
-) -> list[Series]:
-    """Every weight of one learner up to x = `shown`; the target's weight last, so that it is on top.
+def weight_series(sight: Sight) -> list[Series]:
+    """Every weight of the learner selected up to what is shown; the target's last, so that it is on top.
 
     The names tell the values at the playhead, where there is one.
     """
+    curve, problem = sight.curve, sight.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
-    count = int(np.searchsorted(curve.weights_x, shown, side="right"))
+    count = int(np.searchsorted(curve.weights_x, sight.shown, side="right"))
     d = curve.weights.shape[1]
     target = None
     named = not problem.matrix.rotate and problem.matrix.feature_count() == d  # each by a weight of its own
@@ -59,8 +56,8 @@ def weight_series(
     other = "other " if target is not None else ""
     name = f"{len(rest)} {other}weights" + (f" of {d}" if len(drawn) < d else "")
     of_target = f"weight {target}, the target"
-    if playhead is not None and count:
-        now = curve.weights[np.searchsorted(curve.weights_x[:count], playhead, side="right") - 1]
+    if (record := sight.marked(curve.weights_x)) is not None:
+        now = curve.weights[record]
         of_target += "" if target is None else f": {now[target]:.3f}"
         name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if len(rest) else ""
     lines = [

@@ -92,30 +92,26 @@ def test_a_step_adds_exactly_one_record_to_every_learner():
     watched.end("stopped")
 
 
-def test_steps_asked_at_once_are_all_made():
+def lengths_once_asked(*asked):
+    """How far a run that starts held comes that is asked for all this before it can look."""
     watched = Watched(small())
-    with watched.worker._change:  # the worker cannot look before all are asked
+    with watched.worker._change:
         watched.worker.start(paused=True)
-        for _ in range(3):
-            watched.worker.step()
+        for ask in asked:
+            getattr(watched.worker, ask)()
     watched.until("paused")
-    assert watched.lengths == [4, 4]
+    lengths = watched.lengths
     watched.worker.stop()
     watched.end("stopped")
+    return lengths
+
+
+def test_steps_asked_at_once_are_all_made():
+    assert lengths_once_asked("step", "step", "step") == [4, 4]
 
 
 def test_steps_still_to_be_made_end_when_the_run_goes_on():
-    watched = Watched(small())
-    with watched.worker._change:  # the worker cannot look before all is asked
-        watched.worker.start(paused=True)
-        for _ in range(5):
-            watched.worker.step()
-        watched.worker.resume()
-        watched.worker.pause()
-    watched.until("paused")
-    assert watched.lengths == [0, 0]
-    watched.worker.stop()
-    watched.end("stopped")
+    assert lengths_once_asked(*5 * ["step"], "resume", "pause") == [0, 0]
 
 
 def test_the_last_step_finishes_the_run():

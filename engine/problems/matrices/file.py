@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.parts import Values
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import read_table, values_of
+from engine.problems.table import DataPath, make_absolute, read_table, values_of
 from engine.streams import Streams
 
 
@@ -23,12 +21,12 @@ class File(Matrix, frozen=True, tag="file"):
     label. Every replica sees the same rows.
     """
 
-    path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+    path: DataPath
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        force_setattr(self, "path", str(Path(self.path).absolute()))
+        make_absolute(self)
 
     @property
     def feature_values(self) -> Values:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
-from msgspec import Meta
-from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.parts import BadInput, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.matrices.file import File as MatrixFile
-from engine.problems.table import read_table, values_of
+from engine.problems.table import DataPath, make_absolute, read_table, values_of
 from engine.problems.targets import Target
 from engine.streams import Streams
 
@@ -25,11 +20,11 @@ class File(Target, frozen=True, tag="file"):
     file; the other matrix families draw their own rows and refuse labels from outside.
     """
 
-    path: Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+    path: DataPath
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        force_setattr(self, "path", str(Path(self.path).absolute()))
+        make_absolute(self)
 
     def columns(self, matrix: Matrix) -> int:
         columns: int = self._table().shape[1]
