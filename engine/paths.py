@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -29,11 +28,6 @@ LARGE_RECORD = 1 << 22
 
 WORTH_COMPILING = 1 << 29
 """Changes of single weights from which on the compiled loop is taken, which every process must load."""
-
-
-def installed() -> bool:
-    """Whether there is a compiler."""
-    return find_spec("numba") is not None
 
 
 class Way(NamedTuple):
@@ -126,8 +120,6 @@ def _without_loop(learner: Learner, experiment: Experiment) -> str | None:
         return "only square loss over all rows is measured there"
     if not protocol.sweeps:
         return f"{protocol.kind}, as set here, makes no steps along single examples in one pass"
-    if not installed():
-        return "numba is not installed (pip install 'hadamard-tui[compiled]')"
     if devices.resolve(experiment.run.device) != "cpu":
         return "it runs on the processor only"
     return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -41,8 +43,14 @@ def installed(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
 
 
 def test_everything_that_is_installed_is_pinned_at_its_version() -> None:
-    versions = installed(Requirement("hadamard-tui[test,parquet,paper,serve]"), {})
+    versions = installed(Requirement("hadamard-tui[test,bench]"), {})
     del versions["hadamard-tui"]
     pinned = pins()
     assert len(versions) > 20
     assert {name: pinned.get(name) for name in versions} == versions
+
+
+@pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
+def test_what_the_readme_shows_needs_no_extra(name: str) -> None:
+    project = tomllib.loads((CONSTRAINTS.parent / "pyproject.toml").read_text())["project"]
+    assert name in {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}

@@ -108,9 +108,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _parquet(file: Path) -> object:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise BadInput("", f"{file.name} needs pyarrow: pip install 'hadamard-tui[parquet]'") from None
+    import pyarrow.parquet as parquet
+
     table = parquet.read_table(file)
     return np.column_stack([column.to_numpy() for column in table.columns])

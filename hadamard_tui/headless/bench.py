@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.lazy import torch
-from engine.paths import installed
 from hadamard_tui.headless import jobs
 from hadamard_tui.headless.jobs import Job, Measured
 
@@ -50,10 +49,10 @@ def table(found: list[Timed]) -> Table:
         path = max(curve.path for curve in measured.trace.curves)
         seconds = f"{measured.wall:.3g}", f"{measured.cpu:.3g}"
         shown.add_row(job.name, job.text, path, *seconds, reference, ratio)
-    compiler = f"numba {version('numba')}" if installed() else "no numba, so that nothing is compiled"
+    versions = f"torch {torch.__version__}, numba {version('numba')}"
     shown.caption = (
-        f"here: {platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, {compiler}\n"
-        "ratio: CPU seconds here over those of the reference machine in docs/performance.md, with numba"
+        f"here: {platform.machine()}, {os.cpu_count()} cores, {versions}\n"
+        "ratio: CPU seconds here over those of the reference machine in docs/performance.md"
     )
     return shown
 

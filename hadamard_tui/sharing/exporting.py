@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from engine.experiment import Experiment
@@ -50,25 +49,12 @@ KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
 }
 """By suffix: what is in the file, and how it is made."""
 
-EXTRAS = {
-    ".parquet": ("pyarrow", "parquet"),
-    **dict.fromkeys((".svg", ".pdf", ".png"), ("matplotlib", "paper")),
-}
-"""The library that a kind of file needs, and the extra that installs it."""
-
 
 def check(path: Path, option: str) -> None:
-    """See before a run that a file can be written. Raises: BadInput, also where a library is missing."""
+    """See before a run that a file can be written. Raises: BadInput."""
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
-    if suffix in EXTRAS:
-        library, extra = EXTRAS[suffix]
-        if find_spec(library) is None:
-            raise BadInput(
-                f"{option} {path}",
-                f"{suffix} needs {library}, which is not installed: pip install 'hadamard-tui[{extra}]'",
-            )
     saving.check(path, option)
 
 

@@ -27,7 +27,7 @@ STYLES: dict[LineStyle, Any] = {
     "pairs": (0, (1, 1.5, 1, 5)),
 }
 BOUNDS = ("dashed", "dotted")
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[Any, Any] = {
     "font.size": 9,
     "text.parse_math": False,
     "axes.spines.top": False,

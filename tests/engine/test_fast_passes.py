@@ -10,7 +10,7 @@ import torch
 from building import experiment
 from discovery import GENTLE
 
-from engine import paths, recorder, sweeps
+from engine import recorder, sweeps
 from engine.losses.square import Square
 from engine.one_by_one import OneByOne
 from engine.parts import BadInput
@@ -214,17 +214,12 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
     assert reason in caught.value.what
 
 
-def test_large_passes_are_compiled_if_there_is_a_compiler(monkeypatch):
+def test_large_passes_are_compiled():
     described = experiment(learners={"E": COMPILES["egu linear"]}, d=1024, target="all")
     small = msgspec.structs.replace(
         described, protocol=msgspec.structs.replace(described.protocol, examples=511)
     )
     assert [path_of(each.learners[0], each) for each in (described, small)] == ["compiled", "structured"]
-    monkeypatch.setattr(paths, "installed", lambda: False)
-    assert path_of(described.learners[0], described) == "structured"
-    forced = msgspec.structs.replace(described, run=msgspec.structs.replace(described.run, path="compiled"))
-    with pytest.raises(BadInput, match="numba is not installed"):
-        path_of(forced.learners[0], forced)
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):

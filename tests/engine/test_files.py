@@ -3,8 +3,10 @@
 import re
 
 import numpy as np
+import pyarrow
 import pytest
 from building import LLS, data_of, experiment, gd, raw
+from pyarrow import parquet
 
 from engine import reading
 from engine.parts import BadInput
@@ -23,10 +25,8 @@ def write(path, table, header=None):
     elif path.suffix == ".csv":
         np.savetxt(path, table, delimiter=",", header=header or "", comments="", fmt="%.17g")
     else:
-        arrow = pytest.importorskip("pyarrow")
-        parquet = pytest.importorskip("pyarrow.parquet")
         columns = {f"c{number}": column for number, column in enumerate(np.atleast_2d(table.T))}
-        parquet.write_table(arrow.table(columns), path)
+        parquet.write_table(pyarrow.table(columns), path)
     return str(path)
 
 

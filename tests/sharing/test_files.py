@@ -20,7 +20,6 @@ from engine.trace import Trace
 from hadamard_tui import palette
 from hadamard_tui.drawing import loss_plot
 from hadamard_tui.lens import Lens
-from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
 
 CHANGES = [
@@ -129,18 +128,6 @@ def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experimen
     with pytest.raises(BadInput, match="run the set-up first"):
         export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None, (), None), "")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("suffix", "extra"), [(".svg", "paper"), (".png", "paper"), (".pdf", "paper"), (".parquet", "parquet")]
-)
-def test_a_library_that_is_missing_is_named_with_its_extra(
-    suffix: str, extra: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exporting, "find_spec", lambda name: None)
-    with pytest.raises(BadInput, match=rf"hadamard-tui\[{extra}\]") as refused:
-        export(tmp_path / f"file{suffix}", shown, "")
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["curves", "curves.xls", "missing/curves.csv"])
