@@ -1,9 +1,11 @@
 # Two commands: `make run` opens the app, `make test` checks everything. Both set up .venv on the first call.
 PYTHON ?= python3
 BIN := .venv/bin
+TORCH := torch==2.13.0
+INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
 JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 
-.PHONY: run test verify bench setup lint clean
+.PHONY: run test verify bench setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -28,18 +30,26 @@ setup: .venv/installed
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hadamard-tui needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
 
+# torch has no hash, as any build of its version will do; what every build needs is there before it comes.
 .venv/installed: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(INSTALL) -r constraints.txt
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	touch $@
 
-.venv/installed-test: pyproject.toml constraints.txt | .venv/installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+.venv/installed-test: tests/constraints.txt | .venv/installed
+	$(INSTALL) -r tests/constraints.txt
 	touch $@
 
-.venv/installed-bench: pyproject.toml constraints.txt | .venv/installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+.venv/installed-bench: benchmarks/constraints.txt | .venv/installed
+	$(INSTALL) -r benchmarks/constraints.txt
 	touch $@
+
+# Needs uv. Versions stay while they fit pyproject.toml; without the three files all are the newest.
+lock:
+	uv pip compile --quiet pyproject.toml --group build -o constraints.txt
+	uv pip compile --quiet --group test -c constraints.txt -o tests/constraints.txt
+	uv pip compile --quiet --group bench -c constraints.txt -o benchmarks/constraints.txt
 
 clean:
 	rm -rf .venv

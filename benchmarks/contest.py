@@ -111,7 +111,7 @@ def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | N
     console = Console()
     console.print(table)
     for name, module in missing.items():
-        console.print(f"{name} is left out: {module} is not installed (pip install 'hadamard-tui\\[bench]')")
+        console.print(f"{name} is left out: {module} is not installed (`make bench` installs it)")
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""constraints.txt pins whatever an installation of the program and its tests brings with it."""
+"""The constraints pin, with hashes, whatever an installation of the program and its tests brings with it."""
 
 from __future__ import annotations
 
@@ -6,51 +6,104 @@ import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-CONSTRAINTS = Path(__file__).parent.parent / "constraints.txt"
+ROOT = Path(__file__).parent.parent
+FILES = {
+    "program": ROOT / "constraints.txt",
+    "test": ROOT / "tests" / "constraints.txt",
+    "bench": ROOT / "benchmarks" / "constraints.txt",
+}
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+TORCH = re.search(r"^TORCH := torch==(\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-def pins() -> dict[str, str]:
-    """Version by name."""
-    lines = re.findall(r"^([\w.-]+)==(\S+)$", CONSTRAINTS.read_text(), re.MULTILINE)
-    return {canonicalize_name(name): version for name, version in lines}
+def entries(file: Path) -> dict[str, tuple[str, list[str]]]:
+    """Version and hashes by name."""
+    lines = [line for line in file.read_text().replace("\\\n", "").splitlines() if not line.startswith("#")]
+    found = {}
+    for line in lines:
+        requirement, *hashes = line.split(" --hash=")
+        wanted = Requirement(requirement)
+        (pin,) = wanted.specifier
+        assert pin.operator == "==", line
+        found[canonicalize_name(wanted.name)] = (pin.version, [each.strip() for each in hashes])
+    return found
 
 
-def installed(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
-    """Versions of what is required, directly or not, added to `found`, but not of what its user pins."""
+def required(wanted: Requirement, found: dict[str, str]) -> dict[str, str]:
+    """Versions of what is installed for a requirement, directly or not, added to `found`."""
     name = canonicalize_name(wanted.name)
+    if name in found and not wanted.extras:
+        return found
     try:
         package = distribution(name)
     except PackageNotFoundError:
         return found
-    known = name in found
-    found[name] = package.version.partition("+")[0]
-    if known and not wanted.extras:
-        return found
+    found[name] = str(Version(package.version).public)
     for line in package.requires or []:
         next_one = Requirement(line)
         extras = wanted.extras or {""}
         needed = next_one.marker is None or any(
             next_one.marker.evaluate({"extra": extra}) for extra in extras
         )
-        if needed and not str(next_one.specifier).startswith("=="):
-            installed(next_one, found)
+        if needed and not next_one.name.startswith(("nvidia-", "cuda-", "triton")):
+            required(next_one, found)
     return found
 
 
-def test_everything_that_is_installed_is_pinned_at_its_version() -> None:
-    versions = installed(Requirement("hadamard-tui[test,bench]"), {})
-    del versions["hadamard-tui"]
-    pinned = pins()
-    assert len(versions) > 20
+@pytest.mark.parametrize("part", ["program", "test"])
+def test_everything_that_is_installed_is_pinned_at_its_version(part: str) -> None:
+    groups = PROJECT["dependency-groups"]
+    wanted = PROJECT["project"]["dependencies"] + groups["build"] if part == "program" else groups[part]
+    versions: dict[str, str] = {}
+    for line in wanted:
+        required(Requirement(line), versions)
+    versions.pop("torch", None)
+    pinned = {name: version for name, (version, _) in entries(FILES[part]).items()}
+    assert len(versions) > 3
     assert {name: pinned.get(name) for name in versions} == versions
+
+
+@pytest.mark.parametrize("part", FILES)
+def test_every_pin_has_the_hashes_of_its_files_and_no_address(part: str) -> None:
+    text = FILES[part].read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    for name, (_, hashes) in entries(FILES[part]).items():
+        assert hashes, name
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", each) for each in hashes), name
+
+
+def test_what_is_compiled_has_the_hashes_of_many_platforms_and_pythons() -> None:
+    pinned = entries(FILES["program"])
+    for name in ("numpy", "scipy", "msgspec", "pyarrow", "matplotlib", "numba"):
+        assert len(pinned[name][1]) >= 12, name
+
+
+def test_the_files_agree() -> None:
+    program = entries(FILES["program"])
+    for part in ("test", "bench"):
+        for name, entry in entries(FILES[part]).items():
+            assert program.get(name, entry) == entry
+
+
+def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
+    assert TORCH is not None
+    torch = distribution("torch")
+    (known,) = PROJECT["tool"]["uv"]["dependency-metadata"]
+    assert TORCH[1] == known["version"] == Version(torch.version).public
+    assert "torch" not in entries(FILES["program"])
+    needed = [Requirement(line) for line in torch.requires or []]
+    plain = {str(each) for each in needed if each.marker is None}
+    assert plain <= {str(Requirement(line)) for line in known["requires-dist"]}
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
 def test_what_the_readme_shows_needs_no_extra(name: str) -> None:
-    project = tomllib.loads((CONSTRAINTS.parent / "pyproject.toml").read_text())["project"]
-    assert name in {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}
