@@ -5,7 +5,7 @@ TORCH := torch==2.13.0
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
 JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 
-.PHONY: run test verify bench setup lint lock clean
+.PHONY: run test verify bench soak setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -18,6 +18,10 @@ verify: .venv/installed
 
 bench: .venv/installed-bench
 	for job in $(JOBS); do $(BIN)/python benchmarks/$$job.py || exit 1; done
+
+# About half an hour of random keys, presets, kills and runs; HOURS=2 sets how long the runs go on.
+soak: .venv/installed-test
+	$(BIN)/python -m tests.soak $(if $(HOURS),--hours $(HOURS))
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """Drives the real app on a pseudo-terminal and measures what a person at it would feel.
 
-`python benchmarks/tui.py [NAME …] [--soak MINUTES] [--json]`; without names, everything but the soak. Redraw
-times of single panels are in `benchmarks/panels.py`. Numbers depend on the machine and on what else it does:
-report them with both, which the first lines printed say.
+`python benchmarks/tui.py [NAME …] [--json]`; without names, everything. Redraw times of single panels are in
+`benchmarks/panels.py`, memory over hours of runs in `make soak`. Numbers depend on the machine and on what
+else it does: report them with both, which the first lines printed say.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ class Terminal:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     bytes_per_second: float | None = None
+    size: tuple[int, int] = SIZE
+    folder: str = "."
     written: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
@@ -104,8 +106,9 @@ class Terminal:
         if self.pid == 0:
             own = {name: value for name, value in os.environ.items() if name not in FOREIGN}
             own |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | self.environment
+            os.chdir(self.folder)
             os.execve(self.command[0], self.command, own)
-        fcntl.ioctl(self._line, termios.TIOCSWINSZ, struct.pack("HHHH", SIZE[1], SIZE[0], 0, 0))
+        self.resize(*self.size)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -123,10 +126,14 @@ class Terminal:
             if self.bytes_per_second is not None:
                 time.sleep(len(data) / self.bytes_per_second)
 
-    def press(self, keys: str) -> float:
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size."""
+        fcntl.ioctl(self._line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def press(self, keys: str | bytes) -> float:
         """Type, and say when."""
         now = time.monotonic()
-        os.write(self._line, keys.encode())
+        os.write(self._line, keys.encode() if isinstance(keys, str) else keys)
         return now
 
     def until(self, condition: Callable[[], bool], seconds: float = 120) -> None:
@@ -141,6 +148,19 @@ class Terminal:
 
     def shows(self, text: bytes) -> None:
         self.until(lambda: text in self.written)
+
+    def gone(self, seconds: float = 0) -> int | None:
+        """How the process ended, a negative number for a signal; None if it is still there after so long."""
+        end = time.monotonic() + seconds
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._reader.join()
+                os.close(self._line)
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() >= end:
+                return None
+            time.sleep(0.002)
 
     def quit(self) -> float:
         """Press q; seconds until the process is gone."""
@@ -163,12 +183,17 @@ def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable
         command = [sys.executable, "-c", SPY, str(log), *arguments]
         terminal = Terminal(command, environment, **options)  # type: ignore[arg-type]
 
-        def noted(what: str) -> list[float]:
-            lines = (line.split() for line in log.read_text().splitlines())
-            return [float(line[1]) for line in lines if len(line) == 2 and line[0] == what]
+        times: dict[str, list[float]] = {}
+        with log.open() as lines:
 
-        terminal.shows(PAINTED)
-        yield terminal, noted
+            def noted(what: str) -> list[float]:
+                for line in lines:  # those that came since the last time; each is written at once
+                    name, _, moment = line.partition(" ")
+                    times.setdefault(name, []).append(float(moment))
+                return times.get(what, [])
+
+            terminal.shows(PAINTED)
+            yield terminal, noted
 
 
 def first_paint() -> dict[str, object]:
@@ -294,26 +319,6 @@ def quitting() -> dict[str, object]:
     return {"median s": statistics.median(times), "worst s": max(times)}
 
 
-def soak(minutes: float) -> dict[str, object]:
-    """Memory of the process while one run follows another."""
-    samples, runs = [], 0
-    with app(*SMALL) as (terminal, noted):
-        process = psutil.Process(terminal.pid)
-        terminal.press("f")
-        end = time.monotonic() + 60 * minutes
-        while time.monotonic() < end:
-            terminal.press("r")
-            runs += 1
-            terminal.until(lambda runs=runs: len(noted("Finished")) >= runs)
-            time.sleep(0.2)
-            samples.append((time.monotonic(), process.memory_info().rss / 2**20))
-        terminal.quit()
-    tenth = max(1, len(samples) // 10)
-    early = statistics.median(size for _, size in samples[tenth : 2 * tenth])
-    late = statistics.median(size for _, size in samples[-tenth:])
-    return {"minutes": minutes, "runs": runs, "MiB after a tenth": early, "MiB at the end": late}
-
-
 BENCHMARKS = {
     "first-paint": first_paint,
     "saturated-keys": saturated_keys,
@@ -357,21 +362,15 @@ def known(name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = f"what to measure: {', '.join(BENCHMARKS)}; all of them if none is named and there is no soak"
+    names = f"what to measure: {', '.join(BENCHMARKS)}; all of them if none is named"
     parser.add_argument("names", nargs="*", type=known, metavar="NAME", help=names)
-    parser.add_argument("--soak", type=float, metavar="MINUTES")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results: dict[str, object] = {"machine": machine()}
-    todo: dict[str, Callable[[], dict[str, object]]] = {
-        name: BENCHMARKS[name] for name in options.names or ([] if options.soak else BENCHMARKS)
-    }
-    if options.soak:
-        todo["soak"] = lambda: soak(options.soak)
     if not options.json:
         print(results["machine"])
-    for name, measure in todo.items():
-        results[name] = found = measure()
+    for name in options.names or BENCHMARKS:
+        results[name] = found = BENCHMARKS[name]()
         if not options.json:
             print(f"{name}:", *(f"{key} {_short(value)};" for key, value in found.items()), flush=True)
     if options.json:

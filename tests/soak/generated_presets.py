@@ -1,0 +1,134 @@
+"""Generated and mutated presets: each is understood, or refused in one line, and a sample of them is run."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import resource
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from engine import reading
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from engine.report import encode
+from engine.run import run as compute
+from hadamard_tui.sharing.preset_file import as_toml
+from tests.soak.outcome import Outcome
+
+MUTATIONS = 3
+"""How many of four presets are mutated."""
+
+RUN_EVERY = 10
+SECONDS = 2.0
+"""A preset is read in less, and a run in the sample is stopped after as long."""
+
+STUCK = 120
+"""Seconds after which a call that cannot be interrupted ends the part, with a traceback."""
+
+MEMORY = 12 * 2**30
+LONGEST_LINE = 1000
+
+Raw = dict[str, Any]
+
+
+def generator() -> tuple[Callable[[int], Raw], Callable[[Raw, int], Raw]]:
+    """What makes presets and mutates them, as the test suite does."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "engine"))
+    from generated import generate, mutate  # type: ignore[import-not-found, unused-ignore]
+
+    return generate, mutate
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Raises: TimeoutError."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"it took more than {seconds:.0f} s of processor time")
+
+    signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def check_refusal(error: BadInput) -> None:
+    """A refusal is one line that can be printed. Raises: AssertionError."""
+    line = str(error)
+    assert line.isprintable(), f"a refusal with control characters: {line!r}"
+    assert len(line) <= LONGEST_LINE, f"a refusal of {len(line)} characters"
+
+
+def read(raw: Raw) -> Experiment | None:
+    """The experiment, which survives being written; None if it is refused as it ought to be."""
+    try:
+        with interrupted_after(SECONDS):
+            experiment = reading.parse(raw)
+    except BadInput as error:
+        check_refusal(error)
+        return None
+    assert reading.parse(msgspec.to_builtins(experiment)) == experiment, (
+        "another one comes back from its raw values"
+    )
+    assert reading.parse(tomllib.loads(as_toml(experiment))) == experiment, (
+        "another one comes back from its file"
+    )
+    return experiment
+
+
+def run_briefly(experiment: Experiment) -> bool:
+    """Run for a short time; whether it was not refused. The report is JSON without NaN."""
+    end = time.monotonic() + SECONDS
+    try:
+        trace = compute(experiment, lambda: 64 if time.monotonic() < end else 0)
+    except BadInput as error:
+        check_refusal(error)
+        return False
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"the report says {constant}")
+
+    json.loads(encode(experiment, trace), parse_constant=refuse)
+    return True
+
+
+def run(seed: int, count: int) -> Outcome:
+    """So many presets; the n-th is made by the seed `seed` + n."""
+    outcome = Outcome("presets", seed)
+    generate, mutate = generator()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for number in range(seed, seed + count):
+        faulthandler.dump_traceback_later(STUCK, exit=True)
+        raw: object = None
+        try:
+            raw = generate(number)
+            mutated = number % 4 < MUTATIONS
+            if mutated:
+                raw = mutate(raw, number)
+            experiment = read(raw)
+            outcome.count("mutated" if mutated else "generated")
+            outcome.count("refused in one line" if experiment is None else "understood")
+            if experiment is not None and number % RUN_EVERY == 0:
+                outcome.count("run" if run_briefly(experiment) else "refused to run")
+        except Exception as error:
+            kind = "hang" if isinstance(error, TimeoutError) else "exception"
+            again = f"python -m tests.soak presets --seed {number} --count 1"
+            outcome.fail(
+                kind, f"preset {number}: {type(error).__name__}: {error}"[:500], again, f"{raw!r}"[:3000]
+            )
+        if (number - seed) % 1000 == 999:
+            print(f"presets: {number - seed + 1} of {count}, {len(outcome.failures)} failures", flush=True)
+    faulthandler.cancel_dump_traceback_later()
+    return outcome

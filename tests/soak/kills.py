@@ -1,0 +1,210 @@
+"""Kills at random instants: of saves, exports and runs in forked processes, and of the whole program.
+
+A fork that has everything imported is at work at once, so that a thousand kills take minutes. Every file that
+the killed process was writing must be what it was before or what it was to become, and the next writer leaves
+nothing of the dead one behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from benchmarks.tui import Terminal
+from engine import presets
+from engine.experiment import Experiment
+from engine.run import run as compute
+from hadamard_tui import memory
+from hadamard_tui.cli import main
+from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
+from tests.soak.outcome import Outcome
+from tests.soak.sessions import warm_cache
+from tests.soak.terminal_modes import left_behind
+from tests.soak.whole_files import torn
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM)
+PATIENCE = 10.0
+"""Seconds in which a process ends that was asked to."""
+
+SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
+RUN = ["run", "hadamard-128", *(word for change in SMALL for word in ("--set", change)), "--json"]
+PROGRAM = [sys.executable, "-m", "hadamard_tui"]
+TARGETS = ("result.json", "curves.csv", "curves.parquet", "chart.svg")
+FILES = [*RUN, "--out", TARGETS[0], *(word for name in TARGETS[1:] for word in ("--export", name))]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done over and over until it is killed, and about how long one time of it takes in seconds."""
+
+    name: str
+    act: Callable[[Path], None]
+    seconds: float
+
+
+def experiments() -> tuple[Experiment, Experiment]:
+    """Two small set-ups whose files differ in length."""
+    return presets.load("hadamard-128", SMALL), presets.load("hadamard-128", [*SMALL, "problem.matrix.d=8"])
+
+
+def save(folder: Path) -> None:
+    """Remember one set-up and the other, in turns."""
+    for experiment in cycle(experiments()):
+        memory.write(memory.Memory(experiment=msgspec.to_builtins(experiment)))
+
+
+def export_all(shown: tuple[Shown, Shown]) -> Callable[[Path], None]:
+    """Write files of every kind, of one run and the other in turns."""
+
+    def act(folder: Path) -> None:
+        for each in cycle(shown):
+            for suffix in KINDS:
+                export(folder / f"file{suffix}", each, "")
+
+    return act
+
+
+def run_headless(folder: Path) -> None:
+    """Run a preset to its end and write its files, over and over."""
+    while True:
+        main(FILES)
+
+
+def forked(work: Work, folder: Path, delay: float, how: signal.Signals) -> bool:
+    """Do something in a process of its own and kill it; whether it ended in time."""
+    pid = os.fork()
+    if pid == 0:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        try:
+            os.chdir(folder)
+            work.act(folder)
+        finally:
+            os._exit(99)  # it ends by being killed and in no other way
+    time.sleep(delay)
+    os.kill(pid, how)
+    end = time.monotonic() + PATIENCE
+    while not os.waitpid(pid, os.WNOHANG)[0]:
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def headless(folder: Path, delay: float, how: signal.Signals) -> str:
+    """Kill the whole program in a run without the app; what went wrong."""
+    program = subprocess.Popen(
+        [*PROGRAM, *FILES], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    time.sleep(delay)
+    program.send_signal(how)
+    try:
+        _, errors = program.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
+        return f"it had not ended {PATIENCE:.0f} s after {how.name}"
+    ended = program.returncode in (0, 1, -how, 128 + how)
+    return "" if ended and b"Traceback" not in errors else f"exit {program.returncode}: {errors[-500:]!r}"
+
+
+def in_the_app(folder: Path, delay: float, how: signal.Signals) -> str:
+    """Kill the app while it runs, exports and saves a preset; what went wrong."""
+    terminal = Terminal([*PROGRAM], {}, folder=str(folder))
+    end = time.monotonic() + delay
+    keys = cycle(["fr", "S\r", "e\r"])
+    while time.monotonic() < end and terminal.gone() is None:
+        if b"\x1b[?1049h" in terminal.written:
+            terminal.press(next(keys))
+        time.sleep(0.1)
+    drawn = b"\x1b[?1049h" in terminal.written
+    os.kill(terminal.pid, how)
+    status = terminal.gone(PATIENCE)
+    if status is None:
+        os.kill(terminal.pid, signal.SIGKILL)
+        terminal.gone(PATIENCE)
+        return f"it had not ended {PATIENCE:.0f} s after {how.name}"
+    if how == signal.SIGKILL or not drawn:
+        return ""
+    wrong = left_behind(bytes(terminal.written))
+    return f"exit {status}; {'; '.join(wrong)}" if wrong or status != 128 + how else ""
+
+
+def judge(folder: Path, outcome: Outcome, what: str, again: str) -> None:
+    """What must hold of every file in a folder after a kill, and after the next write into it."""
+    for path in sorted(folder.rglob("*.*")):
+        if path.is_file() and not path.name.startswith(".") and (wrong := torn(path)):
+            outcome.fail("loss", f"{what}: {wrong}", again)
+            path.unlink()
+
+
+def judge_leftovers(folder: Path, outcome: Outcome, what: str, again: str) -> None:
+    """Write once in peace: nothing unfinished remains beside what is written."""
+    save_once = memory.write(memory.Memory(experiment=msgspec.to_builtins(experiments()[0])))
+    assert not save_once, save_once
+    left = [path.name for path in memory.path().parent.iterdir() if path.name != "last.json"]
+    if left:
+        outcome.fail("loss", f"{what}: {', '.join(left)} stayed beside last.json", again)
+        for name in left:
+            (memory.path().parent / name).unlink()
+
+
+def run(seed: int, count: int) -> Outcome:
+    """So many kills; the n-th is drawn from the seed `seed` + n."""
+    outcome = Outcome("kills", seed)
+    with warm_cache() as cache, tempfile.TemporaryDirectory(prefix="soak-") as home:
+        os.environ |= {"HOME": home, "XDG_STATE_HOME": f"{home}/state", "XDG_CONFIG_HOME": f"{home}/config"}
+        os.environ |= {"XDG_CACHE_HOME": cache}
+        folder = Path(home) / "work"
+        folder.mkdir()
+        shown = tuple(finished(each, compute(each)) for each in experiments())
+        works = (
+            Work("save", save, 0.03),
+            Work("export", export_all((shown[0], shown[1])), 1.0),
+            Work("run", run_headless, 0.5),
+        )
+        for number in range(seed, seed + count):
+            _kill(number, works, folder, outcome)
+            if (number - seed) % 100 == 99:
+                print(f"kills: {number - seed + 1} of {count}, {len(outcome.failures)} failures", flush=True)
+        shutil.rmtree(folder)
+    return outcome
+
+
+def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) -> None:
+    random = Random(f"kill {number}")
+    how = random.choice(SIGNALS)
+    again = f"python -m tests.soak kills --seed {number} --count 1"
+    (kind,) = random.choices(("save", "export", "run", "headless", "app"), (40, 33, 22, 3, 2))
+    outcome.count(
+        f"kills of {kind}s" if kind in ("save", "export", "run") else f"kills of the {kind} program"
+    )
+    what = f"kill {number} ({kind}, {how.name})"
+    if kind in ("headless", "app"):
+        wrong = (headless if kind == "headless" else in_the_app)(folder, random.uniform(0, 4), how)
+        if wrong:
+            outcome.fail("terminal" if " is o" in wrong else "exception", f"{what}: {wrong}", again)
+    else:
+        work = next(work for work in works if work.name == kind)
+        if not forked(work, folder, random.uniform(0, work.seconds), how):
+            outcome.fail("hang", f"{what}: it had not ended {PATIENCE:.0f} s later", again)
+    judge(folder, outcome, what, again)
+    if memory.path().exists() and (wrong := torn(memory.path())):
+        outcome.fail("loss", f"{what}: {wrong}", again)
+    if kind in ("save", "app"):
+        judge_leftovers(folder, outcome, what, again)

@@ -1,0 +1,45 @@
+"""What a part of the soak did, and what went wrong in it."""
+
+from __future__ import annotations
+
+import msgspec
+
+KINDS = ("exception", "hang", "loss", "terminal", "growth")
+"""Exceptions and exits that nobody asked for; no answer in time; set-ups and files lost or torn; a terminal
+that was not restored; memory, descriptors or threads that grow."""
+
+
+class Failure(msgspec.Struct):
+    """One thing that went wrong, with all it takes to see it again."""
+
+    kind: str
+    what: str
+    again: str
+    """The command that draws the same input."""
+    last: str = ""
+    """The last input before it, and what the program wrote."""
+
+
+class Outcome(msgspec.Struct):
+    """What a part did: counts by their names, in the order of the table."""
+
+    part: str
+    seed: int
+    did: dict[str, float] = {}
+    failures: list[Failure] = []
+
+    def count(self, name: str, more: float = 1) -> None:
+        """Add to a count."""
+        self.did[name] = self.did.get(name, 0) + more
+
+    def most(self, name: str, value: float) -> None:
+        """Keep the largest of the values given under a name."""
+        self.did[name] = max(self.did.get(name, 0.0), value)
+
+    def fail(self, kind: str, what: str, again: str, last: str = "") -> None:
+        """Note a failure, and say it at once."""
+        assert kind in KINDS
+        self.failures.append(Failure(kind, what, again, last))
+        print(f"{kind}: {what}\n  again: {again}", flush=True)
+        if last:
+            print("  " + last.replace("\n", "\n  "), flush=True)

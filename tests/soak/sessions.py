@@ -1,0 +1,253 @@
+"""Sessions of the real app on a pseudo-terminal, under random keys and resizes.
+
+After every burst of keys the terminal reports, by the way that keys take, that it has one row more. The
+answer is the first text on that row: as long a person waits for the next thing, whatever has the focus.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from benchmarks.tui import Terminal
+from engine import presets
+from hadamard_tui import memory
+from tests.soak.keyboard import Keyboard, Press
+from tests.soak.outcome import Outcome
+from tests.soak.terminal_modes import left_behind
+
+KEYS_PER_SESSION = 1000
+LAG = 2.0
+"""Seconds that an answer may take beyond the work of the keys before it."""
+
+WORK_PER_KEY = 0.1
+HUNG = 60.0
+"""Seconds without any answer after which a session is given up."""
+
+SIZES = (*[(80, 24)] * 4, (120, 40), (100, 30), (60, 20), (60, 20), (40, 12), (200, 60))
+BURSTS = (1, 2, 3, 5, 10, 30)
+TALLER = 12
+"""Rows that the probes add one after the other before the terminal has its own size again."""
+
+MEMORY = 12 * 2**30
+"""Bytes of address space: a set-up that random digits make must not take the machine with it."""
+
+ENDINGS = (b"\x03", b"\x11", signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+TRACES = re.compile(rb"Traceback|the program failed|\w+(Error|Exception)\b")
+HOME = "home"
+
+
+@dataclass
+class Session:
+    """One start of the app, what was pressed, and what it wrote."""
+
+    seed: int
+    outcome: Outcome
+    cache: str
+    number_of_keys: int = KEYS_PER_SESSION
+    pressed: list[Press] = field(default_factory=list)
+    asked: bytes | signal.Signals | None = None
+    """How the end was asked for, once all is pressed."""
+
+    def __post_init__(self) -> None:
+        self.random = Random(f"session {self.seed}")
+        self.size = self.random.choice(SIZES)
+        self.height = self.size[1]
+        self.keyboard = Keyboard(self.random)
+        self.keyboard.size = self.size
+
+    def run(self) -> None:
+        """Play the session to its end, and judge it."""
+        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+            state = Path(folder) / "state" / "hadamard-tui" / "last.json"
+            self._open(folder, state)
+            status = self._play()
+            if status is None:
+                status = self._end()
+            self._judge(status, state)
+        self.outcome.count("sessions")
+
+    def _open(self, folder: str, state: Path) -> None:
+        names = presets.names()
+        self.remembered = self.random.random() < 0.75
+        if self.remembered:
+            left = memory.Memory(experiment=msgspec.to_builtins(presets.load(self.random.choice(names))))
+            state.parent.mkdir(parents=True)
+            state.write_bytes(msgspec.json.encode(left))
+        arguments = self.random.choice(([], ["--preset", self.random.choice(names)], ["--run"], ["--ascii"]))
+        own = {f"XDG_{name}_HOME": f"{folder}/{name.lower()}" for name in ("STATE", "CONFIG", "DATA")}
+        own |= {
+            "XDG_CACHE_HOME": self.cache,
+            "MPLCONFIGDIR": self.cache,
+            "HOME": folder,
+            "PYTHONFAULTHANDLER": "1",
+        }
+        if self.random.random() < 0.1:
+            own["SSH_CONNECTION"] = "192.0.2.1 1 192.0.2.2 22"
+        work = Path(folder) / HOME
+        work.mkdir()
+        limited = ["/bin/sh", "-c", f'ulimit -v {MEMORY // 1024}; exec "$@"', "sh"]
+        command = [*limited, sys.executable, "-m", "hadamard_tui", *arguments]
+        self.terminal = Terminal(command, own, size=self.size, folder=str(work))
+
+    def _play(self) -> int | None:
+        """Press the keys; the exit status, if the app ended meanwhile."""
+        status = self._probe(30.0, "the first picture")
+        while status is None and len(self.pressed) < self.number_of_keys:
+            if self.height >= self.size[1] + TALLER:
+                self._resize()
+            burst = [self.keyboard.press() for _ in range(self.random.choice(BURSTS))]
+            self.pressed += burst
+            self.outcome.count("keys", len(burst))
+            for press in burst:
+                self._send(press.sent)
+                if self.random.random() < 0.15:
+                    time.sleep(self.random.uniform(0, 0.03))
+            if burst[-1].kind in ("stray", "move", "broken"):
+                time.sleep(0.12)  # until a lone escape is taken for the key
+            status = self._probe(LAG + WORK_PER_KEY * len(burst), repr([press.sent for press in burst]))
+        return status
+
+    def _send(self, sent: bytes) -> None:
+        with suppress(OSError):  # it has just ended, as the next probe will see
+            self.terminal.press(sent)
+
+    def _resize(self) -> None:
+        self.size = self.random.choice(SIZES)
+        self.height = self.size[1]
+        self.keyboard.size = self.size
+        self.terminal.resize(*self.size)
+        self.outcome.count("resizes")
+        time.sleep(0.3)
+
+    def _probe(self, limit: float, after: str) -> int | None:
+        """Add a row and wait until there is something on it; the exit status, if the app ended instead."""
+        self.height += 1
+        width, row = self.size[0], f"\x1b[{self.height};1H".encode()
+        since, waited = len(self.terminal.written), self._waiting_for_processor()
+        begun = time.monotonic()
+        self._send(f"\x1b[48;{self.height};{width};{self.height};{width}t".encode())
+        self.outcome.count("resizes")
+        while row not in self.terminal.written[since:]:
+            status = self.terminal.gone()
+            if status is not None:
+                return status
+            if time.monotonic() - begun > HUNG:
+                os.kill(self.terminal.pid, signal.SIGABRT)  # the fault handler prints where every thread is
+                self._fail("hang", f"no answer for {HUNG:.0f} s after {after}")
+                return self.terminal.gone(10) or self._kill()
+            time.sleep(0.003)
+        lag = time.monotonic() - begun
+        later = self._waiting_for_processor()
+        idle = max(0.0, lag - sum(later[thread] - waited.get(thread, 0.0) for thread in later))
+        self.outcome.most("longest lag s", idle)
+        if idle > limit:
+            self._fail("hang", f"{idle:.1f} s ({lag:.1f} s on this busy machine) after {after}")
+        return None
+
+    def _waiting_for_processor(self) -> dict[str, float]:
+        """Seconds for which threads of the app could have run, had other programs not run instead."""
+        waited = {}
+        with suppress(OSError, IndexError):
+            for task in os.scandir(f"/proc/{self.terminal.pid}/task"):
+                waited[task.name] = int(Path(task.path, "schedstat").read_text().split()[1]) / 1e9
+        return waited
+
+    def _end(self) -> int:
+        """Ask for the end, with a key or with a signal; the exit status."""
+        self.asked = asked = self.random.choice(ENDINGS)
+        begun = time.monotonic()
+        if isinstance(asked, signal.Signals):
+            os.kill(self.terminal.pid, asked)
+        else:
+            self._send(asked)
+        status = self.terminal.gone(HUNG)
+        self.outcome.most("longest end s", time.monotonic() - begun)
+        if status is None:
+            os.kill(self.terminal.pid, signal.SIGABRT)
+            self._fail("hang", f"it had not ended {HUNG:.0f} s after {asked!r}")
+            return self.terminal.gone(10) or self._kill()
+        wanted = 128 + asked if isinstance(asked, signal.Signals) else 0
+        if status != wanted:
+            self._fail("exception", f"{asked!r} ended it with {status}, not with {wanted}")
+        return status
+
+    def _kill(self) -> int:
+        os.kill(self.terminal.pid, signal.SIGKILL)
+        return self.terminal.gone(10) or -signal.SIGKILL
+
+    def _judge(self, status: int, state: Path) -> None:
+        """What must hold after every session, however it ended."""
+        written = bytes(self.terminal.written)
+        after = written[written.rfind(b"\x1b[?1049l") :] if b"\x1b[?1049l" in written else written[-5000:]
+        by_itself = self.asked is None and (status != 0 or not self._may_have_asked())
+        if by_itself or TRACES.search(after):
+            self._fail("exception", f"it ended with {status}")
+        if wrong := left_behind(written):
+            self._fail("terminal", "; ".join(wrong))
+        try:
+            kept = memory.parse(state.read_bytes()).set_up() if state.exists() or self.remembered else None
+            if kept is None:
+                self._fail("loss", "the set-up is not remembered")
+        except (OSError, ValueError) as error:
+            self._fail("loss", f"the set-up is lost: {error}")
+        strangers = [
+            each.name for each in state.parent.glob("*") if each.suffix == ".broken" or each.name[0] == "."
+        ]
+        if strangers:
+            self._fail("loss", f"beside the set-up there is {', '.join(strangers)}")
+
+    def _may_have_asked(self) -> bool:
+        """Whether something that was pressed may have meant the end: a key, a click, a command looked up."""
+        recent, late = self.pressed[-60:], self.pressed[-25:]
+        searched = any(press.sent[:1] in (b":", b"\x10") or b":" in press.sent for press in recent)
+        return any(press.kind in ("quit", "mouse") for press in late) or (
+            searched and any(b"\r" in press.sent for press in late)
+        )
+
+    def _fail(self, kind: str, what: str) -> None:
+        again = f"python -m tests.soak keys --seed {self.seed} --count {self.number_of_keys}"
+        keys = b" ".join(press.sent for press in self.pressed[-40:])
+        text = re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", bytes(self.terminal.written[-20000:]))
+        tail = text[-1500:].decode(errors="replace")
+        last = f"keys: {keys!r}\nwrote: {json.dumps(tail, ensure_ascii=False)}"
+        self.outcome.fail(kind, f"session {self.seed}: {what}", again, last)
+
+
+@contextmanager
+def warm_cache() -> Iterator[str]:
+    """A cache that a figure was made with: the fonts of a machine are looked up once in its life."""
+    with tempfile.TemporaryDirectory(prefix="soak-cache-") as folder:
+        os.environ["MPLCONFIGDIR"] = folder
+        from matplotlib import font_manager
+
+        assert font_manager.fontManager.ttflist
+        yield folder
+
+
+def run(seed: int, count: int) -> Outcome:
+    """Sessions with so many keys in all, one after the other; the n-th has the seed `seed` + n."""
+    outcome = Outcome("keys", seed, {"keys": 0, "sessions": 0, "resizes": 0})
+    with warm_cache() as cache:
+        number = seed
+        while (left := count - int(outcome.did.get("keys", 0))) > 0:
+            Session(number, outcome, cache, min(left, KEYS_PER_SESSION)).run()
+            number += 1
+            if number % 5 == 0:
+                print(
+                    f"keys: {outcome.did['keys']:.0f} of {count}, {len(outcome.failures)} failures",
+                    flush=True,
+                )
+    return outcome

@@ -1,0 +1,58 @@
+"""Whether a file that the program writes is whole: what its end says, and that it can be read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import reading
+from hadamard_tui import memory
+
+
+def _csv(content: bytes) -> bool:
+    rows = list(csv.reader(content.decode().splitlines()))
+    return content.endswith(b"\n") and len(rows) > 2 and {len(row) for row in rows} == {len(rows[0])}
+
+
+def _json(content: bytes) -> bool:
+    return bool(json.loads(content)["curves"])
+
+
+def _parquet(content: bytes) -> bool:
+    import pyarrow
+    from pyarrow import parquet
+
+    return bool(parquet.read_table(pyarrow.BufferReader(content)).num_rows)
+
+
+def _toml(content: bytes) -> bool:
+    return bool(reading.parse(tomllib.loads(content.decode())))
+
+
+def _state(content: bytes) -> bool:
+    return memory.parse(content).set_up() is not None
+
+
+WHOLE: dict[str, Callable[[bytes], bool]] = {
+    ".csv": _csv,
+    ".json": _json,
+    ".parquet": _parquet,
+    ".toml": _toml,
+    ".svg": lambda content: content.rstrip().endswith(b"</svg>"),
+    ".pdf": lambda content: content.rstrip().endswith(b"%%EOF"),
+    ".png": lambda content: content.endswith(b"IEND\xaeB`\x82"),
+}
+
+
+def torn(path: Path) -> str:
+    """What is wrong with a file that is there; nothing if it is whole."""
+    check = _state if path.name == "last.json" else WHOLE[path.suffix]
+    content = path.read_bytes()
+    try:
+        sound = check(content)
+    except Exception as error:
+        return f"{path.name} of {len(content)} bytes: {type(error).__name__}: {error}"
+    return "" if sound else f"{path.name} of {len(content)} bytes ends in {content[-40:]!r}"

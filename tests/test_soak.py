@@ -1,0 +1,56 @@
+"""The checks of the soak can fail: they are shown what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.soak.keyboard import QUITTING, Keyboard, action_keys
+from tests.soak.long_runs import Sample, growth
+from tests.soak.terminal_modes import left_behind
+from tests.soak.whole_files import torn
+
+ENTER = b"\x1b[?1049h\x1b[?1003h\x1b[?25l\x1b[?7l\x1b[>1u"
+LEAVE = b"\x1b[?1003l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h"
+
+
+def test_a_terminal_that_is_left_as_it_was_has_nothing_left_behind():
+    assert left_behind(ENTER + b"words" + LEAVE) == []
+
+
+@pytest.mark.parametrize("lacking", [b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?25h", b"\x1b[?7h", b"\x1b[<u"])
+def test_every_mode_that_is_not_taken_back_is_named(lacking: bytes):
+    assert len(left_behind(ENTER + LEAVE.replace(lacking, b""))) == 1
+
+
+def test_the_same_seed_presses_the_same_keys_and_every_action_has_one():
+    first, again = ([Keyboard(Random(3)).press() for _ in range(50)] for _ in range(2))
+    assert first == again
+    keys = action_keys()
+    assert len(keys) > 40
+    assert not {key.encode() for key in keys} & set(QUITTING)
+
+
+@pytest.mark.parametrize("held", ["mib", "descriptors", "threads"])
+def test_what_grows_is_told_from_what_stays(held: str):
+    steady = [Sample(300.0, 20, 6)] * 100
+    growing = [
+        sample._replace(**{held: getattr(sample, held) + number}) for number, sample in enumerate(steady)
+    ]
+    assert growth(steady) == []
+    assert [held in line for line in growth(growing)] == [True]
+
+
+def test_a_file_that_is_cut_is_torn(tmp_path: Path):
+    whole = {
+        "curves.csv": b"a,b\n1,2\n3,4\n",
+        "chart.svg": b"<svg></svg>\n",
+        "result.json": b'{"curves": [1]}\n',
+    }
+    for name, content in whole.items():
+        (tmp_path / name).write_bytes(content)
+        assert torn(tmp_path / name) == ""
+        (tmp_path / name).write_bytes(content[:-2])
+        assert torn(tmp_path / name)
