@@ -9,6 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from engine.texts import cut, escaped
+
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 
@@ -27,12 +29,14 @@ compiled loop that uses it too."""
 
 
 class BadInput(ValueError):
-    """Input that cannot be used. Its text is one line: where, what is wrong, what would be right."""
+    """Input that cannot be used. Its text is one line: where, what is wrong, what would be right.
+
+    Both parts may quote input as it came: they are escaped and cut here, and can be printed anywhere.
+    """
 
     def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where}: {what}" if where else what)
-        self.where = where
-        self.what = what
+        self.where, self.what = cut(escaped(where)), cut(escaped(what))
+        super().__init__(f"{self.where}: {self.what}" if where else self.what)
 
 
 class BadField(ValueError):

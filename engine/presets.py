@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-from engine import reading
+from engine import files, reading, texts
 from engine.experiment import Experiment
 from engine.parts import BadInput
 
@@ -25,11 +25,13 @@ def names() -> list[str]:
 
 def path_of(preset: str) -> Path:
     """The file of a preset, given by its name or as the path of a .toml file. Raises: BadInput."""
+    if fault := texts.fault(preset):
+        raise BadInput(preset, f"its name {fault}")
     given = Path(preset)
     if given.suffix == ".toml" or given.name != preset:
-        if not given.is_file():
-            what = "a folder, not a preset file" if given.is_dir() else "there is no such file"
-            raise BadInput(preset, what)
+        with files.faults(preset):
+            if not given.exists():
+                raise BadInput(preset, "there is no such file")
         return given
     if preset in names():
         return folder() / f"{preset}.toml"

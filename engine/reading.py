@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,27 +11,23 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from engine import files, raw_values
 from engine.experiment import Experiment, check
 from engine.parts import BadField, BadInput
+from engine.texts import LONGEST_QUOTE, cut, nearest, quoted
 
 Raw = dict[str, Any]
 """An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans."""
 
+MOST_BYTES = 1 << 18
+"""The largest preset file: a hundred times what any preset needs, and read in a second."""
+
 
 def read_raw(path: Path) -> Raw:
     """The content of a preset file, its relative data paths made relative to the working directory."""
-    text = ""
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        what, _, where = str(error).removesuffix(")").partition(" (at ")
-        where = where.replace("end of document", f"line {text.count(chr(10)) + 1}, the end")
-        raise BadInput(where, f"malformed TOML: {what}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput("", f"not a text file in UTF-8: {error.reason}") from error
-    except OSError as error:
-        raise BadInput("", f"cannot be read: {error.strerror}") from error
+    with files.faults(""):
+        content = files.read(path, MOST_BYTES)
+    raw = raw_values.document(content)
     problem = raw.get("problem")
     for name in ("matrix", "target"):
         part = problem.get(name) if isinstance(problem, dict) else None
@@ -47,13 +42,16 @@ def apply(raw: Raw, override: str) -> None:
     The value is TOML, or else plain text. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
+    where = f"--set {cut(override, LONGEST_QUOTE)}"
     if not equals or not _steps(place.strip()):
-        raise BadInput(f"--set {override}", "needs the form PLACE=VALUE, as in problem.matrix.d=256")
+        raise BadInput(where, "needs the form PLACE=VALUE, as in problem.matrix.d=256")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        said = raw_values.toml(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        value = text.strip()
-    put(raw, place.strip(), value)
+        said = {}
+    except BadInput as error:
+        raise BadInput(where, error.what) from error
+    put(raw, place.strip(), said["value"] if len(said) == 1 else text.strip())
 
 
 def put(raw: Raw, place: str, value: Any) -> None:
@@ -62,6 +60,8 @@ def put(raw: Raw, place: str, value: Any) -> None:
     A new `kind` drops the hyperparameters of the former kind that it does not have. Raises: BadInput.
     """
     *parents, last = _steps(place)
+    if len(parents) > raw_values.DEEPEST:
+        raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no place has so many parts")
     node: Any = raw
     for number, step in enumerate(parents):
         here = ".".join(map(str, parents[: number + 1]))
@@ -89,7 +89,7 @@ def _keep_known(raw: Raw, place: str, node: Raw) -> None:
 
 
 def _steps(place: str) -> list[str | int]:
-    found = re.findall(r"([^.\[\]]+)|\[(\d+)\]", place)
+    found = re.findall(r"([^.\[\]]+)|\[(\d{1,9})\]", place)
     return [int(index) if index else name for name, index in found]
 
 
@@ -113,8 +113,8 @@ def _index(items: list[Any], step: str | int, place: str) -> int:
     if isinstance(step, str) and step in names:
         return names.index(step)
     choices = ", ".join(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
-    wanted = f"[{step}]" if isinstance(step, int) else repr(step)
-    raise BadInput(f"--set {place}", f"there is no {wanted}; there are {choices}")
+    wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
+    raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
 
 def parse(raw: Mapping[str, Any]) -> Experiment:
@@ -122,6 +122,7 @@ def parse(raw: Mapping[str, Any]) -> Experiment:
 
     Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
     """
+    raw_values.check(raw)
     try:
         experiment = msgspec.convert(raw, Experiment)
     except msgspec.ValidationError as error:
@@ -144,7 +145,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
         )
         if isinstance(struct, inspect.StructType) and struct.tag_field:
             fields.insert(0, struct.tag_field)
-        what = f"unknown key; {_nearest(match.group(1), fields)}"
+        what = f"unknown key; {nearest(match.group(1), fields)}"
         return BadInput(".".join(filter(None, (where, match.group(1)))), what)
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
         place = ".".join(filter(None, (where, match.group(1))))
@@ -152,7 +153,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
         return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
     value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
-        return BadInput(where, f"{value!r} is unknown; {_nearest(str(value), _choices(where, raw))}")
+        return BadInput(where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}")
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
     expected = re.sub(r"\.0(?!\d)", "", expected)  # a limit such as 1000000.0
     if "matching regex" in expected:
@@ -162,13 +163,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
     for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
                         "object": "a table", "array": "a list"}.items():  # fmt: skip
         expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
-    return BadInput(where, f"{value!r} does not fit; it must be {expected}")
-
-
-def _nearest(word: str, choices: list[str]) -> str:
-    guess = difflib.get_close_matches(word, choices, n=1)
-    listed = f"the choices are {', '.join(choices)}" if choices else "nothing is known here"
-    return f"did you mean {guess[0]}? {listed}" if guess else listed
+    return BadInput(where, f"{quoted(value)} does not fit; it must be {expected}")
 
 
 def value_at(place: str, raw: Any) -> Any:

@@ -200,9 +200,9 @@ class HadamardApp(App[None]):
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""
         preset = self.laboratory.draft.preset
-        stem = "experiment" if preset is None else Path(preset).stem
+        stem = "experiment" if preset is None else Path(preset).stem[:50]
         names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
-        return next(name for name in names if not Path(name).exists())
+        return next(name for name in names if not os.path.exists(name))
 
     async def action_quit(self) -> None:
         """End the app as soon as all of it is there."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +16,11 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from hadamard_tui import NAME, ending
+from hadamard_tui.standard_streams import Delivery, ReaderGone, discard, echo, prepare, printing
 
 if TYPE_CHECKING:
     from engine.experiment import Experiment
+    from engine.trace import Trace
 
 DEFAULT_PRESET = "hadamard-128"
 
@@ -164,18 +168,22 @@ def run_headless(
     from hadamard_tui.headless.compute import compute
 
     trace = compute(experiment, console.errors())
-    if out is not None:
-        saving.write(out, encode(experiment, trace))
-    if exports:
-        for file in exports:
-            exporting.export(file, exporting.finished(experiment, trace), "--export")
     outcomes, strayed = judge(experiment, trace), unexpected_divergence(experiment, trace)
-    if as_json:
-        typer.echo(encode(experiment, trace), nl=False)
-    else:
-        from hadamard_tui.headless import summary
 
-        summary.show(experiment, trace, outcomes, strayed, console.output(), changed=bool(settings))
+    def show() -> None:
+        if as_json:
+            echo(encode(experiment, trace), nl=False)
+        else:
+            from hadamard_tui.headless import summary
+
+            summary.show(experiment, trace, outcomes, strayed, console.output(), changed=bool(settings))
+
+    with Delivery() as delivery:
+        delivery.attempt(show)
+        if out is not None:
+            delivery.attempt(lambda: saving.write(out, encode(experiment, trace)))
+        for file in exports or ():
+            delivery.attempt(partial(_export, file, experiment, trace))
     return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
 
 
@@ -197,16 +205,19 @@ def verify_presets(
     if report is not None:
         saving.check(report, "--report")
     done = []
-    for verified in verifying.verify(names or presets.names(), console.errors()):
-        done.append(verified)
-        if not as_json:
-            console.output().print(verifying.shown(verified))
-    if not as_json:
-        console.output().print(verifying.total(done))
-    if report is not None:
-        saving.write(report, verifying.as_markdown(done).encode(), "--report")
-    if as_json:
-        typer.echo(json.dumps(verifying.as_json(done), ensure_ascii=False))
+    with Delivery() as delivery:
+        for verified in verifying.verify(names or presets.names(), console.errors()):
+            done.append(verified)
+            if not as_json:
+                delivery.attempt(lambda: console.output().print(verifying.shown(done[-1])))
+            if delivery.hindered and report is None:
+                return 0  # nobody is left to run the others for
+        if as_json:
+            delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False)))
+        else:
+            delivery.attempt(lambda: console.output().print(verifying.total(done)))
+        if report is not None:
+            delivery.attempt(lambda: saving.write(report, verifying.as_markdown(done).encode(), "--report"))
     return 0 if all(verified.holds for verified in done) else 1
 
 
@@ -228,7 +239,7 @@ def print_verdict(
     errors = console.errors()
     judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
-        typer.echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
+        echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
     else:
         console.output().print(verdicts.shown(judged))
     return 0 if all(one.sound for one in judged) else 1
@@ -245,7 +256,7 @@ def bench_machine(
 
     found = list(bench.timed(quick, console.errors()))
     if as_json:
-        typer.echo(json.dumps(bench.as_json(found), ensure_ascii=False))
+        echo(json.dumps(bench.as_json(found), ensure_ascii=False))
     else:
         console.output().print(bench.table(found))
 
@@ -324,7 +335,7 @@ def print_config(
 
     if path == default:
         raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
-    typer.echo(str(config.path()) if path else config.default_text(), nl=path)
+    echo(str(config.path()) if path else config.default_text(), nl=path)
 
 
 @app.command("schema")
@@ -334,27 +345,31 @@ def print_schema() -> None:
 
     from engine.experiment import Experiment
 
-    typer.echo(json.dumps(msgspec.json.schema(Experiment), indent=2, ensure_ascii=False))
+    echo(json.dumps(msgspec.json.schema(Experiment), indent=2, ensure_ascii=False))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without ✓ shows ?, not a traceback
+    prepare()
     from engine.parts import BadInput
 
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
+        with printing():
+            pass  # what is in the buffer, too
     except BadInput as error:
         return ending.refused(str(error))
     except TyperException as error:
         return ending.refused(ending.usage(error))
-    except BrokenPipeError:  # whoever reads, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ReaderGone, SystemExit):  # SystemExit is what typer and rich make of a reader who left their help
         return 0
     except KeyboardInterrupt:
         code = ending.STOPPED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return ending.broken(error)
+        discard()
+        return ending.refused(f"standard output: cannot be written: {error.strerror}")  # it was a help page
     except Exception as error:
         return ending.broken(error)
     if code == ending.STOPPED:
@@ -378,6 +393,13 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
             raise
         remedy = "the claims are about the preset's own settings, and --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.what}; {remedy}") from error
+
+
+def _export(file: Path, experiment: Experiment, trace: Trace) -> None:
+    """Write a finished run to a file. Raises: BadInput."""
+    from hadamard_tui.sharing import exporting
+
+    exporting.export(file, exporting.finished(experiment, trace), "--export")
 
 
 def _need_terminal(preset: str) -> None:

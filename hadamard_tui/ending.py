@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 import typer
 from typer.exceptions import TyperException
 
+from engine.texts import LONGEST_PART, cut, escaped
 from hadamard_tui import NAME
+
+LONGEST = 2 * LONGEST_PART
+"""An error is cut to so many characters, as after an argument that is a whole file."""
 
 REFUSED = 2
 """Exit code after bad input of any kind."""
@@ -22,8 +27,7 @@ STOPPED = 130
 
 def refused(text: str) -> int:
     """Say in one line what is wrong with what was asked for; the exit code."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    typer.echo(f"error: {line}", err=True)
+    _say(f"error: {cut(escaped(' '.join(text.split())), LONGEST)}")
     return REFUSED
 
 
@@ -40,7 +44,8 @@ def broken(error: Exception) -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     except OSError:
-        typer.echo(text, err=True)
+        for line in text.splitlines():
+            _say(escaped(line))
         where = "its traceback is above"
     else:
         where = f"its traceback is in {file}"
@@ -59,7 +64,14 @@ def usage(error: TyperException) -> str:
 
 def stop() -> None:
     """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
-    typer.echo("stopped", err=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _say("stopped")
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(STOPPED)
+
+
+def _say(line: str) -> None:
+    """Print a line on stderr; where that cannot be written there is nobody to tell."""
+    with suppress(OSError):
+        typer.echo(line, err=True)

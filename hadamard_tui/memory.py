@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from engine import reading
+from engine import files, raw_values, reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.texts import LONGEST_QUOTE, cut
 from hadamard_tui import NAME, saving
 from hadamard_tui.config import ThemeName
 from hadamard_tui.lens import Lens
@@ -37,7 +38,7 @@ def looked_at(view: View, changes: Sequence[str]) -> View:
 
     raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
     for change in changes:
-        where = f"--view {change}"
+        where = f"--view {cut(change, LONGEST_QUOTE)}"
         first, _, inner = change.partition("=")[0].strip().partition(".")
         choices = known if not inner else known.get(first)
         if not isinstance(choices, dict) or (inner or first) not in choices:
@@ -80,6 +81,7 @@ def parse(text: bytes) -> Memory:
     """The memory that a file's content says. Raises: BadInput."""
     try:
         memory = msgspec.json.decode(text, type=Memory)
+        raw_values.check([memory.preset, memory.off])
         memory.set_up()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
@@ -95,10 +97,10 @@ def write(memory: Memory) -> str:
     """Keep the memory; one line about why that cannot be done, or nothing."""
     file = path()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        saving.write(file, msgspec.json.encode(memory), "what was left")
-    except OSError as error:
-        return f"what was left {file}: cannot be written: {error.strerror}"
+        with files.faults(f"what was left {file}", "cannot be written"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            content = msgspec.json.encode(memory)
+        saving.write(file, content, "what was left")
     except BadInput as error:
         return str(error)
     return ""

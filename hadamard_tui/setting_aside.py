@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
+
+from engine import files
+from engine.parts import BadInput
+
+MOST_BYTES = 1 << 24
+"""What the program writes itself is far smaller, even beside a set-up of thousands of learners."""
 
 Content = TypeVar("Content")
 
@@ -15,23 +22,33 @@ def read_or_set_aside(
     """What a file says, or the default and a line that says what is wrong and where the file is now.
 
     Args:
-        parse: raises ValueError for content that makes no sense.
+        parse: raises ValueError or RecursionError for content that makes no sense.
         instead: what is done without the file, for that line.
     """
     try:
-        return parse(path.read_bytes()), ""
-    except FileNotFoundError:
-        return default, ""
-    except OSError as error:
-        return default, f"{path}: cannot be read: {error.strerror}; {instead}"
-    except ValueError as error:
-        return default, f"{path}: {error}; {_set_aside(path)}; {instead}"
+        with files.faults(""):
+            content = files.read(path, MOST_BYTES)
+    except BadInput as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return default, ""
+        return default, str(BadInput(str(path), f"{error}; {instead}"))
+    try:
+        return parse(content), ""
+    except (ValueError, RecursionError) as error:
+        return default, str(BadInput(str(path), f"{error}; {_set_aside(path)}; {instead}"))
 
 
 def _set_aside(path: Path) -> str:
-    aside = path.with_name(f"{path.name}.broken")
+    """Rename a file to a name that no file has yet; what was done, in words."""
     try:
-        path.replace(aside)
+        for number in count(1):
+            aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
+            try:
+                aside.touch(exist_ok=False)  # takes the name, lest another program does meanwhile
+            except FileExistsError:
+                continue
+            path.replace(aside)
+            break
     except OSError as error:
-        return f"it cannot be renamed: {error.strerror}"
+        return f"it cannot be renamed: {files.reason(error)}"
     return f"it is now {aside.name}"

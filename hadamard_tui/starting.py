@@ -60,7 +60,7 @@ def begin(
 
     Raises: BadInput for a theme that is not there, or a view that cannot be.
     """
-    configured, complaint = config.read()
+    configured, complaints = config.read()
     left, lost = (Memory(), "") if reset else memory.read()
     if view:
         left.view = memory.looked_at(View(theme=left.view.theme), view)
@@ -76,7 +76,7 @@ def begin(
     if wanted is None and (wanted := left.set_up()) is not None:
         preset, off = left.preset or preset, left.off
     experiment = wanted or presets.load(preset)
-    notes = [note for note in (complaint, lost) if note]
+    notes = [*complaints, *([lost] if lost else [])]
     return Start(experiment, preset, autorun, configured, left.view, notes, None, first, off)
 
 

@@ -12,14 +12,21 @@ from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from engine.parts import BadInput, Values
+from engine import files, texts
+from engine.parts import BadField, BadInput, Values
 
 DataPath = Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
 
 
 def make_absolute(part: Struct) -> None:
     """Have a part, while it is made, name its file by a `path` that means the same in any folder."""
-    force_setattr(part, "path", str(Path(part.path).absolute()))  # type: ignore[attr-defined]
+    try:
+        path = str(Path(part.path).absolute())  # type: ignore[attr-defined]
+    except OSError as error:  # the working folder is gone
+        raise BadField("path", f"cannot be found: {files.reason(error)}") from error
+    if fault := texts.fault(path):
+        raise BadField("path", f"its folder {fault}")
+    force_setattr(part, "path", path)
 
 
 def read_table(path: str, where: str) -> NDArray[np.float64]:
@@ -29,10 +36,12 @@ def read_table(path: str, where: str) -> NDArray[np.float64]:
     or of another format.
     """
     file = Path(path)
-    if not file.is_file():
-        raise BadInput(where, f"there is no file {file.absolute()}")
+    with files.faults(where):
+        if not file.is_file():
+            raise BadInput(where, f"there is no file {file.absolute()}")
+        modified = file.stat().st_mtime_ns
     try:
-        return _read(file, file.stat().st_mtime_ns)
+        return _read(file, modified)
     except BadInput as error:
         raise BadInput(where, error.what) from error
 

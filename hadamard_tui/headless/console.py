@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from hadamard_tui.standard_streams import printing
+
 PIPED_WIDTH = 80
 NARROWEST = 40
+
+
+class Output(Console):
+    """Standard output, with the faults of `printing`."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        with printing():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # instead of ending the program, which may have files to save
 
 
 def output() -> Console:
@@ -20,7 +34,7 @@ def output() -> Console:
         width = max(NARROWEST, int(given))
     elif not sys.stdout.isatty():
         width = PIPED_WIDTH
-    return Console(width=width, markup=False, highlight=False, emoji=False)
+    return Output(width=width, markup=False, highlight=False, emoji=False)
 
 
 def errors() -> Console:

@@ -14,7 +14,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from engine import files
 from engine.parts import BadInput
+from engine.texts import escaped
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.widgets.entry import Entry
@@ -47,15 +49,17 @@ class Export(ModalScreen[None]):
             page.border_subtitle = "enter writes · esc closes"
             yield Entry(self._name, placeholder="name of the file", compact=True)
             yield Static("", id="wrong", markup=False)
-            place = f"in {Path.cwd()}, unless the name says otherwise; its end says what is written:"
+            place = f"in {here()}, unless the name says otherwise; its end says what is written:"
             yield Static(f"\n{place}\n", markup=False)
             yield Static(kinds)
 
     @on(Input.Submitted)
     def _write(self, event: Input.Submitted) -> None:
-        path = Path(event.value.strip()).expanduser()
-        wrote = "Replaced" if path.exists() else "Wrote"
+        typed = event.value.strip()
         try:
+            with files.faults(typed, "cannot be written"):
+                path = Path(typed).expanduser()
+                wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
             exporting.export(path, self._shown(), "")
         except BadInput as error:
             wrong = self.query_one("#wrong", Static)
@@ -63,4 +67,12 @@ class Export(ModalScreen[None]):
             wrong.update(f"▲ {str(error).strip()}")
         else:
             self.dismiss()
-            self.notify(f"{wrote} {path.absolute()}", markup=False)
+            self.notify(wrote, markup=False)
+
+
+def here() -> str:
+    """The working folder, in words if it is gone."""
+    try:
+        return escaped(str(Path.cwd()))
+    except OSError:
+        return "a folder that is gone"

@@ -14,6 +14,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
+from engine.texts import escaped
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
@@ -108,9 +109,10 @@ class Laboratory(Looking, Comparing):
 
     def action_screenshot(self) -> None:
         try:
-            self.notify(f"Wrote {Path(self.app.save_screenshot()).absolute()}", markup=False)
+            self.notify(f"Wrote {escaped(str(Path(self.app.save_screenshot()).absolute()))}", markup=False)
         except OSError as error:
-            self.notify(f"The screenshot cannot be written: {error}", severity="error")
+            why = escaped(str(error))
+            self.notify(f"The screenshot cannot be written: {why}", severity="error", markup=False)
 
     def action_leave(self) -> None:
         if self._runs_drawer_open:

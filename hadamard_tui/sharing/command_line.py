@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from engine import presets
+from engine import files, presets
 from engine.experiment import Experiment
 from engine.parts import BadInput
 from hadamard_tui import NAME, saving
@@ -45,10 +45,8 @@ def keep(command: str) -> Path:
     from platformdirs import user_state_path
 
     file = user_state_path(NAME) / "command.txt"
-    try:
+    with files.faults(str(file), "cannot be written"):
         file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(str(file), f"cannot be written: {error.strerror}") from error
     saving.write(file, f"{command}\n".encode(), "the command line")
     return file
 

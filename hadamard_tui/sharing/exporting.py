@@ -61,7 +61,11 @@ def check(path: Path, option: str) -> None:
 def export(path: Path, shown: Shown, option: str) -> None:
     """Write a file of the kind that its suffix says. Raises: BadInput."""
     check(path, option)
-    saving.write(path, KINDS[path.suffix.lower()][1](shown), option)
+    try:
+        content = KINDS[path.suffix.lower()][1](shown)
+    except BadInput as error:
+        raise BadInput(f"{option} {path}".strip(), error.what) from error
+    saving.write(path, content, option)
 
 
 def _trace(shown: Shown) -> Trace:

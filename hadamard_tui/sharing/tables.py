@@ -7,10 +7,14 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from engine.parts import BadInput
 from engine.trace import Trace
 
 COLUMNS = ("series", "name", "x", "loss", "stderr", "error")
 """What a row says: `learner` or the sense of a bound, whose it is, and where; the last two may be none."""
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""Where a cell begins with one of these, spreadsheets take it for a formula."""
 
 Row = tuple[str, str, float, float, float | None, float | None]
 
@@ -35,16 +39,37 @@ def rows(trace: Trace) -> Iterator[Row]:
 
 
 def as_csv(trace: Trace) -> bytes:
-    """Comma-separated values in UTF-8 with a header; numbers keep all their digits."""
+    """Comma-separated values in UTF-8 with a header; numbers keep all their digits.
+
+    A name that a spreadsheet would run as a formula gets an apostrophe in front.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(rows(trace))
+    writer.writerows((series, _no_formula(name), *numbers) for series, name, *numbers in rows(trace))
     return text.getvalue().encode()
 
 
+def _no_formula(name: str) -> str:
+    return f"'{name}" if name.startswith(FORMULAS) else name
+
+
 def as_parquet(trace: Trace) -> bytes:
-    """The table as Parquet. The labels of the axes are in its metadata."""
+    """The table as Parquet. The labels of the axes are in its metadata.
+
+    Raises: BadInput if the library cannot be loaded or cannot make it.
+    """
+    try:
+        import pyarrow
+
+        return _parquet(trace)
+    except ImportError as error:
+        raise BadInput("", f"pyarrow cannot be loaded: {error}") from error
+    except pyarrow.ArrowException as error:
+        raise BadInput("", f"the table cannot be made: {error}") from error
+
+
+def _parquet(trace: Trace) -> bytes:
     import pyarrow
     from pyarrow import parquet
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from textual import events
 from textual.widgets import Input
 
+from engine.texts import printable
+
 EDITS = {
     key.strip(): binding.action
     for binding in Input.BINDINGS
@@ -15,11 +17,14 @@ EDITS = {
 
 
 class Entry(Input):
-    """An input that edits at once.
+    """An input that edits at once, and takes in no character that no text may hold.
 
     Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
     typed later: on a slow line, backspace would take away the wrong ones.
     """
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        super().replace(printable(text), start, end)
 
     async def on_key(self, event: events.Key) -> None:
         if (action := EDITS.get(event.key)) is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from engine.parts import BadInput
 from hadamard_tui import config
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
@@ -26,7 +27,7 @@ def test_the_path_follows_xdg(call: Call, own_folders: Path) -> None:
 def test_the_default_file_changes_nothing_and_names_every_setting_and_action(call: Call) -> None:
     code, out, _ = call("config", "--default")
     assert code == 0
-    assert config.parse(out.encode()) == Config()
+    assert config.parse(out.encode()) == (Config(), [])
     for name in (*Config.__struct_fields__, *(action.id for action in ACTIONS)):
         assert name in out
 
@@ -36,16 +37,83 @@ def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call
     said = [line.removeprefix("# ") for line in lines if " = " in line and "as in" not in line]
     table = said.index(next(line for line in said if line.startswith(ACTIONS[0].id)))
     parsed = config.parse("\n".join([*said[:table], "[keys]", *said[table:]]).encode())
-    assert parsed == Config(keys={action.id: action.keys for action in ACTIONS})
+    assert parsed == (Config(keys={action.id: action.keys for action in ACTIONS}), [])
 
 
 def test_actions_can_swap_their_keys() -> None:
-    assert config.parse(b"[keys]\nrun = 'R'\nreset = 'r'").keys == {"run": "R", "reset": "r"}
+    swapped = {"run": "R", "reset": "r"}
+    assert config.parse(b"[keys]\nrun = 'R'\nreset = 'r'") == (Config(keys=swapped), [])
 
 
 def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
-    with pytest.raises(BadInput, match=r"pink.*take dark, light, contrast"):
-        config.parse(b'theme = "pink"')
+    [line] = config.parse(b'theme = "pink"')[1]
+    assert re.search(r"line 1: theme: 'pink'.*take dark, light, contrast; it is left out", line)
+
+
+def test_each_wrong_setting_is_told_with_its_line_and_all_others_stay() -> None:
+    text = b"""# mine
+colour = "red"
+fps = 10
+theme = "light"
+fps_over_ssh = "fast"
+
+[keys]  # the usual ones
+fly = "f"
+"run" = "f5"
+quit = 3
+help = "R"
+reset = "f6"
+pin = "p,f5"
+[window]
+size = 3
+"""
+    read, wrong = config.parse(text)
+    assert read == Config(theme="light", fps=10.0, keys={"run": "f5", "help": "R", "reset": "f6"})
+    places = [re.match(r"line (\d+): ([\w.]+): ", line) for line in wrong]
+    assert [place and place.groups() for place in places] == [
+        ("2", "colour"),
+        ("5", "fps_over_ssh"),
+        ("8", "keys.fly"),
+        ("10", "keys.quit"),
+        ("13", "keys.pin"),
+        ("14", "window"),
+    ]
+    assert "f5 belongs to run already" in wrong[4]
+
+
+@pytest.mark.parametrize("text", [b"keys = {fly = 'f'}", b"keys.fly = 'f'", b"[ 'keys' ]\n'fly' = 'f'"])
+def test_a_line_is_found_however_toml_writes_a_table(text: bytes) -> None:
+    read, [line] = config.parse(text)
+    assert read == Config()
+    assert line.startswith(f"line {len(text.splitlines())}: keys.fly: there is no such action")
+
+
+def test_an_action_that_loses_its_key_takes_no_other_action_along() -> None:
+    read, wrong = config.parse(b"[keys]\nrun = 'q'\nreset = 'r'\nhelp = 'f1'")
+    assert read.keys == {"help": "f1"}
+    assert [line.partition(": ")[2].partition(":")[0] for line in wrong] == ["keys.run", "keys.reset"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"theme = ", b"\xff", b"a" + b".a" * 9000 + b" = 1", b"fps = " + b"[" * 9000]
+)
+def test_what_is_no_toml_is_one_line_with_the_defaults_and_stays_as_it_is(text: bytes) -> None:
+    config.path().parent.mkdir(parents=True)
+    config.path().write_bytes(text)
+    read, [line] = config.read()
+    assert read == Config()
+    assert line.startswith(f"{config.path()}: ")
+    assert line.endswith("; the defaults are used")
+    assert "\n" not in line
+    assert [file.read_bytes() for file in config.path().parent.iterdir()] == [text]
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for() -> None:
+    config.path().parent.mkdir(parents=True)
+    os.mkfifo(config.path())
+    read, [line] = config.read()
+    assert read == Config()
+    assert "a pipe or a device, not a regular file" in line
 
 
 def test_neither_and_both_are_refused(call: Call) -> None:

@@ -1,0 +1,74 @@
+"""Texts from outside: which characters they may hold, and how messages quote them."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+
+REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories: controls, invisible formatting, undecodable bytes, separators of lines and paragraphs.
+
+In a terminal they move the cursor, turn the reading direction or begin commands.
+"""
+
+LONGEST_QUOTE = 80
+"""A quoted value is cut to so many characters."""
+
+LONGEST_PART = 1000
+"""Each half of a message is cut to so many characters: a list of choices fits, a pasted file does not."""
+
+
+def fault(text: str, allowed: str = "") -> str:
+    """What is wrong with the characters of a text, and the remedy; nothing if it may be printed."""
+    if text.isprintable() and text.isascii():
+        return ""
+    found = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
+    if found is None:
+        return ""
+    remedy = "take emoji that are not joined" if found == "\u200d" else "leave it out"
+    return f"holds {_named(found)}, which terminals do not show as text; {remedy}"
+
+
+def printable(text: str) -> str:
+    """The text without the characters that no text may hold."""
+    return text if not fault(text) else "".join(letter for letter in text if not _refused(letter))
+
+
+def escaped(text: str) -> str:
+    """The text with each character that no text may hold as an escape such as \\x1b."""
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode() if _refused(letter) else letter for letter in text
+    )
+
+
+def cut(text: str, longest: int = LONGEST_PART) -> str:
+    """A text of at most `longest` characters: its middle goes, its beginning and end stay."""
+    if len(text) <= longest:
+        return text
+    end = longest // 3
+    return f"{text[: longest - end - 1]}…{text[-end:]}"
+
+
+def quoted(value: object) -> str:
+    """A value as a message quotes it: its Python form, cut."""
+    return cut(repr(value), LONGEST_QUOTE)
+
+
+def nearest(word: str, choices: list[str]) -> str:
+    """What might have been meant by an unknown word, and all that there is."""
+    guess = difflib.get_close_matches(word, choices, n=1)
+    listed = f"the choices are {', '.join(choices)}" if choices else "nothing is known here"
+    return f"did you mean {guess[0]}? {listed}" if guess else listed
+
+
+def _refused(letter: str) -> bool:
+    return unicodedata.category(letter) in REFUSED
+
+
+def _named(letter: str) -> str:
+    """The character in words: its own glyph would be invisible or worse."""
+    plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
+    unnamed = "no text" if unicodedata.category(letter) == "Cs" else "a control character"
+    return plain.get(letter) or f"U+{ord(letter):04X} ({unicodedata.name(letter, unnamed).lower()})"
