@@ -39,12 +39,15 @@ def read(path: Path, most: int) -> bytes:
     """
     # O_NONBLOCK: the opening of a pipe would wait for a writer, before anything could be seen of it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
+    try:
         kind = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(kind):
             what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
             raise BadInput("", f"{what}, not a regular file")
-        content = file.read(most + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(descriptor)
     if len(content) > most:
         raise BadInput("", f"too large; at most {most / 1024:g} KiB are read")
     return content

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from engine.texts import cut, escaped
+from engine.texts import message
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
@@ -35,7 +35,7 @@ class BadInput(ValueError):
     """
 
     def __init__(self, where: str, what: str) -> None:
-        self.where, self.what = cut(escaped(where)), cut(escaped(what))
+        self.where, self.what = message(where), message(what)
         super().__init__(f"{self.where}: {self.what}" if where else self.what)
 
 

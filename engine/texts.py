@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -14,8 +15,8 @@ In a terminal they move the cursor, turn the reading direction or begin commands
 LONGEST_QUOTE = 80
 """A quoted value is cut to so many characters."""
 
-LONGEST_PART = 1000
-"""Each half of a message is cut to so many characters: a list of choices fits, a pasted file does not."""
+LONGEST_WORD, LONGEST_PART = 300, 1000
+"""A word of a message is cut to so many characters, and each half of it: paths and lists of choices fit."""
 
 
 def fault(text: str, allowed: str = "") -> str:
@@ -43,7 +44,13 @@ def escaped(text: str) -> str:
     )
 
 
-def cut(text: str, longest: int = LONGEST_PART) -> str:
+def message(text: str, longest: int = LONGEST_PART) -> str:
+    """What a message says, which may quote input as it came: escaped, and cut."""
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
+    return cut(words, longest)
+
+
+def cut(text: str, longest: int) -> str:
     """A text of at most `longest` characters: its middle goes, its beginning and end stay."""
     if len(text) <= longest:
         return text
@@ -70,5 +77,7 @@ def _refused(letter: str) -> bool:
 def _named(letter: str) -> str:
     """The character in words: its own glyph would be invisible or worse."""
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
-    unnamed = "no text" if unicodedata.category(letter) == "Cs" else "a control character"
-    return plain.get(letter) or f"U+{ord(letter):04X} ({unicodedata.name(letter, unnamed).lower()})"
+    if unicodedata.category(letter) == "Cs":
+        return "bytes that are not UTF-8"
+    name = unicodedata.name(letter, "control character").lower()
+    return plain.get(letter) or f"U+{ord(letter):04X} ({name})"

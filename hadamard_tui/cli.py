@@ -330,12 +330,15 @@ def print_config(
     ] = False,
 ) -> None:
     """Say where the configuration file belongs, or what it may say."""
+    from engine import files
     from engine.parts import BadInput
     from hadamard_tui import config
 
     if path == default:
         raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
-    echo(str(config.path()) if path else config.default_text(), nl=path)
+    with files.faults("config --path", "there is none"):
+        text = str(config.path()) if path else config.default_text()
+    echo(text, nl=path)
 
 
 @app.command("schema")

@@ -165,9 +165,10 @@ def _keys(keys: str) -> list[str]:
 
 def read() -> tuple[Config, list[str]]:
     """The configuration, and one line about each thing in its file that cannot be; the file stays."""
-    file = path()
+    file: Path | str = "the configuration file"
     try:
         with files.faults(""):
+            file = path()
             content = files.read(file, MOST_BYTES)
         config, wrong = parse(content)
     except BadInput as error:

@@ -9,7 +9,7 @@ from contextlib import suppress
 import typer
 from typer.exceptions import TyperException
 
-from engine.texts import LONGEST_PART, cut, escaped
+from engine.texts import LONGEST_PART, escaped, message
 from hadamard_tui import NAME
 
 LONGEST = 2 * LONGEST_PART
@@ -27,7 +27,7 @@ STOPPED = 130
 
 def refused(text: str) -> int:
     """Say in one line what is wrong with what was asked for; the exit code."""
-    _say(f"error: {cut(escaped(' '.join(text.split())), LONGEST)}")
+    _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
@@ -39,11 +39,11 @@ def broken(error: Exception) -> int:
 
     told = f"{type(error).__name__}: {error}"
     text = "".join(traceback.format_exception(error))
-    file = user_state_path(NAME) / "traceback.txt"
     try:
+        file = user_state_path(NAME) / "traceback.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError:
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, RuntimeError):  # a full disk, or no home folder at all
         for line in text.splitlines():
             _say(escaped(line))
         where = "its traceback is above"

@@ -90,14 +90,14 @@ def parse(text: bytes) -> Memory:
 
 def read() -> tuple[Memory, str]:
     """The memory, and one line about a file that is broken and was set aside, or nothing."""
-    return read_or_set_aside(path(), parse, Memory(), "the app starts afresh")
+    return read_or_set_aside(path, parse, Memory(), "the app starts afresh")
 
 
 def write(memory: Memory) -> str:
     """Keep the memory; one line about why that cannot be done, or nothing."""
-    file = path()
     try:
-        with files.faults(f"what was left {file}", "cannot be written"):
+        with files.faults("what was left", "cannot be written"):
+            file = path()
             file.parent.mkdir(parents=True, exist_ok=True)
             content = msgspec.json.encode(memory)
         saving.write(file, content, "what was left")

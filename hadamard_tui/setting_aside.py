@@ -17,21 +17,24 @@ Content = TypeVar("Content")
 
 
 def read_or_set_aside(
-    path: Path, parse: Callable[[bytes], Content], default: Content, instead: str
+    place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
     """What a file says, or the default and a line that says what is wrong and where the file is now.
 
     Args:
+        place: where the file is.
         parse: raises ValueError or RecursionError for content that makes no sense.
         instead: what is done without the file, for that line.
     """
+    path: Path | None = None
     try:
         with files.faults(""):
+            path = place()
             content = files.read(path, MOST_BYTES)
     except BadInput as error:
         if isinstance(error.__cause__, FileNotFoundError):
             return default, ""
-        return default, str(BadInput(str(path), f"{error}; {instead}"))
+        return default, str(BadInput(str(path or "the state file"), f"{error}; {instead}"))
     try:
         return parse(content), ""
     except (ValueError, RecursionError) as error:

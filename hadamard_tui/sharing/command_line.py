@@ -44,8 +44,8 @@ def keep(command: str) -> Path:
     """Write a command to the file of copied commands, which is the returned one. Raises: BadInput."""
     from platformdirs import user_state_path
 
-    file = user_state_path(NAME) / "command.txt"
-    with files.faults(str(file), "cannot be written"):
+    with files.faults("the command line", "cannot be written"):
+        file = user_state_path(NAME) / "command.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
     saving.write(file, f"{command}\n".encode(), "the command line")
     return file
