@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
@@ -21,10 +22,12 @@ def check(path: Path, option: str = "--out") -> None:
         folder = path.absolute().parent
         if not folder.is_dir():
             raise BadInput(where, f"there is no folder {folder}; make it first")
-        if path.is_dir():
-            raise BadInput(where, "this is a folder; name a file in it")
-        if path.exists() and not path.is_file():
-            raise BadInput(where, "this is no regular file; name one")
+        with suppress(FileNotFoundError):
+            there = path.stat().st_mode
+            if stat.S_ISDIR(there):
+                raise BadInput(where, "this is a folder; name a file in it")
+            if not stat.S_ISREG(there):
+                raise BadInput(where, "this is no regular file; name one")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise BadInput(where, f"the folder {folder} is not writable; name another")
 

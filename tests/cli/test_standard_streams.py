@@ -1,0 +1,142 @@
+"""Standard streams that are closed, full, or read by nobody: quiet, or one line, and no result is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from hadamard_tui import saving
+from hadamard_tui.headless import verifying
+from hadamard_tui.sharing import tables
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+PROGRAM = f"{sys.executable} -m hadamard_tui"
+SAVES = ("--out", "r.json", "--export", "c.csv")
+
+
+def shell(command: str) -> tuple[int, str, str]:
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=os.getcwd())
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_closed_stdout_is_quiet() -> None:
+    assert shell(f"{PROGRAM} presets <&- >&-") == (0, "", "")
+
+
+def test_with_every_stream_closed_the_exit_code_is_left() -> None:
+    assert shell(f"{PROGRAM} lst <&- >&- 2>&-") == (2, "", "")
+
+
+@pytest.mark.parametrize("command", ["--help", "config --default"])
+def test_a_full_stdout_is_one_line(command: str) -> None:
+    full = "error: standard output: cannot be written: No space left on device\n"
+    assert shell(f"{PROGRAM} {command} > /dev/full") == (2, "", full)
+
+
+def test_a_reader_that_is_gone_before_anything_is_printed_is_no_error() -> None:
+    assert shell(f"set -o pipefail; {PROGRAM} list updates | sleep 0") == (0, "", "")
+
+
+@pytest.fixture(params=["full", "gone"])
+def lost(request: pytest.FixtureRequest) -> Iterator[TextIO]:
+    """A stream that takes nothing, full or without a reader."""
+    end: str | int = "/dev/full"
+    if request.param == "gone":
+        reader, end = os.pipe()
+        os.close(reader)
+    with open(end, "w") as stream:
+        yield stream
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_files_are_saved_even_if_nothing_can_be_printed(
+    as_json: bool, small: Path, call: Call, lost: TextIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", lost)
+    code, _, err = call("run", "small.toml", *SAVES, *(["--json"] if as_json else []))
+    assert json.loads(Path("r.json").read_text())["schema"] == 1
+    assert Path("c.csv").read_text().startswith("series,name")
+    if lost.name == "/dev/full":
+        assert (code, err) == (2, "error: standard output: cannot be written: No space left on device\n")
+    else:
+        assert (code, err) == (0, "")
+
+
+def test_a_report_is_saved_even_if_nothing_can_be_printed(
+    small: Path, call: Call, lost: TextIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", lost)
+    code, _, _ = call("verify", "small.toml", "--report", "r.md")
+    assert code == (2 if lost.name == "/dev/full" else 0)
+    assert "After half the examples" in Path("r.md").read_text()
+
+
+def test_presets_are_not_verified_for_nobody(
+    small: Path, call: Call, lost: TextIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", lost)
+    done = []
+    real = verifying.compute
+    monkeypatch.setattr(verifying, "compute", lambda *a, **k: done.append(1) or real(*a, **k))
+    call("verify", "small.toml", "small.toml")
+    assert done == [1]
+
+
+def failing_for(*names: str) -> Callable[..., None]:
+    """A `saving.write` that finds the disk full for some files."""
+    really = saving.write
+
+    def write(path: Path, content: bytes, option: str = "--out") -> None:
+        if path.name in names:
+            raise saving.BadInput(f"{option} {path}", "cannot be written: No space left on device")
+        really(path, content, option)
+
+    return write
+
+
+def test_a_result_that_cannot_be_saved_is_printed_and_the_other_files_are_saved(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "write", failing_for("r.json", "a.csv"))
+    code, out, err = call("run", "small.toml", *SAVES, "--export", "a.csv", "--export", "b.csv")
+    assert code == 2
+    assert "✓ holds" in out
+    full = "cannot be written: No space left on device"
+    assert err == f"error: --out r.json: {full}; --export a.csv: {full}\n"
+    assert sorted(os.listdir()) == ["b.csv", "c.csv", "small.toml"]
+
+
+def test_a_report_that_cannot_be_saved_is_printed(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "write", failing_for("r.md"))
+    code, out, err = call("verify", "small.toml", "--json", "--report", "r.md")
+    assert (code, json.loads(out)["holds"]) == (2, True)
+    assert err == "error: --report r.md: cannot be written: No space left on device\n"
+
+
+def test_a_file_that_the_program_fails_at_loses_no_other(
+    small: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> bytes:
+        raise RuntimeError("no table")
+
+    monkeypatch.setattr(tables, "as_csv", broken)
+    code, out, err = call("run", "small.toml", "--export", "c.csv", "--out", "r.json")
+    assert code == 3
+    assert "✓ holds" in out
+    assert "RuntimeError: no table" in err
+    assert sorted(os.listdir()) == ["r.json", "small.toml"]
+
+
+def test_a_full_stderr_hides_nothing_of_the_exit_code(small: Path) -> None:
+    assert shell(f"{PROGRAM} lst 2> /dev/full") == (2, "", "")

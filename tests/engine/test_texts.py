@@ -1,0 +1,126 @@
+"""Characters that a terminal would obey are refused in presets, and escaped wherever input is quoted."""
+
+import copy
+
+import pytest
+from building import LLS, gd, raw
+
+from engine import presets, reading
+from engine.parts import BadInput
+
+GOOD = {
+    **raw(
+        learners={"GD": gd(0.01), "least squares": LLS},
+        claims=[{"text": "It halves", "learner": "GD", "k": 8, "loss": 0.5, "within": 0.1}],
+        d=16,
+    ),
+    "title": "A title",
+    "story": "One.\nTwo.\tThree.",
+    "source": "A source",
+}
+COMMAND = "\x1b]52;c;cm0gLXJmIC8=\x07"
+
+EVIL = {
+    "an OSC sequence": COMMAND,
+    "a carriage return": "\r",
+    "a line break": "\n",
+    "a tab": "\t",
+    "NUL": "\0",
+    "DEL": "\x7f",
+    "a C1 control": "\x9b2J",
+    "a right-to-left override": "\u202e",
+    "a zero-width space": "\u200b",
+    "a soft hyphen": "\xad",
+    "a line separator": "\u2028",
+    "a paragraph separator": "\u2029",
+    "an undecodable byte": "\udcff",
+}
+
+
+def refused(described) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        reading.parse(described)
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize(
+    "place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].learner", "run.device"]
+)
+def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) -> None:
+    described = copy.deepcopy(GOOD)
+    reading.put(described, place, f"a{EVIL[evil]}b")
+    error = refused(described)
+    assert error.where == place
+    assert "which terminals do not show as text; leave it out" in error.what
+
+
+@pytest.mark.parametrize("evil", sorted(set(EVIL) - {"a line break", "a tab"}))
+def test_a_story_has_line_breaks_and_tabs_and_nothing_else(evil: str) -> None:
+    assert reading.parse(copy.deepcopy(GOOD)).story == GOOD["story"]
+    assert refused({**GOOD, "story": f"a{EVIL[evil]}b"}).where == "story"
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_keys_and_paths_hold_none_of_them_either(evil: str) -> None:
+    assert refused({**GOOD, f"a{EVIL[evil]}b": 1}).what.startswith("the key 'a")
+    described = copy.deepcopy(GOOD)
+    described["learners"][0]["layer_rates"] = {EVIL[evil]: 1.0}
+    assert refused(described).where == "learners[0].layer_rates"
+    described = copy.deepcopy(GOOD)
+    described["problem"]["matrix"] = {"kind": "file", "path": f"{EVIL[evil]}.npy"}
+    assert refused(described).where == "problem.matrix.path"
+
+
+def test_letters_of_any_language_and_plain_emoji_are_texts() -> None:
+    described = copy.deepcopy(GOOD)
+    for title in (
+        "‖w*‖² ≤ ½ – Übung",
+        "学習",
+        "تعلّم",
+        "שלום",
+        "🚀 é\u00a0e\u0301",
+        "[/x] :star: $(rm) `a` %s",
+    ):
+        described["title"] = title
+        assert reading.parse(described).title == title
+
+
+def test_emoji_that_are_joined_are_refused_with_the_remedy() -> None:
+    error = refused({**GOOD, "title": "👩\u200d🔬"})
+    assert "holds U+200D (zero width joiner)" in error.what
+    assert error.what.endswith("; take emoji that are not joined")
+
+
+def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_for(tmp_path, monkeypatch):
+    (tmp_path / "a\nb").mkdir()
+    monkeypatch.chdir(tmp_path / "a\nb")
+    described = copy.deepcopy(GOOD)
+    described["problem"]["matrix"] = {"kind": "file", "path": "X.npy"}
+    assert "its folder holds a line break" in refused(described).what
+
+
+def test_a_preset_file_whose_name_a_terminal_would_obey_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a\x1b[2Jb.toml").write_text(presets.path_of("hadamard-128").read_text())
+    with pytest.raises(BadInput) as caught:
+        presets.load("a\x1b[2Jb.toml")
+    assert str(caught.value).startswith(r"a\x1b[2Jb.toml: its name holds U+001B (control character)")
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_bad_input_is_printable_and_short_whatever_it_quotes(evil: str) -> None:
+    error = BadInput(f"--set {EVIL[evil]}", f"there is no {EVIL[evil]}" + "x" * 10_000 + " a b" * 1000)
+    for text in (str(error), error.where, error.what):
+        assert text.isprintable()
+    assert len(str(error)) < 1200
+    assert str(error) == f"{error.where}: {error.what}"
+
+
+def test_a_long_value_is_quoted_by_its_ends() -> None:
+    described = copy.deepcopy(GOOD)
+    described["learners"][0]["update"]["lr"] = "fast" * 100_000 + "er"
+    assert len(error := str(refused(described))) < 200
+    assert "'fastfast" in error
+    assert "faster' is unknown; the choices are" in error
