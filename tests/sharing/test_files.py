@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pyarrow
 import pytest
 from pyarrow import parquet
 
@@ -134,3 +136,34 @@ def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experimen
 def test_a_name_that_says_nothing_useful_is_refused(name: str, shown: Shown, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         export(tmp_path / name, shown, "")
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+def test_no_name_in_a_csv_is_a_formula(start: str, experiment: Experiment, tmp_path: Path) -> None:
+    name = f"{start}cmd|' /C calc'!A0"
+    named = presets.load("hadamard-128", [*CHANGES, f'learners.GD.name="{name}"'])
+    export(tmp_path / "curves.csv", finished(named, run(named)), "")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "curves.csv").read_text())))
+    assert {row["name"] for row in rows} >= {f"'{name}", "EGU"}
+    assert all(float(row["loss"]) == float(row["loss"]) for row in rows)
+
+
+def broken(*_: object, **__: object) -> None:
+    raise pyarrow.ArrowInvalid("no such\ntable")
+
+
+def missing(*_: object, **__: object) -> None:
+    raise ImportError("libarrow.so: cannot open shared object file")
+
+
+@pytest.mark.parametrize(("fault", "said"), [(broken, r"no such\ntable"), (missing, "libarrow.so")])
+def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
+    fault: Callable[..., None], said: str, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "write_table", fault)
+    with pytest.raises(BadInput) as refused:
+        export(tmp_path / "curves.parquet", shown, "--export")
+    assert str(refused.value).startswith(f"--export {tmp_path / 'curves.parquet'}: ")
+    assert said in str(refused.value)
+    assert str(refused.value).isprintable()
+    assert not list(tmp_path.iterdir())

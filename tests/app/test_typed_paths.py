@@ -1,0 +1,89 @@
+"""Whatever is typed or pasted as a name of a file or a run: one line below it, and the app goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.widgets import Input, Static
+
+from engine import presets
+from hadamard_tui.screens.export import Export
+from hadamard_tui.screens.renaming import Renaming
+from hadamard_tui.sharing.exporting import Shown
+
+from .conftest import until
+
+BAD = [
+    "~nosuchuser/x.toml",
+    "x" * 300 + ".toml",
+    "a\0b.toml",
+    "no/x.toml",
+    ".toml",
+    "",
+    "loop.toml",
+    "/dev/full",
+]
+
+
+class Pages(App[None]):
+    """Nothing but pages on an empty screen."""
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
+    monkeypatch.chdir(tmp_path)
+    Path("loop.toml").symlink_to("loop.toml")
+    experiment = presets.load("hadamard-128")
+    return Export(lambda: Shown(experiment, experiment, None, (), None), "x.toml")
+
+
+async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Export, tmp_path: Path) -> None:
+    app = Pages()
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query("#wrong"))
+        wrong, field = page.query_one("#wrong", Static), page.query_one(Input)
+        for typed in BAD:
+            wrong.display = False
+            field.value = typed
+            await pilot.press("enter")
+            await until(pilot, lambda: wrong.display)
+            assert app.screen is page
+            assert str(wrong.render()).isprintable()
+        field.value = "good.toml"
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is not page)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.toml", "loop.toml"]
+
+
+async def test_the_page_opens_in_a_folder_that_is_gone(
+    page: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    app = Pages()
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query("#wrong"))
+        await pilot.press("enter")
+        await until(pilot, lambda: page.query_one("#wrong", Static).display)
+        assert "No such file or directory" in str(page.query_one("#wrong", Static).render())
+
+
+async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
+    app = Pages()
+    names: list[str | None] = []
+    async with app.run_test() as pilot:
+        app.push_screen(Renaming("run 1"), names.append)
+        await until(pilot, lambda: app.screen.query(Input))
+        field = app.screen.query_one(Input)
+        field.value = ""
+        field.post_message(events.Paste("a\x1b[2J\u202e\x9bb"))
+        await until(pilot, lambda: field.value)
+        await pilot.press("enter")
+        await until(pilot, lambda: names)
+    assert names == ["a[2Jb"]
