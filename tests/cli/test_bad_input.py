@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,8 +97,57 @@ def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]
     assert sorted(Path().rglob("*")) == before
 
 
-def test_letters_that_would_move_the_cursor_are_not_echoed(call: Callable[..., Answer]) -> None:
-    code, _, err = call("run", "a\x1b[2J\nb")
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "\x1b" not in err
+HOSTILE = [
+    "",
+    "a\x1b[2J\nb",
+    "\udcff",
+    "x" * 100_000,
+    "a.b[" * 99,
+    "[" * 5000,
+    "9" * 5000,
+    "x" * 300 + ".toml",
+    "/",
+]
+"""Arguments as a shell may hand them on: \\udcff is how Python has a byte that is no UTF-8."""
+
+TAKERS = [
+    "run {}",
+    "run small.toml --set {}",
+    "run small.toml --set title={}\x1b",
+    "run small.toml --set run.seed={}",
+    "run small.toml --set {}=1",
+    "run small.toml --device {}",
+    "run small.toml --path {}",
+    "run small.toml --export {}",
+    "run small.toml --out no/x/{}",
+    "verify {}",
+    "verify small.toml --report no/x/{}",
+    "verdict {}",
+    "list {}",
+    "serve --preset {}",
+    "serve --port {}",
+    "bench {}",
+    "config {}",
+    "schema {}",
+    "presets {}",
+    "{}",
+    "--preset {} --theme {}",
+    "--view {}",
+    "demo {}",
+]
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_every_command_answers_hostile_arguments_in_one_printable_line(
+    taker: str, small: Path, call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stdin", "stdout"):
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for hostile in HOSTILE:
+        code, out, err = call(*(word.replace("{}", hostile) for word in taker.split(" ")))
+        assert (code, out) == (2, ""), (hostile[:20], err[:300])
+        assert err.endswith("\n")
+        assert err[:-1].isprintable()
+        assert len(err) < 2500, hostile[:20]
+    assert list(Path().iterdir()) == [small.relative_to(small.parent)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,10 @@ BROKEN = [
     b'{"experiment": {"problem": 3}}',
     b"[]",
     b'{"view": {"pace": "fast"}}',
+    b'{"off": {"1": {"name": "a\\u001b[2J"}}}',
+    b'{"preset": "a\\u202eb"}',
+    b'{"off": {"1": {"a": ' + b"[" * 20_000 + b"]" * 20_000 + b"}}}",
+    b"[" * 100_000,
 ]
 
 
@@ -152,6 +157,15 @@ def test_a_broken_memory_is_told_of_set_aside_and_not_fatal(
     assert start.preset == "hadamard-128"
     assert not memory.path().exists()
     assert memory.path().with_name("last.json.broken").read_bytes() == content
+
+
+def test_a_memory_that_is_a_pipe_is_not_waited_for(opened: Opened, on_terminal: Call) -> None:
+    memory.path().parent.mkdir(parents=True)
+    os.mkfifo(memory.path())
+    assert on_terminal().code == 0
+    [start] = opened
+    [note] = start.notes
+    assert "a pipe or a device, not a regular file" in note
 
 
 BAD_CONFIGS = [
