@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from textual.app import App
 from textual.widgets import Input, Static
 
 from engine import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.sharing.exporting import Shown
@@ -24,7 +27,7 @@ BAD = [
     ".toml",
     "",
     "loop.toml",
-    "/dev/full",
+    "pipe.toml",
 ]
 
 
@@ -36,6 +39,7 @@ class Pages(App[None]):
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
     monkeypatch.chdir(tmp_path)
     Path("loop.toml").symlink_to("loop.toml")
+    os.mkfifo("pipe.toml")
     experiment = presets.load("hadamard-128")
     return Export(lambda: Shown(experiment, experiment, None, (), None), "x.toml")
 
@@ -56,7 +60,7 @@ async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Expor
         field.value = "good.toml"
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is not page)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.toml", "loop.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.toml", "loop.toml", "pipe.toml"]
 
 
 async def test_the_page_opens_in_a_folder_that_is_gone(
@@ -87,3 +91,10 @@ async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: names)
     assert names == ["a[2Jb"]
+
+
+def test_a_preset_with_the_longest_name_still_has_one_for_its_chart(tmp_path: Path) -> None:
+    draft = Draft(presets.load("hadamard-128"), str(tmp_path / ("é" * 124 + ".toml")))
+    name = HadamardApp(draft)._file_name(".parquet")
+    assert name == "é" * 50 + ".parquet"
+    (tmp_path / name).write_text("")
