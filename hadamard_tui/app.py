@@ -27,7 +27,7 @@ from hadamard_tui.plain_text import AsciiFilter
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.serving import TOLD, served
+from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.starting import Start
@@ -96,7 +96,7 @@ class HadamardApp(App[None]):
         elif self._first:
             self.push_screen(Welcome(), self._welcomed)
         if served():
-            self.notify(TOLD, timeout=10)
+            self.notify(NOTICE, timeout=10)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
 
@@ -168,6 +168,9 @@ class HadamardApp(App[None]):
             self.laboratory.draft.experiment, self.laboratory.draft.preset, *self._options()
         )
         self.copy_to_clipboard(command)
+        if self.is_web:
+            self.notify(f"{command}\n\nCopied, if the browser allows it", markup=False)
+            return
         try:
             file = keep(command)
         except BadInput as error:

@@ -313,12 +313,19 @@ def open_demo(
 def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
     preset: Annotated[str, typer.Option(metavar="NAME|FILE", help="The preset to open.")] = DEFAULT_PRESET,
+    viewers: Annotated[
+        int,
+        typer.Option(min=1, max=100, help="How many may view at once; each takes about 70 MB and a run's."),
+    ] = 8,
 ) -> None:
-    """Open the app in a browser on this machine; every viewer has an engine of their own."""
-    _load(preset, None, None)
-    from hadamard_tui.serving import serve
+    """Open the app in a browser on this machine; every viewer has an engine of their own.
 
-    serve(port, preset)
+    The address that it prints is secret: whoever knows it can use the app.
+    """
+    _load(preset, None, None)
+    from hadamard_tui.serving.server import serve
+
+    serve(port, preset, viewers)
 
 
 @app.command("config")

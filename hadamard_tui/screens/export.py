@@ -49,25 +49,37 @@ class Export(ModalScreen[None]):
             page.border_subtitle = "enter writes · esc closes"
             yield Entry(self._name, placeholder="name of the file", compact=True)
             yield Static("", id="wrong", markup=False)
-            place = f"in {here()}, unless the name says otherwise; its end says what is written:"
-            yield Static(f"\n{place}\n", markup=False)
+            place = f"in {here()}, unless the name says otherwise"
+            if self.app.is_web:
+                place = "for your browser to save"
+            yield Static(f"\n{place}; its end says what is written:\n", markup=False)
             yield Static(kinds)
 
     @on(Input.Submitted)
     def _write(self, event: Input.Submitted) -> None:
-        typed = event.value.strip()
+        write = self._download if self.app.is_web else self._save
         try:
-            with files.faults(typed, "cannot be written"):
-                path = Path(typed).expanduser()
-                wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
-            exporting.export(path, self._shown(), "")
+            done = write(event.value.strip())
         except BadInput as error:
             wrong = self.query_one("#wrong", Static)
             wrong.display = True
             wrong.update(f"▲ {str(error).strip()}")
         else:
             self.dismiss()
-            self.notify(wrote, markup=False)
+            self.notify(done, markup=False)
+
+    def _save(self, name: str) -> str:
+        """Write a file on this machine; what was done. Raises: BadInput."""
+        with files.faults(name, "cannot be written"):
+            path = Path(name).expanduser()
+            wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
+        exporting.export(path, self._shown(), "")
+        return wrote
+
+    def _download(self, name: str) -> str:
+        """Hand a file to the browser: viewers write nothing on this machine. Raises: BadInput."""
+        self.app.deliver_binary(exporting.download(name, self._shown()), save_filename=name)
+        return f"The browser downloads {name}"
 
 
 def here() -> str:

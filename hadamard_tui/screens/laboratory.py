@@ -108,6 +108,10 @@ class Laboratory(Looking, Comparing):
         self.refresh_bindings()
 
     def action_screenshot(self) -> None:
+        if self.app.is_web:
+            self.app.deliver_screenshot()
+            self.notify("The browser downloads the picture")
+            return
         try:
             self.notify(f"Wrote {escaped(str(Path(self.app.save_screenshot()).absolute()))}", markup=False)
         except OSError as error:

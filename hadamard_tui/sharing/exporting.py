@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from engine.experiment import Experiment
@@ -49,12 +50,13 @@ KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
 }
 """By suffix: what is in the file, and how it is made."""
 
+LONGEST_NAME = 200
+"""Bytes of the name of a download; file systems take 255, and browsers number what is there already."""
+
 
 def check(path: Path, option: str) -> None:
     """See before a run that a file can be written. Raises: BadInput."""
-    suffix = path.suffix.lower()
-    if suffix not in KINDS:
-        raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
+    _need_kind(path, option)
     saving.check(path, option)
 
 
@@ -66,6 +68,23 @@ def export(path: Path, shown: Shown, option: str) -> None:
     except BadInput as error:
         raise BadInput(f"{option} {path}".strip(), error.what) from error
     saving.write(path, content, option)
+
+
+def download(name: str, shown: Shown) -> BytesIO:
+    """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
+    if (
+        not name.isprintable()
+        or any(mark in name for mark in '/\\:*?"<>|')
+        or len(name.encode()) > LONGEST_NAME
+    ):
+        raise BadInput(name, "a file for your browser has a plain name of moderate length, without a folder")
+    _need_kind(Path(name), "")
+    return BytesIO(KINDS[Path(name).suffix.lower()][1](shown))
+
+
+def _need_kind(path: Path, option: str) -> None:
+    if path.suffix.lower() not in KINDS:
+        raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
 
 
 def _trace(shown: Shown) -> Trace:

@@ -6,17 +6,20 @@ import asyncio
 import base64
 import io
 import json
+import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psutil
 import pytest
 from PIL import Image
 
@@ -26,35 +29,80 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 def free_port() -> int:
-    with socket.create_server(("localhost", 0)) as server:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
-def await_listener(port: int) -> None:
-    """Wait until somebody listens: the address is told a moment before."""
-    for _ in range(200):
-        try:
-            socket.create_connection(("localhost", port)).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
+class Served:
+    """A running server: its process, and the address that it printed."""
+
+    def __init__(self) -> None:
+        port = free_port()
+        command = [sys.executable, "-m", "hadamard_tui", "serve", "--port", str(port), "--viewers", "1"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment()
+        )
+        assert self.process.stdout is not None
+        self.printed = "".join(self.process.stdout.readline() for _ in range(3))
+        self.address = self.printed.split()[0]
+        assert re.fullmatch(rf"http://localhost:{port}/[\w-]{{32}}/", self.address)
+
+    def apps(self) -> list[psutil.Process]:
+        """The processes of its viewers."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+
+def environment() -> dict[str, str]:
+    """The environment of the tests, in which the program is found from any folder."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.fixture
-def server() -> Iterator[str]:
-    """The address of a running server."""
-    port = free_port()
-    command = [sys.executable, "-m", "hadamard_tui", "serve", "--port", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    told = process.stdout.readline()
-    assert f"http://localhost:{port} " in told
-    assert "engine of their own" in told
-    await_listener(port)
-    yield f"http://localhost:{port}"
-    process.send_signal(signal.SIGINT)
-    process.wait(20)
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server that was started in an empty folder."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    server = Served()
+    yield server
+    if server.process.poll() is None:
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(60) == 0
+
+
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait for a condition; fails if that takes too long."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to that"
+        await asyncio.sleep(0.05)
+
+
+async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
+    async with aiohttp.ClientSession() as session:
+        origin = served.address[: served.address.index("/", 8)]
+        async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
+            await page.send_json(["stdin", "S"])  # waits in the pipe until the app has begun
+            while True:
+                drawn = (await page.receive_bytes()).decode(errors="replace")
+                if "for your browser to save" in drawn:
+                    break
+            await page.send_json(["stdin", "/tmp/x/\r"])  # a name in another folder, which is refused
+            await page.send_json(["stdin", "\x15mine.toml\r"])
+            while (message := await page.receive()).type is not aiohttp.WSMsgType.TEXT:
+                assert message.type is aiohttp.WSMsgType.BINARY
+            [kind, offer] = json.loads(message.data)
+            assert kind == "open_url"
+            async with session.get(served.address + offer["url"]) as download:
+                assert "mine.toml" in download.headers["Content-Disposition"]
+                assert "[problem.matrix]" in await download.text()
+        assert os.listdir() == []
+        async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
+            await page.receive_bytes()
+            [app] = served.apps()
+            served.process.kill()
+            await until(lambda: not app.is_running() or app.status() == psutil.STATUS_ZOMBIE, 10)
+            served.process.wait(60)
 
 
 class Page:
@@ -68,111 +116,120 @@ class Page:
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": parameters})
         while True:
-            answer = json.loads((await self._socket.receive()).data)
+            answer = json.loads((await self._socket.receive(timeout=60)).data)
             if answer.get("id") == self._number:
                 return dict(answer["result"])
 
     async def picture(self) -> bytes:
         return base64.b64decode((await self.ask("Page.captureScreenshot"))["data"])
 
-    async def type(self, key: str) -> None:
-        """Click on the terminal, so that it has the focus, and press a key."""
-        for kind in ("mousePressed", "mouseReleased"):
-            await self.ask("Input.dispatchMouseEvent", type=kind, x=600, y=10, button="left", clickCount=1)
+    async def press(self, key: str, **more: object) -> None:
+        """Press a key, wherever the focus is."""
         for kind in ("keyDown", "keyUp"):
-            await self.ask("Input.dispatchKeyEvent", type=kind, text=key, key=key)
+            await self.ask("Input.dispatchKeyEvent", type=kind, text=key, key=key, **more)
+
+    async def evaluate(self, script: str) -> object:
+        """The value of an expression in the page; None while there is no document."""
+        return (await self.ask("Runtime.evaluate", expression=script))["result"].get("value")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-async def test_a_browser_shows_the_app_and_its_keys_are_heard(server: str, tmp_path: Path) -> None:
-    debugging = free_port()
+async def test_a_browser_shows_the_app_which_has_the_focus_and_says_when_it_is_full(
+    served: Served, tmp_path: Path
+):
     options = [
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",
-        f"--user-data-dir={tmp_path}",
-        f"--remote-debugging-port={debugging}",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path / 'browser'}",
+        "--remote-debugging-port=0",
         "--window-size=1200,800",
     ]
     browser = subprocess.Popen(
-        [str(CHROMIUM), *options, server], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [str(CHROMIUM), *options, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
+        found = tmp_path / "browser" / "DevToolsActivePort"
+        await until(lambda: found.exists() and found.read_text().count("\n"))
+        tools = f"http://localhost:{found.read_text().split()[0]}/json"
         async with aiohttp.ClientSession() as session:
-            address = await page_address(session, debugging, server)
-            async with session.ws_connect(address, max_msg_size=0) as socket:
+            first = await page_of(session, tools, "about:blank")
+            async with session.ws_connect(first, max_msg_size=0) as socket:
                 page = Page(socket)
+                await page.ask("Page.navigate", url=served.address)
+                await until_true(page, "document.body.classList.contains('-first-byte')")
                 await shows(page, palette.DARK.ground, palette.DARK.learners[1:5])
-                await page.type("t")
+                await page.press("t")
                 await shows(page, palette.LIGHT.ground, palette.LIGHT.learners[1:5])
+                await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+                await page.press("P")
+                await until(lambda: list(tmp_path.glob("*.svg")))
+                await page.ask("Target.createTarget", url=f"{served.address}?second")
+                second = await page_of(session, tools, f"{served.address}?second")
+                async with session.ws_connect(second, max_msg_size=0) as other:
+                    await until_true(Page(other), says("The server is full (--viewers 1)"))
+                served.process.send_signal(signal.SIGINT)
+                await until_true(page, says("The server was stopped."))
+                assert served.process.wait(60) == 0
     finally:
         browser.terminate()
         browser.wait(20)
 
 
-async def page_address(session: aiohttp.ClientSession, debugging: int, server: str) -> str:
-    """Where the page can be talked to, once the browser has it."""
-    for _ in range(300):
-        await asyncio.sleep(0.1)
-        try:
-            async with session.get(f"http://localhost:{debugging}/json") as answer:
-                pages = await answer.json()
-        except aiohttp.ClientError:
-            continue
-        for page in pages:
-            if page["url"].startswith(server):
+async def page_of(session: aiohttp.ClientSession, tools: str, address: str) -> str:
+    """Where the page of an address can be talked to, once the browser has it."""
+    for _ in range(600):
+        with_pages = await session.get(tools)
+        for page in await with_pages.json():
+            if page["url"] == address:
                 return str(page["webSocketDebuggerUrl"])
+        await asyncio.sleep(0.1)
     raise AssertionError("the browser never opened the page")
+
+
+def says(words: str) -> str:
+    """The script that asks whether the page, besides the terminal, says something."""
+    return f"document.body.innerText.includes({json.dumps(words)})"
+
+
+async def until_true(page: Page, script: str) -> None:
+    """Wait until a script is true in the page."""
+    for _ in range(600):
+        if await page.evaluate(script):
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"it never came to {script}")
 
 
 async def shows(page: Page, ground: str, learners: Sequence[str]) -> None:
     """Wait until the page is mostly of one colour and has the colours of the learners, too."""
-    for _ in range(100):
-        await asyncio.sleep(0.2)
+    for _ in range(200):
         picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
         counts = {f"#{r:02x}{g:02x}{b:02x}": count for count, (r, g, b) in picture.getcolors(1 << 24)}
         if max(counts, key=counts.__getitem__) == ground and counts.keys() >= {*learners}:
             return
+        await asyncio.sleep(0.3)
     raise AssertionError(f"the page never showed the app on {ground}")
 
 
-async def test_a_page_of_another_site_is_refused(server: str) -> None:
-    async with aiohttp.ClientSession() as session:
-        for origin in ("https://example.org", "http://localhost:1", ""):
-            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-                await session.ws_connect(f"{server}/ws", headers={"Origin": origin})
-            assert refused.value.status == 403
-
-
-def test_only_this_machine_is_served(server: str) -> None:
-    port = int(server.rpartition(":")[2])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # sends nothing; finds the address that others know
-        except OSError:
-            pytest.skip("this machine has no address but its own")
-        address = probe.getsockname()[0]
-    if address.startswith("127."):
-        pytest.skip("this machine has no address but its own")
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection((address, port), timeout=2)
-
-
-def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    with socket.create_server(("localhost", 0)) as taken:
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_port_that_somebody_has_on_either_loopback_address_is_refused_in_one_line(family: int, host: str):
+    try:
+        taken = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    with taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "hadamard_tui", "serve", "--port", port], capture_output=True, text=True
+            [sys.executable, "-m", "hadamard_tui", "serve", "--port", port],
+            capture_output=True,
+            text=True,
+            env=environment(),
         )
     assert done.returncode == 2
-    assert f"--port {port}: cannot be had" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_without_textual_serve_one_line_says_what_to_install() -> None:
-    hidden = "import sys; sys.modules['textual_serve'] = None\n"
-    program = f"{hidden}from hadamard_tui.cli import main; sys.exit(main(['serve']))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "hadamard-tui[serve]" in done.stderr
+    assert f"--port {port}: cannot be used: Address already in use" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -1,0 +1,52 @@
+"""The viewer's end of the app: what Textual's driver for the web leaves open.
+
+Packets to the server are a letter, four bytes of length, and so many bytes: D is text for the terminal, M is
+JSON about the app, and F is a file, its name before a zero byte and its content after it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO, TextIO
+
+from textual.drivers.web_driver import WebDriver
+
+GONE = 3
+"""Exit code of an app whose server has gone, as after any failure."""
+
+
+class ViewerDriver(WebDriver):
+    """Ends the app with its server, keeps packets whole, and hands files to the browser."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._lock = Lock()
+        self._write = self._write_whole  # type: ignore[assignment]
+
+    def _write_whole(self, packet: bytes) -> None:
+        """Packets of one thread never end up within those of another."""
+        try:
+            with self._lock:
+                while packet:
+                    packet = packet[os.write(self.fileno, packet) :]
+        except BrokenPipeError:
+            os._exit(GONE)
+
+    def run_input_thread(self) -> None:
+        """Read to the end of the input. If the app does not end by itself then, its server has gone."""
+        super().run_input_thread()
+        if not self.exit_event.is_set():
+            os._exit(GONE)
+
+    def deliver_binary(
+        self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
+    ) -> None:
+        """Send a whole file at once, so that the browser is told its length and sees a broken download."""
+        with binary:
+            content = binary.read()
+        if isinstance(content, str):
+            content = content.encode(encoding or "utf-8")
+        payload = save_path.name.encode() + b"\0" + content
+        self._write(b"F%s%s" % (len(payload).to_bytes(4, "big"), payload))

@@ -1,0 +1,163 @@
+"""The server of the app's pages: this machine's browsers alone, and only so many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import textual_serve
+from aiohttp import WSCloseCode, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from engine.parts import BadInput
+from hadamard_tui.serving import NOTICE
+from hadamard_tui.serving.access import guard, harden, need_own_page
+from hadamard_tui.serving.messages import size_of
+from hadamard_tui.serving.viewer import LEAVING, Viewer
+
+LARGEST_MESSAGE = 1 << 20
+"""Bytes of the longest text that can be pasted; a longer message ends the session of its viewer."""
+
+TURNOVER = 2 * LEAVING
+"""Seconds that a page waits for a place: whoever loads a page anew has just left one."""
+
+PAGE = Path(__file__).parent / "page"
+TERMINAL = Path(textual_serve.__file__).parent / "static"
+FILES = {
+    "index.html": PAGE / "index.html",
+    "page.css": PAGE / "page.css",
+    "page.js": PAGE / "page.js",
+    "xterm.css": TERMINAL / "css" / "xterm.css",
+    "textual.js": TERMINAL / "js" / "textual.js",
+    "RobotoMono.ttf": TERMINAL / "fonts" / "RobotoMono-VariableFont_wght.ttf",
+}
+"""All that the page consists of, by name: no path of a request is ever looked up on the disk."""
+
+
+class Server:
+    """Answers browsers."""
+
+    def __init__(self, command: Sequence[str], most: int) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._command, self._most = command, most
+        self._places = asyncio.Semaphore(most)
+        self._viewers: set[Viewer] = set()
+
+    def application(self) -> web.Application:
+        """What aiohttp serves."""
+        app = web.Application(middlewares=[guard(self.token)])
+        app.add_routes(
+            [
+                web.get("/{token}/", self._file),
+                web.get("/{token}/ws", self._websocket),
+                web.get("/{token}/download/{key}", self._download),
+                web.get("/{token}/{name}", self._file),
+            ]
+        )
+        app.on_response_prepare.append(harden)
+        app.on_shutdown.append(self._stop)
+        return app
+
+    def runner(self) -> web.AppRunner:
+        """What runs the application: without a log of requests, which would show the secret."""
+        log = logging.getLogger(__name__)
+        log.addFilter(_own_fault)
+        return web.AppRunner(self.application(), access_log=None, logger=log, shutdown_timeout=5.0)
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        file = FILES.get(request.match_info.get("name", "index.html"))
+        if file is None:
+            raise web.HTTPNotFound
+        return web.FileResponse(file)
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        """A file that the app of a viewer has made, for the browser to save and never to show."""
+        for viewer in self._viewers:
+            if (file := viewer.files.get(request.match_info["key"])) is not None:
+                name, content = file
+                disposition = f"attachment; filename*=UTF-8''{quote(Path(name).name, safe='')}"
+                headers = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
+                return web.Response(body=content, headers=headers)
+        raise web.HTTPNotFound(text="404: this file is no longer offered; write it once more\n")
+
+    async def _websocket(self, request: web.Request) -> web.StreamResponse:
+        need_own_page(request)
+        websocket = web.WebSocketResponse(autoping=False, max_msg_size=LARGEST_MESSAGE, timeout=1.0)
+        await websocket.prepare(request)
+        try:
+            async with asyncio.timeout(TURNOVER):
+                await self._places.acquire()
+        except TimeoutError:
+            reason = (
+                f"The server is full (--viewers {self._most}). Close another page, then open this one again."
+            )
+            await websocket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=reason.encode())
+            return websocket
+        viewer = Viewer(websocket, self._command, size_of(request.query))
+        self._viewers.add(viewer)
+        try:
+            await viewer.run()
+        finally:
+            self._viewers.discard(viewer)
+            self._places.release()
+            if viewer.silent and request.transport is not None:
+                request.transport.abort()  # nobody is there to take what is still to be sent
+        return websocket
+
+    async def _stop(self, app: web.Application) -> None:
+        for viewer in self._viewers:
+            viewer.stop()
+
+
+def serve(port: int, preset: str, viewers: int) -> None:
+    """Serve until Ctrl-C, SIGTERM or SIGHUP. Raises: BadInput if the port cannot be had."""
+    sockets = _listen(port)
+    # -P: modules of the folder that the server was started in are not the app's.
+    command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", f"--preset={preset}"]
+    asyncio.run(_serve(sockets, command, viewers))
+
+
+async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewers: int) -> None:
+    server = Server(command, viewers)
+    runner = server.runner()
+    await runner.setup()
+    for listener in sockets:
+        await web.SockSite(runner, listener).start()
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    port = sockets[0].getsockname()[1]
+    print(f"http://localhost:{port}/{server.token}/ opens the app in a browser on this machine.")
+    print(f"Whoever knows this address can use it, {viewers} at once. {NOTICE}")
+    print("Ctrl-C ends the server.", flush=True)
+    await stopped.wait()
+    await runner.cleanup()
+
+
+def _own_fault(record: logging.LogRecord) -> bool:
+    """Whether an error is the server's: everybody on this machine can send requests that are none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+def _listen(port: int) -> list[socket.socket]:
+    """Sockets on both loopback addresses: a program of somebody else on one of them would get the secret."""
+    sockets = []
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        try:
+            sockets.append(socket.create_server((host, port), family=family))
+        except OSError as error:
+            if sockets and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                continue  # a machine without IPv6
+            with suppress(IndexError):
+                sockets.pop().close()
+            raise BadInput(f"--port {port}", f"cannot be used: {error.strerror}; give another") from error
+    return sockets

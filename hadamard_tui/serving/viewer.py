@@ -1,0 +1,188 @@
+"""One viewer: a page, the process of an app, and what goes to and fro between them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from hadamard_tui.serving.messages import Blur, Focus, Message, Resize, Size, Stdin, parse
+
+PING = 2.0
+"""Seconds between two looks whether the page is still there, and that an answer may take."""
+
+PATIENCE = 3
+"""So many pings without an answer end a viewer: within 8 s, also on a line that stalls for a moment."""
+
+LEAVING = 2.0
+"""Seconds that an app that has closed its output is given to exit."""
+
+FILES = 4
+"""So many files wait for the browser at most; the oldest give way."""
+
+FAILED = "The app has failed; the terminal of the server says why."
+
+
+class Viewer:
+    """Runs an app for one page.
+
+    The app keeps nothing on this machine, so once its page has gone it is killed, whatever it is at.
+    """
+
+    def __init__(self, websocket: web.WebSocketResponse, command: Sequence[str], size: Size) -> None:
+        self._websocket, self._command, self._size = websocket, command, size
+        self._answer = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._complaint = b""
+        self.files: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+        """By key: the names and contents of files that the browser may fetch."""
+        self.silent = False
+        """Whether the page has gone without a word."""
+
+    def stop(self) -> None:
+        """End the app and say so on the page."""
+        self._stopped.set()
+
+    async def run(self) -> None:
+        """Run the app until it ends, its page has gone, or it is stopped."""
+        process = await self._start()
+        work = (self._listen(process), self._show(process), self._watch(), self._stopped.wait())
+        tasks = [asyncio.create_task(part) for part in work]
+        complaints = asyncio.create_task(self._collect(process))
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if (by_itself := process.returncode) is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+            for task in tasks:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            await complaints
+            await process.communicate()  # what is left in the pipe would keep the process from being reaped
+        await self._say_goodbye(by_itself)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _start(self) -> Process:
+        environment = {
+            **os.environ,
+            "TEXTUAL_DRIVER": "hadamard_tui.serving.driver:ViewerDriver",
+            "TEXTUAL_FPS": "60",
+            "TEXTUAL_COLOR_SYSTEM": "truecolor",
+            "COLUMNS": str(self._size.width),
+            "ROWS": str(self._size.height),
+        }
+        # In a session of its own: Ctrl-C is the server's, which ends the apps in turn.
+        return await asyncio.create_subprocess_exec(
+            *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
+        )
+
+    async def _listen(self, process: Process) -> None:
+        """Pass what the page sends on to the app, until the page closes."""
+        assert process.stdin is not None
+        with suppress(ConnectionError):
+            async for frame in self._websocket:
+                self._answer.set()
+                if frame.type is WSMsgType.PING:
+                    await self._websocket.pong(frame.data)
+                elif frame.type is WSMsgType.TEXT and (message := parse(frame.data)) is not None:
+                    process.stdin.write(_packet(message))
+                    await process.stdin.drain()
+
+    async def _show(self, process: Process) -> None:
+        """Pass what the app draws on to the page, until the app ends."""
+        output = process.stdout
+        assert output is not None
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            await output.readuntil(b"__GANGLION__\n")  # how Textual says that an app has begun
+            while True:
+                kind = await output.readexactly(1)
+                content = await output.readexactly(int.from_bytes(await output.readexactly(4), "big"))
+                if kind == b"D":
+                    await self._websocket.send_bytes(content)
+                elif kind == b"F":
+                    await self._offer(content)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVING):
+                await process.wait()
+
+    async def _offer(self, content: bytes) -> None:
+        """Have the browser fetch a file."""
+        name, _, data = content.partition(b"\0")
+        key = secrets.token_urlsafe(16)
+        self.files[key] = name.decode(), data
+        if len(self.files) > FILES:
+            self.files.popitem(last=False)
+        await self._websocket.send_json(["open_url", {"url": f"download/{key}", "new_tab": True}])
+
+    async def _watch(self) -> None:
+        """See whether the page still answers; it may have gone without closing its connection."""
+        unanswered = 0
+        with suppress(ConnectionError):
+            while unanswered < PATIENCE:
+                self._answer.clear()
+                try:
+                    async with asyncio.timeout(PING):
+                        await self._websocket.ping()
+                        await self._answer.wait()
+                except TimeoutError:
+                    unanswered += 1
+                else:
+                    unanswered = 0
+                    await asyncio.sleep(PING)
+            self.silent = True
+
+    async def _collect(self, process: Process) -> None:
+        """Keep the end of what the app complains about."""
+        assert process.stderr is not None
+        while text := await process.stderr.read(4096):
+            self._complaint = (self._complaint + text)[-4096:]
+
+    async def _say_goodbye(self, code: int | None) -> None:
+        """Tell the page why the app ended, and the terminal if it failed with an exit code."""
+        if code:
+            lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
+            print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)
+        if self._stopped.is_set():
+            why, reason = WSCloseCode.GOING_AWAY, "The server was stopped."
+        elif code:
+            why, reason = WSCloseCode.INTERNAL_ERROR, FAILED
+        else:
+            why, reason = WSCloseCode.OK, "The app has ended."
+        if not self.silent:
+            await self._websocket.close(code=why, message=reason.encode(), drain=False)
+
+
+def _packet(message: Message) -> bytes:
+    """A message as Textual's driver for the web reads it."""
+    match message:
+        case Stdin(text):
+            return _framed(b"D", text.encode())
+        case Resize(size):
+            return _framed(
+                b"M", json.dumps({"type": "resize", **msgspec.structs.asdict(size.bounded())}).encode()
+            )
+        case Focus():
+            return _framed(b"M", b'{"type": "focus"}')
+        case Blur():
+            return _framed(b"M", b'{"type": "blur"}')
+
+
+def _framed(kind: bytes, content: bytes) -> bytes:
+    return kind + len(content).to_bytes(4, "big") + content
+
+
+def _printable(text: str) -> str:
+    """Text of an app without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:400]
