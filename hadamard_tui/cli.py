@@ -315,7 +315,7 @@ def serve_app(
     preset: Annotated[str, typer.Option(metavar="NAME|FILE", help="The preset to open.")] = DEFAULT_PRESET,
     viewers: Annotated[
         int,
-        typer.Option(min=1, max=100, help="How many may view at once; each takes about 70 MB and a run's."),
+        typer.Option(min=1, max=100, help="How many may view at once; each takes about 300 MB."),
     ] = 8,
 ) -> None:
     """Open the app in a browser on this machine; every viewer has an engine of their own.

@@ -120,7 +120,7 @@ class Server:
 
 def serve(port: int, preset: str, viewers: int) -> None:
     """Serve until Ctrl-C, SIGTERM or SIGHUP. Raises: BadInput if the port cannot be had."""
-    sockets = _listen(port)
+    sockets = listen(port)
     # -P: modules of the folder that the server was started in are not the app's.
     command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", f"--preset={preset}"]
     asyncio.run(_serve(sockets, command, viewers))
@@ -148,8 +148,11 @@ def _own_fault(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
-def _listen(port: int) -> list[socket.socket]:
-    """Sockets on both loopback addresses: a program of somebody else on one of them would get the secret."""
+def listen(port: int) -> list[socket.socket]:
+    """Sockets on both loopback addresses: a program of somebody else on one of them would get the secret.
+
+    Raises: BadInput if one of them cannot be had.
+    """
     sockets = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:

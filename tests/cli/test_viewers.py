@@ -337,9 +337,14 @@ async def test_the_page_says_how_the_app_ended_and_the_terminal_why_it_failed(
 
 
 @pytest.mark.parametrize("program", [ECHO, DEAF], ids=["echo", "deaf"])
-async def test_a_server_that_is_stopped_ends_every_app(program: str):
+async def test_a_server_that_is_stopped_ends_every_app_and_says_so(program: str):
     async with site(program) as here, here.page() as one, here.page() as two:
-        await here.runner.cleanup()
+        stopping = asyncio.create_task(here.runner.cleanup())
+        for page in (one, two):
+            while (message := await page.socket.receive(timeout=60)).type is WSMsgType.BINARY:
+                assert program is DEAF
+            assert message.extra == "The server was stopped."
+        await stopping
         assert ended(one.app)
         assert ended(two.app)
 
