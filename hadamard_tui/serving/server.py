@@ -51,6 +51,7 @@ class Server:
         self._command, self._most = command, most
         self._places = asyncio.Semaphore(most)
         self._viewers: set[Viewer] = set()
+        self._stopped = asyncio.Event()
 
     def application(self) -> web.Application:
         """What aiohttp serves."""
@@ -102,7 +103,7 @@ class Server:
             )
             await websocket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=reason.encode())
             return websocket
-        viewer = Viewer(websocket, self._command, size_of(request.query))
+        viewer = Viewer(websocket, self._command, size_of(request.query), self._stopped)
         self._viewers.add(viewer)
         try:
             await viewer.run()
@@ -114,8 +115,7 @@ class Server:
         return websocket
 
     async def _stop(self, app: web.Application) -> None:
-        for viewer in self._viewers:
-            viewer.stop()
+        self._stopped.set()
 
 
 def serve(port: int, preset: str, viewers: int) -> None:

@@ -38,22 +38,20 @@ class Viewer:
     The app keeps nothing on this machine, so once its page has gone it is killed, whatever it is at.
     """
 
-    def __init__(self, websocket: web.WebSocketResponse, command: Sequence[str], size: Size) -> None:
-        self._websocket, self._command, self._size = websocket, command, size
+    def __init__(
+        self, websocket: web.WebSocketResponse, command: Sequence[str], size: Size, stopped: asyncio.Event
+    ) -> None:
+        """`stopped` is set when the server ends."""
+        self._websocket, self._command, self._size, self._stopped = websocket, command, size, stopped
         self._answer = asyncio.Event()
-        self._stopped = asyncio.Event()
         self._complaint = b""
         self.files: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
         """By key: the names and contents of files that the browser may fetch."""
         self.silent = False
         """Whether the page has gone without a word."""
 
-    def stop(self) -> None:
-        """End the app and say so on the page."""
-        self._stopped.set()
-
     async def run(self) -> None:
-        """Run the app until it ends, its page has gone, or it is stopped."""
+        """Run the app until it ends, its page has gone, or the server ends."""
         process = await self._start()
         work = (self._listen(process), self._show(process), self._watch(), self._stopped.wait())
         tasks = [asyncio.create_task(part) for part in work]

@@ -11,7 +11,7 @@ from hadamard_tui.widgets.setup import LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, until
 
-LATER = {"torch", "numba", "scipy", "sklearn", "pyarrow", "plotext", "matplotlib", "textual_serve"}
+LATER = {"torch", "numba", "scipy", "sklearn", "pyarrow", "plotext", "matplotlib", "textual_serve", "aiohttp"}
 
 OPENED = f"""
 import asyncio, sys

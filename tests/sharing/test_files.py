@@ -22,7 +22,7 @@ from engine.trace import Trace
 from hadamard_tui import palette
 from hadamard_tui.drawing import loss_plot
 from hadamard_tui.lens import Lens
-from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
+from hadamard_tui.sharing.exporting import KINDS, LONGEST_NAME, Shown, download, export, finished
 
 CHANGES = [
     "problem.matrix.d=16",
@@ -167,3 +167,28 @@ def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
     assert said in str(refused.value)
     assert str(refused.value).isprintable()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../a.csv",
+        "/tmp/a.csv",
+        "~/a.csv",
+        "a\\b.csv",
+        "c:a.csv",
+        "a\n.csv",
+        "a\x1b.csv",
+        "µ" * LONGEST_NAME + ".csv",
+    ],
+)
+def test_a_download_has_a_plain_name(shown: Shown, name: str):
+    with pytest.raises(BadInput, match="plain name"):
+        download(name, shown)
+
+
+def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):
+    export(tmp_path / "curves.csv", shown, "")
+    assert download("curves.csv", shown).read() == (tmp_path / "curves.csv").read_bytes()
+    with pytest.raises(BadInput, match=r"take \.csv"):
+        download("curves", shown)
