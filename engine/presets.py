@@ -9,6 +9,7 @@ from pathlib import Path
 from engine import files, reading, texts
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 
 
 def folder() -> Path:
@@ -45,11 +46,22 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
 
     Raises: BadInput whose place begins with `preset`.
     """
+    experiment, _ = _read(preset, overrides)
+    return experiment
+
+
+def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
+    """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
+    experiment, raw = _read(preset, overrides)
+    return reading.in_full(raw, experiment)
+
+
+def _read(preset: str, overrides: Iterable[str]) -> tuple[Experiment, Raw]:
     path = path_of(preset)
     try:
         raw = reading.read_raw(path)
         for override in overrides:
             reading.apply(raw, override)
-        return reading.parse(raw)
+        return reading.parse(raw), raw
     except BadInput as error:
         raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error

@@ -6,18 +6,25 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 from engine import files, raw_values
-from engine.experiment import Experiment, check
+from engine.experiment import Experiment, Problem, check
 from engine.parts import BadField, BadInput
+from engine.spec.numbers import resolved, types_of
 from engine.texts import LONGEST_QUOTE, cut, nearest, quoted
 
 Raw = dict[str, Any]
-"""An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans."""
+"""An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.
+
+A text where a number belongs is an expression.
+"""
+
+NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
 MOST_BYTES = 1 << 18
 """The largest preset file: a hundred times what any preset needs, and read in a second."""
@@ -39,7 +46,7 @@ def read_raw(path: Path) -> Raw:
 def apply(raw: Raw, override: str) -> None:
     """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
 
-    The value is TOML, or else plain text. Raises: BadInput.
+    The value is TOML, or else plain text, as an expression is; or a list of such. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
     where = f"--set {cut(override, LONGEST_QUOTE)}"
@@ -51,7 +58,14 @@ def apply(raw: Raw, override: str) -> None:
         said = {}
     except BadInput as error:
         raise BadInput(where, error.what) from error
-    put(raw, place.strip(), said["value"] if len(said) == 1 else text.strip())
+    put(raw, place.strip(), said["value"] if len(said) == 1 else _plain(text.strip()))
+
+
+def _plain(text: str) -> str | list[str]:
+    """What is no TOML: text, or a list of expressions, which TOML would have in quotes."""
+    if text.startswith("[") and text.endswith("]"):
+        return [item.strip() for item in text[1:-1].split(",")]
+    return text
 
 
 def put(raw: Raw, place: str, value: Any) -> None:
@@ -67,6 +81,8 @@ def put(raw: Raw, place: str, value: Any) -> None:
         here = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index(node, step, here)
+        elif _is_kind(node, step, _place(parents[: number + 1])):
+            node[str(step)] = {"kind": node[str(step)]}
         node = _child(node, parents[number], here)
     if isinstance(node, list):
         index = _index(node, last, place)
@@ -77,6 +93,13 @@ def put(raw: Raw, place: str, value: Any) -> None:
             _keep_known(raw, _place(parents), node)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+
+
+def _is_kind(node: Any, step: str | int, place: str) -> bool:
+    """Whether a part is said by its kind alone at a place, which is a step from `node`."""
+    if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
+        return False
+    return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
 
 
 def _keep_known(raw: Raw, place: str, node: Raw) -> None:
@@ -117,24 +140,74 @@ def _index(items: list[Any], step: str | int, place: str) -> int:
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
 
-def parse(raw: Mapping[str, Any]) -> Experiment:
-    """The experiment that `raw` describes, checked as a whole.
+def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
+    """The experiment that `raw` describes, checked as a whole; `names` are more of them for expressions.
 
     Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
     """
     raw_values.check(raw)
-    try:
-        experiment = msgspec.convert(raw, Experiment)
-    except msgspec.ValidationError as error:
-        raise _explained(error, raw) from error
+    experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
 
 
-def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
-    """A validation error with its place, the value found there, and the choices."""
+def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
+    """The experiment that `raw` describes with its defaults, as TOML or JSON would say it, and with the
+    expressions of `raw` as they are written there."""
+    numbers: Raw = _with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), raw)
+    return numbers
+
+
+def _with_expressions(numbers: Any, raw: Any) -> Any:
+    if isinstance(numbers, dict) and isinstance(raw, Mapping):
+        return {key: _with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+    if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
+        return [_with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
+    return raw if isinstance(numbers, int | float) and isinstance(raw, str) else numbers
+
+
+def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
+    """`raw` with numbers for its expressions, and tables for parts that are said by their kind alone.
+
+    The matrix comes first; then the target, which may name d and n; then all else, which may name m, too.
+    Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
+    """
+    if "problem" not in raw:
+        raise _missing("problem", raw)
+    numbers = {"problem": raw["problem"], **raw}
+    if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
+        numbers["problem"] = dict(raw["problem"])
+        matrix = _resolved_part("matrix", numbers, raw, names)
+        n, d = matrix.shape()
+        names = {**names, "d": d, "n": n}
+        target = _resolved_part("target", numbers, raw, names)
+        target.check(matrix)
+        names = {**names, "m": target.columns(matrix)}
+    return dict(resolved(Experiment, numbers, "", names))
+
+
+def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
+    """The matrix or the target, its numbers put in place. Raises: BadInput."""
+    place, problem = f"problem.{name}", numbers["problem"]
+    if name not in problem:
+        raise _missing(place, raw)
+    kind = types_of(Problem)[name]
+    problem[name] = resolved(kind, problem[name], place, names)
+    return _typed(kind, place, numbers, raw)
+
+
+def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
+    """What stands at a place, as its type. Raises: BadInput, with the values as `raw` says them."""
+    try:
+        return msgspec.convert(value_at(place, numbers), kind)
+    except msgspec.ValidationError as error:
+        raise _explained(error, place, numbers, raw) from error
+
+
+def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mapping[str, Any]) -> BadInput:
+    """A validation error below a place, with the value found there, as it was `said`, and the choices."""
     message, _, path = str(error).partition(" - at `$")
-    where = path.rstrip("`").lstrip(".")
+    where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
     if isinstance(cause, BadField):
         return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
@@ -148,9 +221,7 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
         what = f"unknown key; {nearest(match.group(1), fields)}"
         return BadInput(".".join(filter(None, (where, match.group(1)))), what)
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
-        place = ".".join(filter(None, (where, match.group(1))))
-        choices = _choices(place, raw)
-        return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
+        return _missing(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
         return BadInput(where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}")
@@ -163,7 +234,15 @@ def _explained(error: msgspec.ValidationError, raw: Any) -> BadInput:
     for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
                         "object": "a table", "array": "a list"}.items():  # fmt: skip
         expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
-    return BadInput(where, f"{quoted(value)} does not fit; it must be {expected}")
+    shown = quoted(value)
+    if isinstance(text := value_at(where, said), str) and text != value:
+        shown = f"{text} = {value:g}"
+    return BadInput(where, f"{shown} does not fit; it must be {expected}")
+
+
+def _missing(place: str, raw: Any) -> BadInput:
+    choices = _choices(place, raw)
+    return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
 
 
 def value_at(place: str, raw: Any) -> Any:

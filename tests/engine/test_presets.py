@@ -136,7 +136,7 @@ def test_an_unknown_preset_is_refused_with_the_nearest_names(name, said):
 
 def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
     file = tmp_path / "mine.toml"
-    file.write_text(presets.path_of("hadamard-128").read_text().replace("lr = 0.00390625", "lr = -1"))
+    file.write_text(presets.path_of("hadamard-128").read_text().replace('lr = "1/(2d)"', "lr = -1"))
     with pytest.raises(BadInput) as caught:
         presets.load(str(file))
     assert caught.value.where == f"{file}: learners[0].update.lr"

@@ -1,0 +1,175 @@
+"""Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. It can compute a number, and no more."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+LONGEST = 200
+"""Characters that an expression may have."""
+
+DEEPEST = 30
+"""Parentheses, signs and exponents that may stand inside one another: the parser calls itself for each."""
+
+FUNCTIONS: dict[str, Callable[[float], float]] = {"log": math.log, "log2": math.log2, "sqrt": math.sqrt}
+"""What may stand before parentheses; log is the natural logarithm."""
+
+_SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/^()]))"
+)
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+class BadExpression(ValueError):
+    """A text that is no expression, or one without a value. Its text is the reason, on one line."""
+
+
+def evaluate(text: str, names: Mapping[str, float]) -> float:
+    """The value of an expression in numbers and names.
+
+    It may hold + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a sign, as
+    in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could be read
+    in two ways, as in 1/2d, and is refused.
+
+    Raises: BadExpression, also where there is no finite real value.
+    """
+    if len(text) > LONGEST:
+        raise BadExpression(f"an expression has at most {LONGEST} characters")
+    parser = _Parser(_tokens(text.translate(_SIGNS)), names)
+    try:
+        value = parser.whole()
+    except ZeroDivisionError:
+        raise BadExpression("it divides by zero") from None
+    except OverflowError:
+        raise BadExpression("its value is too large") from None
+    if not math.isfinite(value):
+        raise BadExpression("its value is too large")
+    return value
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """Kind and text of every token; the last one is the end."""
+    found, place, text = [], 0, text.rstrip()
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise BadExpression(f"{text[place:].strip()[0]!r} is no part of an expression")
+        found.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        place = match.end()
+    return [*found, ("end", "")]
+
+
+class _Parser:
+    """Reads tokens from left to right and computes at once."""
+
+    def __init__(self, tokens: list[tuple[str, str]], names: Mapping[str, float]) -> None:
+        self._tokens, self._names = tokens, names
+        self._place = self._depth = 0
+
+    def whole(self) -> float:
+        """The value of all tokens."""
+        value = self._sum()
+        if self._tokens[self._place][0] != "end":
+            raise self._unexpected()
+        return value
+
+    def _sum(self) -> float:
+        value = self._product()
+        while sign := self._take("+", "-"):
+            value = _OPERATIONS[sign](value, self._product())
+        return value
+
+    def _product(self) -> float:
+        value, ambiguous = self._signed()
+        while True:
+            if sign := self._take("*", "/"):
+                factor, power = self._signed()
+                value, ambiguous = _OPERATIONS[sign](value, factor), power or sign == "/"
+            elif self._tokens[self._place][0] == "name" or self._tokens[self._place][1] == "(":
+                if ambiguous:
+                    raise BadExpression("a product after / or ^ can be read in two ways; use parentheses")
+                factor, ambiguous = self._power()
+                value *= factor
+            else:
+                return value
+
+    def _signed(self) -> tuple[float, bool]:
+        """A factor, and whether it ends in an exponent, so that a product without a sign would be unclear."""
+        if self._take("-"):
+            with self._deeper():
+                value, power = self._signed()
+            return -value, power
+        return self._power()
+
+    def _power(self) -> tuple[float, bool]:
+        base = self._atom()
+        if not self._take("^", "**"):
+            return base, False
+        with self._deeper():
+            exponent, _ = self._signed()
+        value = base**exponent
+        if isinstance(value, complex):
+            raise BadExpression(f"{base:g} to the power {exponent:g} is no real number")
+        return value, True
+
+    def _atom(self) -> float:
+        kind, text = self._tokens[self._place]
+        if kind == "number":
+            self._place += 1
+            return float(text)
+        if kind == "name":
+            self._place += 1
+            return self._named(text)
+        if not self._take("("):
+            raise self._unexpected()
+        return self._rest()
+
+    def _named(self, name: str) -> float:
+        if name in FUNCTIONS:
+            if not self._take("("):
+                raise BadExpression(f"{name} needs parentheses, as in {name}(d)")
+            argument = self._rest()
+            try:
+                return FUNCTIONS[name](argument)
+            except ValueError:
+                raise BadExpression(f"there is no {name} of {argument:g}") from None
+        if name not in self._names:
+            raise BadExpression(f"{name!r} is unknown")
+        return float(self._names[name])
+
+    def _rest(self) -> float:
+        """What follows an opening parenthesis, and the closing one."""
+        with self._deeper():
+            value = self._sum()
+        if not self._take(")"):
+            raise self._unexpected("a closing parenthesis is missing")
+        return value
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise BadExpression(f"it is nested more than {DEEPEST} times")
+        yield
+        self._depth -= 1
+
+    def _take(self, *signs: str) -> str:
+        """The next token if it is one of some signs, and go past it; else nothing."""
+        kind, text = self._tokens[self._place]
+        if kind != "sign" or text not in signs:
+            return ""
+        self._place += 1
+        return text
+
+    def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
+        kind, text = self._tokens[self._place]
+        return BadExpression(at_end if kind == "end" else f"{text!r} cannot stand there")

@@ -1,0 +1,116 @@
+"""Numbers of a preset that are written as expressions. Where a number belongs, the types of the parts say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from engine.parts import BadInput
+from engine.spec.expressions import BadExpression, evaluate
+
+NAMES = ("d", "n", "m")
+"""Entries of an instance, instances, and targets: what expressions outside matrix and target may name."""
+
+EXACT = 2**53
+"""From here on not every whole number is a float."""
+
+TOLERANCE = 1e-9
+"""How far from a whole number the value of an expression may be, for rounding, in relation to it."""
+
+SHOWN = 40
+"""Characters of an expression that a message repeats."""
+
+
+def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> Any:
+    """A value as presets say it, with numbers for expressions and tables for parts said by their kind alone.
+
+    Values that do not fit their type are left as they are.
+
+    Args:
+        kind: the type that belongs there.
+        place: where it stands, for messages.
+        names: what expressions may name.
+
+    Raises: BadInput for an expression that has no value, or none that could stand there.
+    """
+    kinds = alternatives(kind)
+    if isinstance(value, str):
+        return _of_text(kinds, value, place, names)
+    if isinstance(value, Mapping):
+        return {key: _of_item(kinds, value, key, place, names) for key in value}
+    if isinstance(value, list | tuple):
+        items = next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
+        return [resolved(items, item, f"{place}[{number}]", names) for number, item in enumerate(value)]
+    return value
+
+
+@cache
+def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The types of a Struct's fields. msgspec.inspect would describe all that these lead to as well."""
+    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+
+
+def alternatives(kind: Any) -> list[Any]:
+    """The types that may stand in a place, without what limits them."""
+    if get_origin(kind) is Annotated:
+        return alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [one for member in get_args(kind) for one in alternatives(member)]
+    return [kind]
+
+
+def is_struct(kind: Any) -> bool:
+    """Whether a type is that of a table with known keys."""
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _of_item(
+    kinds: list[Any], value: Mapping[str, Any], key: str, place: str, names: Mapping[str, float]
+) -> Any:
+    """What stands under a key of a table: a field of the part of that kind, or an entry of a dictionary."""
+    structs = [one for one in kinds if is_struct(one)]
+    if len(structs) > 1:
+        structs = [one for one in structs if one.__struct_config__.tag == value.get("kind")]
+    kind = next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
+    if structs:
+        kind = types_of(structs[0]).get(key)
+    return resolved(kind, value[key], f"{place}.{key}" if place else key, names)
+
+
+def _of_text(kinds: list[Any], text: str, place: str, names: Mapping[str, float]) -> Any:
+    if any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds):
+        return {"kind": text}
+    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
+    if text in words or str in kinds or not (int in kinds or float in kinds):
+        return text
+    whole = float not in kinds
+    try:
+        value = evaluate(text, names)
+        return _whole(value) if whole else value
+    except BadExpression as error:
+        known = f" or an expression of {', '.join(names)}" if names else ""
+        right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, words)])
+        raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
+
+
+def _whole(value: float) -> int:
+    if abs(value) >= EXACT:
+        raise BadExpression(f"{value:g} is too large")
+    if abs(value - round(value)) > TOLERANCE * max(1.0, abs(value)):
+        raise BadExpression(f"{value:.10g} is no whole number")
+    return round(value)
+
+
+def _cause(text: str, what: str, names: Mapping[str, float]) -> str:
+    """Why an expression is refused."""
+    for name in NAMES:
+        if name not in names and what == f"{name!r} is unknown":
+            what = f"{name!r} is known only after the matrix and the target"
+    if what.startswith(repr(text)):
+        return what
+    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return f"{shown!r} does not fit: {what}"

@@ -1,0 +1,292 @@
+"""Numbers as papers write them: the grammar against exact fractions, and where presets may use them."""
+
+import copy
+import math
+import random
+from fractions import Fraction
+
+import msgspec
+import pytest
+
+from engine import catalogue, presets, reading
+from engine.claims import judge
+from engine.parts import BadInput
+from engine.run import run
+from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate
+
+NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
+
+
+def grown(random_, depth):
+    """A random expression, its exact value, and how it may stand: atom, power, product or sum."""
+    kind = random_.choice(["number", "name"] if depth == 0 else ["+", "-", "*", "/", "^", "neg", "(", "2d"])
+    if kind == "number":
+        text = random_.choice(["0", "1", "2", "7", "12", "2.5", ".5", "3.", "1e2", "25E-2"])
+        return text, Fraction(text), 3
+    if kind == "name":
+        name = random_.choice(list(NAMES))
+        return name, Fraction(NAMES[name]), 3
+    left, value, rank = grown(random_, depth - 1)
+    if kind == "(":
+        return f"({left})", value, 3
+    if kind == "neg":
+        return random_.choice(["-", "−"]) + (left if rank >= 2 else f"({left})"), -value, 0
+    if kind == "^":
+        power = random_.choice([0, 1, 2, 3])
+        sign = random_.choice(["^", "**", " ^ "])
+        return (left if rank == 3 else f"({left})") + f"{sign}{power}", value**power, 2
+    right, other, right_rank = grown(random_, depth - 1)
+    if kind == "2d":
+        number = random_.choice(["2", "3", "0.5"])
+        return f"{number}{random_.choice(['', ' '])}({right})", Fraction(number) * other, 0.5
+    if kind == "/" and other == 0:
+        kind = "*"
+    least = {"+": (0, 0.5), "-": (0.5, 1), "*": (1, 1), "/": (1, 2)}[kind]
+    left, right = (
+        text if has >= needs else f"({text})"
+        for text, has, needs in zip((left, right), (rank, right_rank), least, strict=True)
+    )
+    sign = random_.choice({"*": ["*", "·", " × "], "-": ["-", " − "]}.get(kind, [kind, f" {kind} "]))
+    exact = {"+": value + other, "-": value - other, "*": value * other}.get(kind)
+    return left + sign + right, value / other if exact is None else exact, 1 if kind in "*/" else 0
+
+
+def test_random_expressions_are_what_exact_fractions_say():
+    random_ = random.Random(7)
+    seen = 0
+    for _ in range(3000):
+        text, exact, _ = grown(random_, random_.randint(0, 4))
+        if len(text) > LONGEST or abs(exact) > 1e12:
+            continue
+        seen += 1
+        # cancellation: relative to 1 at least, and to all that a value of this size may have lost
+        assert evaluate(text, NAMES) == pytest.approx(float(exact), rel=1e-9, abs=1e-6), text
+    assert seen > 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1/(2d)", 1 / 256),
+        ("2d/3", 256 / 3),
+        ("1 − k/d".replace("k", "n"), 0.25),
+        ("-d^2", -(128**2)),
+        ("2^-3", 1 / 8),
+        ("2^3^2", 512),
+        ("--3", 3),
+        ("2*-3", -6),
+        ("6/2*3", 9),
+        ("6-2-1", 3),
+        ("3(n-1)(m+1)", 3 * 95 * 4),
+        ("d(d-1)/2", 128 * 127 / 2),
+        ("2d·n", 2 * 128 * 96),
+        ("sqrt(d/2)", 8),
+        ("log(d)", math.log(128)),
+        ("2log2(d)", 14),
+        ("log2(sqrt(d))", 3.5),
+        ("300/eta", 1200),
+        (" 0.15 ", 0.15),
+        ("0.0078125", 0.0078125),
+    ],
+)
+def test_an_expression_means_what_a_paper_means(text, value):
+    assert evaluate(text, NAMES) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not complete"),
+        ("1/", "not complete"),
+        ("(1", "closing parenthesis"),
+        ("1)", "')' cannot stand there"),
+        ("2 3", "'3' cannot stand there"),
+        ("*2", "'*' cannot stand there"),
+        ("d 2", "'2' cannot stand there"),
+        ("1/2d", "two ways"),
+        ("2^2d", "two ways"),
+        ("6/2(3)", "two ways"),
+        ("1/x", "'x' is unknown"),
+        ("dn", "'dn' is unknown"),
+        ("sqrt d", "sqrt needs parentheses"),
+        ("exp(2)", "'exp' is unknown"),
+        ("1/(d-128)", "divides by zero"),
+        ("0^-1", "divides by zero"),
+        ("sqrt(-1)", "no sqrt of -1"),
+        ("log(0)", "no log of 0"),
+        ("(-8)^(1/3)", "no real number"),
+        ("9^9^9", "too large"),
+        ("1e308*10", "too large"),
+        ("1e999-1e999", "too large"),
+        ("1;2", "';' is no part"),
+        ("d.real", "'.' is no part"),
+        ("__import__(d)", "'__import__' is unknown"),
+        ("'a'", '"\'" is no part'),
+        ("1" * (LONGEST + 1), "at most 200 characters"),
+        ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "nested"),
+        ("-" * (DEEPEST + 1) + "1", "nested"),
+    ],
+)
+def test_what_has_no_value_is_refused_with_the_reason(text, said):
+    with pytest.raises(BadExpression) as caught:
+        evaluate(text, NAMES)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+LINEAR = {"kind": "linear"}
+GOOD = {
+    "problem": {"matrix": {"kind": "hadamard", "d": "2^4"}, "target": {"kind": "feature", "index": 3}},
+    "protocol": {"kind": "one-pass", "loss": "square"},
+    "learners": [
+        {"name": "GD", "architecture": LINEAR, "update": {"kind": "gd", "lr": "1/(2d)"}},
+        {
+            "name": "net",
+            "architecture": {"kind": "dense", "widths": ["d/2", 4]},
+            "update": {"kind": "gd", "lr": 0.01},
+        },
+        {"name": "LLS", "solver": {"kind": "lls"}},
+    ],
+    "claims": [{"text": "It halves", "learner": "GD", "k": "n/2", "loss": "1/2", "within": "1/100"}],
+}
+
+
+def changed(*overrides):
+    described = copy.deepcopy(GOOD)
+    for override in overrides:
+        reading.apply(described, override)
+    return described
+
+
+def test_every_number_of_an_experiment_may_be_an_expression():
+    described = changed(
+        "problem.noise=1/m", "problem.target.index=d-1", "run.seed=3n", "problem.matrix.repeat=2*1"
+    )
+    found = reading.parse(described)
+    assert found.problem.matrix.shape() == (64, 16)
+    assert (found.problem.target.index, found.problem.noise, found.run.seed) == (15, 1.0, 192)
+    assert found.learners[0].update.lr == 1 / 32
+    assert found.learners[1].architecture.widths == (8, 4)
+    claim = found.claims[0]
+    assert (claim.k, claim.loss, claim.within) == (32, 0.5, 0.01)
+
+
+def test_names_count_entries_instances_and_targets():
+    described = changed("problem.matrix={kind='gaussian', d=16, n=24}", "problem.target=all", "claims=[]")
+    described["learners"][0]["update"]["lr"] = ["1/d", "1/n", "1/(4m)"]
+    assert reading.parse(described).learners[0].update.lr == (1 / 16, 1 / 24, 1 / 64)
+
+
+def test_more_names_may_be_given():
+    described = changed("problem.matrix.d=size", "learners.GD.update.lr=eta/d")
+    found = reading.parse(described, {"size": 32, "eta": 0.5})
+    assert (found.problem.matrix.d, found.learners[0].update.lr) == (32, 1 / 64)
+
+
+def test_words_are_no_expressions():
+    described = changed("title=d", "claims=[]", "learners.GD.update.lr=best", "learners.GD.name=n/2")
+    found = reading.parse(described)
+    assert (found.title, found.learners[0].name, found.learners[0].update.lr) == ("d", "n/2", "best")
+
+
+def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
+    described = changed("problem.target=feature", "learners[2].solver=ridge", "protocol=one-pass")
+    assert reading.parse(described).learners[2].solver == catalogue.make("solvers", "ridge")
+    reading.apply(described, "problem.target.index=5")
+    reading.apply(described, "learners.LLS.solver.lam=d")
+    found = reading.parse(described)
+    assert (found.problem.target.index, found.learners[2].solver.lam) == (5, 16.0)
+
+
+@pytest.mark.parametrize(
+    ("override", "place", "said"),
+    [
+        ("learners[0].update.lr=1/x", "learners[0].update.lr", "'1/x' does not fit: 'x' is unknown"),
+        ("learners[0].update.lr=1/x", "learners[0].update.lr", "an expression of d, n, m, or best"),
+        ("learners[0].update.lr=-1/d", "learners[0].update.lr", "-1/d = -0.0625 does not fit; it must be a"),
+        ("learners[0].update.lr=['1/d', '1/(d-d)']", "learners[0].update.lr[1]", "divides by zero"),
+        ("learners[1].architecture.widths=['d/3']", "learners[1].architecture.widths[0]", "5.333333333 is"),
+        ("learners[0].layer_rates={w='1/y'}", "learners[0].layer_rates.w", "'y' is unknown"),
+        ("claims[0].k=n/3", "claims[0].k", "5.333333333 is no whole number; it must be a whole number or"),
+        ("claims[0].k=2n", "claims[0].k", "32 is past the end"),
+        ("run.seed=2^53", "run.seed", "too large"),
+        ("run.seed=", "run.seed", "not complete; it must be a whole number"),
+        ("problem.matrix.d=n", "problem.matrix.d", "known only after the matrix and the target; it"),
+        ("problem.target.index=m", "problem.target.index", "a whole number or an expression of d, n"),
+        ("problem.target=featur", "problem.target.kind", "did you mean feature?"),
+        ("learners[0].update=gdd", "learners[0].update.kind", "did you mean gd?"),
+        ("problem.noise=" + "(" * 300, "problem.noise", "(…' does not fit: an expression has at most"),
+    ],
+)  # fmt: skip
+def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place, said):
+    with pytest.raises(BadInput) as caught:
+        reading.parse(changed(override))
+    assert caught.value.where == place
+    assert said in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+def test_a_matrix_that_makes_no_sense_is_refused_before_expressions_are():
+    with pytest.raises(BadInput, match=r"^problem\.matrix\.d: 92 is no order"):
+        reading.parse({"learners": GOOD["learners"], **changed("problem.matrix.d=92")})
+    for lost in ("problem", "problem.matrix", "problem.target"):
+        described = {"learners": GOOD["learners"], **changed()}
+        node, _, name = lost.rpartition(".")
+        del (reading.value_at(node, described) if node else described)[name]
+        with pytest.raises(BadInput, match="missing") as caught:
+            reading.parse(described)
+        assert caught.value.where == lost
+
+
+def test_overrides_need_no_quotes():
+    described = changed("learners.GD.update.lr=[1/(4d), 1/d, 0.5]", "learners.net.architecture.widths=[d]")
+    found = reading.parse(described)
+    assert found.learners[0].update.lr == (1 / 64, 1 / 16, 0.5)
+    assert found.learners[1].architecture.widths == (16,)
+    for override in ('learners.GD.update.lr="1/(4d)"', "learners.GD.update.lr=1/(4d)"):
+        assert reading.parse(changed(override)).learners[0].update.lr == 1 / 64
+
+
+def test_an_experiment_in_full_keeps_its_expressions_and_is_the_same():
+    described = reading.parse(copy.deepcopy(GOOD))
+    full = reading.in_full(GOOD, described)
+    assert reading.parse(full) == described
+    assert full["problem"]["matrix"]["d"] == "2^4"
+    assert full["learners"][0]["update"]["lr"] == "1/(2d)"
+    assert full["learners"][1]["architecture"]["widths"] == ["d/2", 4]
+    assert full["run"]["replicas"] == 1
+    assert reading.in_full({}, described) == msgspec.json.decode(msgspec.json.encode(described))
+
+
+def test_the_presets_say_rates_and_claims_as_the_papers_do():
+    written = presets.document("hadamard-128")
+    assert written["learners"][0]["update"]["lr"] == "1/(2d)"
+    assert {claim["k"] for claim in written["claims"] if claim["k"] is not None} == {"d/2", "d/4"}
+    assert presets.load("hadamard-128").learners[0].update.lr == 1 / 256
+
+
+@pytest.mark.parametrize(
+    ("name", "d"),
+    [("hadamard-128", 16), ("sawtooth-32", 64), ("rates-128", 16), ("vaw-128", 64), ("orthogonal-128", 16)],
+)
+def test_a_preset_means_the_same_with_another_d(name, d):
+    described = presets.load(name, [f"problem.matrix.d={d}", "run.device=cpu", "run.replicas=2"])
+    assert described.problem.matrix.d == d
+    outcomes = judge(described, run(described))
+    exact = [outcome for outcome in outcomes if outcome.claim.follows or outcome.claim.loss is not None]
+    assert exact
+    for outcome in exact:
+        assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
+
+
+def test_every_claim_of_the_first_experiment_holds_on_twice_the_features():
+    described = presets.load("hadamard-128", ["problem.matrix.d=256", "run.device=cpu"])
+    for outcome in judge(described, run(described)):
+        assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
+
+
+@pytest.mark.parametrize("d", [32, 256])
+def test_presets_of_128_features_are_good_with_others_too(d):
+    for name in presets.names():
+        if name.endswith("-128"):
+            assert presets.load(name, [f"problem.matrix.d={d}"]).problem.matrix.d == d
