@@ -164,9 +164,7 @@ class HadamardApp(App[None]):
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
         if self.laboratory.refused():
             return
-        command = command_line(
-            self.laboratory.draft.experiment, self.laboratory.draft.preset, *self._options()
-        )
+        command = command_line(self.laboratory.draft.document, self.laboratory.draft.preset, *self._options())
         self.copy_to_clipboard(command)
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it", markup=False)
@@ -193,12 +191,12 @@ class HadamardApp(App[None]):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
-        set_up, sight = self.laboratory.draft.experiment, self.laboratory.sight
+        draft, sight = self.laboratory.draft, self.laboratory.sight
         if sight is None:
-            return Shown(set_up, set_up, None, (), None)
+            return Shown(draft.document, draft.experiment, None, (), None)
         with palette.on_paper():
             plot = loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned)
-        return Shown(set_up, sight.experiment, sight.trace, plot.series, plot.axes)
+        return Shown(draft.document, sight.experiment, sight.trace, plot.series, plot.axes)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""
@@ -220,14 +218,14 @@ class HadamardApp(App[None]):
             view = self.laboratory.view()
             if self.theme != self.config.theme:
                 view.theme = self.theme  # type: ignore[assignment]
-            self.left = Memory(view, msgspec.to_builtins(draft.experiment), draft.preset, draft.off)
+            self.left = Memory(view, draft.document, draft.preset, draft.off)
         super().exit(*arguments, **options)
 
 
 def open_app(start: Start) -> None:
     """Open the laboratory; returns when the person quits, within a second."""
     app = HadamardApp(
-        Draft(start.experiment, start.preset, start.off),
+        Draft(start.document, start.preset, start.off),
         start.autorun,
         start.config,
         start.view,

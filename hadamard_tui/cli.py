@@ -20,6 +20,7 @@ from hadamard_tui.standard_streams import Delivery, ReaderGone, discard, echo, p
 
 if TYPE_CHECKING:
     from engine.experiment import Experiment
+    from engine.reading import Raw
     from engine.trace import Trace
 
 DEFAULT_PRESET = "hadamard-128"
@@ -47,7 +48,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PLACE=VALUE",
-        help="Change one value, as in --set problem.matrix.d=256 or --set learners.GD.update.lr=0.01. "
+        help="Change one value, as in --set problem.matrix.d=256 or --set 'learners.GD.update.lr=1/(4d)'. "
         "Give every value its own --set.",
     ),
 ]
@@ -161,12 +162,14 @@ def run_headless(
 
         for file in exports:
             exporting.check(file, "--export")
-    experiment = _load(preset, settings, device, path)
+    document = _load(preset, settings, device, path)
+    from engine import reading
     from engine.claims import judge, unexpected_divergence
     from engine.report import encode
     from hadamard_tui.headless import console
     from hadamard_tui.headless.compute import compute
 
+    experiment = reading.parse(document)
     trace = compute(experiment, console.errors())
     outcomes, strayed = judge(experiment, trace), unexpected_divergence(experiment, trace)
 
@@ -183,7 +186,7 @@ def run_headless(
         if out is not None:
             delivery.attempt(lambda: saving.write(out, encode(experiment, trace)))
         for file in exports or ():
-            delivery.attempt(partial(_export, file, experiment, trace))
+            delivery.attempt(partial(_export, file, experiment, trace, document))
     return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
 
 
@@ -232,11 +235,12 @@ def print_verdict(
 
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
-    experiment = _load(preset, settings, device)
+    document = _load(preset, settings, device)
+    from engine import reading
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
-    errors = console.errors()
+    experiment, errors = reading.parse(document), console.errors()
     judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
         echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))
@@ -279,7 +283,10 @@ def list_parts(
         ),
     ] = None,
 ) -> None:
-    """List the parts of a family with their fields; without FAMILY, list the families."""
+    """List the parts of a family with their fields; without FAMILY, list the families.
+
+    Every number may be an expression of d, n and m, as in 1/(2d).
+    """
     from hadamard_tui.headless import console, listing
 
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
@@ -351,11 +358,9 @@ def print_config(
 @app.command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of preset files."""
-    import msgspec
+    from engine.spec.schema import preset_schema
 
-    from engine.experiment import Experiment
-
-    echo(json.dumps(msgspec.json.schema(Experiment), indent=2, ensure_ascii=False))
+    echo(json.dumps(preset_schema(), indent=2, ensure_ascii=False))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -387,8 +392,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Experiment:
-    """The experiment of a preset with the changes asked for. Raises: BadInput."""
+def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
+    """The document of a preset with the changes asked for. Raises: BadInput."""
     from engine import presets
     from engine.parts import BadInput
 
@@ -397,7 +402,7 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
         if value is not None:
             overrides.append(f"run.{name}={json.dumps(value)}")
     try:
-        return presets.load(preset, overrides)
+        return presets.document(preset, overrides)
     except BadInput as error:
         if not settings or "claims[" not in error.where:
             raise
@@ -405,11 +410,11 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
         raise BadInput(error.where, f"{error.what}; {remedy}") from error
 
 
-def _export(file: Path, experiment: Experiment, trace: Trace) -> None:
+def _export(file: Path, experiment: Experiment, trace: Trace, document: Raw) -> None:
     """Write a finished run to a file. Raises: BadInput."""
     from hadamard_tui.sharing import exporting
 
-    exporting.export(file, exporting.finished(experiment, trace), "--export")
+    exporting.export(file, exporting.finished(experiment, trace, document), "--export")
 
 
 def _need_terminal(preset: str) -> None:

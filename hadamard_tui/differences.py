@@ -6,43 +6,45 @@ from typing import Any
 
 import msgspec
 
-from engine.experiment import Experiment, Learner
+from engine.experiment import Experiment
+from engine.reading import Raw
 
 Said = list[str]
 
 
-def differences(before: Experiment, after: Experiment) -> Said:
-    """One entry per value that differs; titles, stories and claims are words about it."""
+def differences(before: Experiment | Raw, after: Experiment | Raw) -> Said:
+    """One entry per value that differs, of documents as it is written there.
+
+    Titles, stories and claims are words about it.
+    """
     found: Said = []
+    first, second = msgspec.to_builtins(before), msgspec.to_builtins(after)
     for part in ("problem", "protocol", "run"):
-        found += _between(_plain(getattr(before, part)), _plain(getattr(after, part)), "")
-    old, new = ({one.name: one for one in experiment.learners} for experiment in (before, after))
-    renamed = _renamed(before, after)
+        found += _between(first[part], second[part], "")
+    old, new = ({one["name"]: one for one in raw["learners"]} for raw in (first, second))
+    renamed = _renamed(old, new)
     for name, learner in new.items():
         was = old.get(renamed.get(name, name))
         if was is None:
             found.append(f"with {name}")
             continue
-        if was.name != name:
-            found.append(f"{was.name} is called {name}")
+        if was["name"] != name:
+            found.append(f"{was['name']} is called {name}")
         changed = _between(_plain(was), _plain(learner), "")
         found += [f"{name} {one}" if len(new) > 1 else one for one in changed]
     gone = [name for name in old if name not in new and name not in renamed.values()]
     return found + [f"without {name}" for name in gone]
 
 
-def _renamed(before: Experiment, after: Experiment) -> dict[str, str]:
+def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
     """New names of learners that are otherwise as they were, with the old ones."""
-    old = [one for one in before.learners if one.name not in {other.name for other in after.learners}]
-    new = [one for one in after.learners if one.name not in {other.name for other in before.learners}]
-    return {one.name: was.name for one in new for was in old if _plain(one) == _plain(was)}
+    before = [one for name, one in old.items() if name not in new]
+    after = [one for name, one in new.items() if name not in old]
+    return {one["name"]: was["name"] for one in after for was in before if _plain(one) == _plain(was)}
 
 
-def _plain(part: msgspec.Struct) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.to_builtins(part)
-    if isinstance(part, Learner):
-        del values["name"]
-    return values
+def _plain(learner: Raw) -> Raw:
+    return {key: value for key, value in learner.items() if key != "name"}
 
 
 def _between(before: Any, after: Any, place: str) -> Said:

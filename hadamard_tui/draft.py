@@ -1,4 +1,4 @@
-"""The set-up on the panels: raw values while they are edited, an experiment once they are sound."""
+"""The set-up on the panels: a document while it is edited, an experiment once it is sound."""
 
 from __future__ import annotations
 
@@ -12,42 +12,54 @@ import msgspec
 from engine import presets, reading
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from hadamard_tui.differences import differences
 
 
 class Draft:
     """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot.
 
-    `off` holds the learners that stay in the set-up and out of the run, by their place among all.
+    `document` is the same as a preset would say it, with its expressions, and `raw` that with the learners
+    that are off. `off` holds these, which stay in the set-up and out of the run, by their place among all.
     """
 
     def __init__(
-        self, experiment: Experiment, preset: str | None, off: dict[int, dict[str, Any]] | None = None
+        self, described: Experiment | Raw, preset: str | None, off: dict[int, dict[str, Any]] | None = None
     ) -> None:
+        """Raises: BadInput for a document that describes no experiment."""
+        given: Raw = msgspec.to_builtins(described)
+        experiment = reading.parse(given)
+        document = reading.in_full(given, experiment)
         self.preset = preset
         self.off = dict(off or {})
-        self._origin = presets.load(preset) if preset in presets.names() else experiment
-        self._accept(self._retold(experiment))
+        self._origin_document = presets.document(preset) if preset in presets.names() else document
+        self._origin = reading.parse(self._origin_document)
+        if experiment == self._origin and document == reading.in_full({}, experiment):
+            document = self._origin_document  # of which these are the numbers
+        self._accept(experiment, document)
 
     @classmethod
     def of(cls, preset: str) -> Draft:
         """The set-up of a preset. Raises: BadInput."""
-        return cls(presets.load(preset), preset)
+        return cls(presets.document(preset), preset)
 
-    def _accept(self, experiment: Experiment) -> None:
-        self.experiment = experiment
+    def _accept(self, experiment: Experiment, given: Raw) -> None:
+        """Take what `given` describes, with the words that are true of it."""
+        words = self._words(experiment, reading.in_full(given, experiment))
+        self.experiment = msgspec.structs.replace(experiment, **words)
+        self.document = reading.in_full(given, self.experiment)
         self.error: BadInput | None = None
         rows, _ = experiment.problem.matrix.shape()
         self.last = float(experiment.protocol.grid(rows)[-1])
         """Where the x-axis of a run ends."""
-        self.raw: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(experiment))
+        self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
 
     @property
     def changed(self) -> bool:
         """Whether this is no longer what the preset says."""
-        return self.error is not None or self.experiment != self._origin
+        return self.error is not None or self.document != self._origin_document
 
     @property
     def learners(self) -> list[dict[str, Any]]:
@@ -58,6 +70,17 @@ class Draft:
     def value(self, place: str) -> Any:
         """The raw value at a place such as `learners[0].update.lr`; None if there is none."""
         return reading.value_at(place, self.raw)
+
+    def number(self, place: str) -> Any:
+        """What the expressions at a place come to; None where there are none, or the set-up cannot run."""
+        value = self.value(place)
+        if self.error is not None or not any(isinstance(one, str) for one in _items(value)):
+            return None
+        try:
+            found = reading.value_at(self._among_running(place), msgspec.to_builtins(self.experiment))
+        except KeyError:
+            return None
+        return found if any(isinstance(one, int | float) for one in _items(found)) else None
 
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place. Claims are about the preset as it is: they go, and come back with it."""
@@ -129,9 +152,11 @@ class Draft:
         self.raw["claims"] = []
         try:
             running = [values for place, values in enumerate(self.learners) if place not in self.off]
-            experiment = reading.parse({**self.raw, "learners": running})
-            same = _without_words(experiment) == _without_words(self._origin)
-            self._accept(self._origin if same else self._retold(experiment))
+            given = {**self.raw, "learners": running}
+            experiment = reading.parse(given)
+            if _without_words(experiment) == _without_words(self._origin):
+                experiment, given["claims"] = self._origin, self._origin_document["claims"]
+            self._accept(experiment, given)
         except BadInput as error:
             self.error = BadInput(self._among_all(error.where), error.what)
 
@@ -143,20 +168,31 @@ class Draft:
         running = [place for place in range(len(self.learners)) if place not in self.off]
         return f"learners[{running[int(found.group(1))]}]{where[found.end() :]}"
 
-    def _retold(self, experiment: Experiment) -> Experiment:
+    def _among_running(self, place: str) -> str:
+        """A place inside the learners, as one among those that run. Raises: KeyError for one that is off."""
+        found = re.match(r"learners\[(\d+)\]", place)
+        if found is None:
+            return place
+        number = self.place_in_run(int(found.group(1)))
+        if number is None:
+            raise KeyError(place)
+        return f"learners[{number}]{place[found.end() :]}"
+
+    def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """What is told of a preset is not true of what it is changed into: the title says the change then.
 
         Where only the run differs, as in its seed or device, the story stays true.
         """
-        run = self._origin.run
-        if _without_words(msgspec.structs.replace(experiment, run=run)) == _without_words(self._origin):
-            origin = self._origin
-            return msgspec.structs.replace(
-                experiment, title=origin.title, story=origin.story, source=origin.source
-            )
-        name = self.preset or self._origin.title or "Your own experiment"
-        title = f"{name}: {', '.join(differences(self._origin, experiment))}"
-        return msgspec.structs.replace(experiment, title=title, story="", source="")
+        origin = self._origin
+        if _without_words(msgspec.structs.replace(experiment, run=origin.run)) == _without_words(origin):
+            return {"title": origin.title, "story": origin.story, "source": origin.source}
+        name = self.preset or origin.title or "Your own experiment"
+        changes = differences(self._origin_document, document)
+        return {"title": f"{name}: {', '.join(changes)}", "story": "", "source": ""}
+
+
+def _items(value: Any) -> list[Any] | tuple[Any, ...]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _without_words(experiment: Experiment) -> Experiment:

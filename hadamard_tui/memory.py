@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from engine import files, raw_values, reading
-from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from engine.texts import LONGEST_QUOTE, cut
 from hadamard_tui import NAME, saving
 from hadamard_tui.config import ThemeName
@@ -60,14 +60,17 @@ class Memory(msgspec.Struct):
     """The set-up and the view that were left. Without a set-up this is the first start."""
 
     view: View = msgspec.field(default_factory=View)
-    experiment: dict[str, Any] | None = None
+    experiment: Raw | None = None
+    """The set-up as a preset would say it."""
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
     """The learners of the set-up that are switched off, by their place among all."""
 
-    def set_up(self) -> Experiment | None:
-        """The experiment that was left. Raises: BadInput if it makes no sense any more."""
-        return None if self.experiment is None else reading.parse(self.experiment)
+    def set_up(self) -> Raw | None:
+        """The set-up that was left. Raises: BadInput if it makes no sense any more."""
+        if self.experiment is not None:
+            reading.parse(self.experiment)
+        return self.experiment
 
 
 def path() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.experiment import Experiment
+from engine.reading import Raw
 from engine.trace import Trace
 from hadamard_tui.differences import differences
 
@@ -14,6 +15,8 @@ class Kept:
     """A run that was pinned: its curves stay on the chart until it is deleted."""
 
     name: str
+    document: Raw
+    """Its set-up, as a preset would say it."""
     experiment: Experiment
     trace: Trace
     preset: str | None
@@ -26,10 +29,10 @@ class Runs:
         self.kept: list[Kept] = []
         self._count = 0
 
-    def pin(self, experiment: Experiment, trace: Trace, preset: str | None) -> Kept:
+    def pin(self, document: Raw, experiment: Experiment, trace: Trace, preset: str | None) -> Kept:
         """Keep a run, under a name of its own; `preset` is what its set-up came from."""
         self._count += 1
-        run = Kept(f"run {self._count}", experiment, trace, preset)
+        run = Kept(f"run {self._count}", document, experiment, trace, preset)
         self.kept.append(run)
         return run
 
@@ -47,12 +50,12 @@ class Runs:
 
     def told(self, number: int) -> str:
         """What run `number` is: the difference from the one before; of the first, its title."""
-        experiment = self.kept[number].experiment
+        run = self.kept[number]
         if number == 0:
-            return experiment.title or "your own experiment"
-        return changes(self.kept[number - 1].experiment, experiment)
+            return run.experiment.title or "your own experiment"
+        return changes(self.kept[number - 1].document, run.document)
 
 
-def changes(before: Experiment, after: Experiment) -> str:
+def changes(before: Raw, after: Raw) -> str:
     """What differs between two runs, in one line."""
     return ", ".join(differences(before, after)) or "the same set-up"

@@ -11,6 +11,7 @@ from engine import worker as engine
 from engine.claims import Outcome, judge
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from engine.run import Finished, Loaded
 from engine.trace import Trace
 from hadamard_tui.measuring import Measuring
@@ -18,17 +19,21 @@ from hadamard_tui.playback import Pace, Playback
 
 
 class Session:
-    """Joins what the engine has computed with what the screen shows of it."""
+    """Joins what the engine has computed with what the screen shows of it.
+
+    `document` is the set-up as a preset would say it.
+    """
 
     def __init__(
         self,
         experiment: Experiment,
+        document: Raw,
         tell: Callable[[Session, engine.Event], None],
         threads: int,
         pace: Pace,
         preset: str | None = None,
     ) -> None:
-        self.experiment, self.preset = experiment, preset
+        self.experiment, self.document, self.preset = experiment, document, preset
         rows, _ = experiment.problem.matrix.shape()
         self.playback = Playback(float(experiment.protocol.grid(rows)[-1]), pace)
         self.trace: Trace | None = None

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from engine import presets
-from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from hadamard_tui import config, memory
 from hadamard_tui.config import Config, ThemeName
 from hadamard_tui.memory import Memory, View
@@ -22,6 +22,7 @@ class Start:
     """What the app opens with.
 
     Args:
+        document: the experiment as a preset would say it.
         preset: name or file of the preset that the experiment is or was, if any.
         autorun: start the run at once.
         notes: lines to tell the person, as that a broken file was set aside.
@@ -30,7 +31,7 @@ class Start:
         first: whether the app was never opened before, so that it introduces itself.
     """
 
-    experiment: Experiment
+    document: Raw
     preset: str | None = None
     autorun: bool = False
     config: Config = field(default_factory=Config)
@@ -42,7 +43,7 @@ class Start:
 
 
 def begin(
-    wanted: Experiment | None,
+    wanted: Raw | None,
     preset: str,
     autorun: bool,
     reset: bool,
@@ -75,9 +76,9 @@ def begin(
     off: dict[int, dict[str, Any]] = {}
     if wanted is None and (wanted := left.set_up()) is not None:
         preset, off = left.preset or preset, left.off
-    experiment = wanted or presets.load(preset)
+    document = wanted or presets.document(preset)
     notes = [*complaints, *([lost] if lost else [])]
-    return Start(experiment, preset, autorun, configured, left.view, notes, None, first, off)
+    return Start(document, preset, autorun, configured, left.view, notes, None, first, off)
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:
@@ -85,6 +86,6 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
     for stop in stops:
         presets.load(stop)
     tour = Tour(stops or STOPS, alone)
-    start = begin(tour.draft.experiment, tour.stops[0], False, True, theme, ascii_only)
+    start = begin(tour.draft.document, tour.stops[0], False, True, theme, ascii_only)
     start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

@@ -36,7 +36,7 @@ class Comparing(Running):
         elif self.runs.holds(session.trace):
             self.notify("This run is pinned already; change one thing and run again.")
         else:
-            run = self.runs.pin(session.experiment, session.trace, session.preset)
+            run = self.runs.pin(session.document, session.experiment, session.trace, session.preset)
             self.notify(
                 f"Pinned as {run.name}; change one thing and run again. {key('runs')} lists the runs."
             )
@@ -55,7 +55,7 @@ class Comparing(Running):
     async def action_another_seed(self) -> None:
         runs = self.query_one(RunList)
         chosen = runs.selected if runs.has_focus_within else None
-        draft = self._draft if chosen is None else Draft(chosen.experiment, chosen.preset)
+        draft = self._draft if chosen is None else Draft(chosen.document, chosen.preset)
         if draft.error is None:
             run = draft.experiment.run
             draft.put("run.seed", run.seed + run.replicas)
@@ -80,7 +80,7 @@ class Comparing(Running):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        await self._take(Draft(event.run.experiment, event.run.preset))
+        await self._take(Draft(event.run.document, event.run.preset))
         self.notify(f"This is the set-up of {event.run.name}; {key('run')} runs it.")
 
     @property
@@ -93,7 +93,7 @@ class Comparing(Running):
     def _list_runs(self) -> None:
         session = self.session
         alone = session is None or session.trace is None or self.runs.holds(session.trace)
-        self.query_one(RunList).show(None if alone or session is None else session.experiment)
+        self.query_one(RunList).show(None if alone or session is None else session.document)
 
     @property
     def _runs_drawer_open(self) -> bool:

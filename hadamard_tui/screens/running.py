@@ -102,7 +102,8 @@ class Running(Screen[None]):
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        self.session = Session(self._draft.experiment, self._hear, spare, self._pace, self._draft.preset)
+        draft = self._draft
+        self.session = Session(draft.experiment, draft.document, self._hear, spare, self._pace, draft.preset)
         self.session.start(paused)
 
     def refused(self) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from engine import files, presets
-from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from hadamard_tui import NAME, saving
 from hadamard_tui.memory import View
 from hadamard_tui.panels import PANELS
@@ -26,10 +26,13 @@ class _Whole(Exception):
     """A difference that no single value expresses: a value that is gone, or another number of items."""
 
 
-def command_line(experiment: Experiment, preset: str | None, *options: str) -> str:
-    """The command, quoted for a shell: the preset and every value that differs, then `options`."""
+def command_line(document: Raw, preset: str | None, *options: str) -> str:
+    """The command, quoted for a shell: the preset and every value that differs, then `options`.
+
+    `document` is the experiment as a preset would say it, in full: expressions are said as such.
+    """
     base = preset if preset is not None and _there(preset) else BASE
-    changes = [part for change in overrides(base, experiment) for part in ("--set", change)]
+    changes = [part for change in overrides(base, document) for part in ("--set", change)]
     return shlex.join([NAME, "--preset", base, *changes, *options])
 
 
@@ -59,9 +62,9 @@ def _there(preset: str) -> bool:
     return True
 
 
-def overrides(preset: str, experiment: Experiment) -> list[str]:
+def overrides(preset: str, document: Raw) -> list[str]:
     """The changes that make a preset into an experiment, for --set; the fewest that are simple to say."""
-    old, new = msgspec.to_builtins(presets.load(preset)), msgspec.to_builtins(experiment)
+    old, new = presets.document(preset), document
     changes = []
     for part in new:
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.experiment import Experiment
 from engine.parts import BadInput
+from engine.reading import Raw
 from engine.report import encode
 from engine.trace import Trace
 from hadamard_tui import palette, saving
@@ -25,18 +26,18 @@ class Shown:
     The set-up may have been changed since the run.
     """
 
-    set_up: Experiment
+    set_up: Experiment | Raw
     experiment: Experiment
     trace: Trace | None
     series: Sequence[Series]
     axes: Axes | None
 
 
-def finished(experiment: Experiment, trace: Trace) -> Shown:
-    """A run that came to its end, as the app would show it."""
+def finished(experiment: Experiment, trace: Trace, document: Raw | None = None) -> Shown:
+    """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     with palette.on_paper():
         series = loss_series(trace, trace.last)
-    return Shown(experiment, experiment, trace, series, loss_axes(trace, series))
+    return Shown(document or experiment, experiment, trace, series, loss_axes(trace, series))
 
 
 KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {

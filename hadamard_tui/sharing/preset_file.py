@@ -8,17 +8,20 @@ import msgspec
 import tomli_w
 
 from engine.experiment import Experiment
+from engine.reading import Raw
 
 EMPTY: tuple[Any, ...] = (None, "", {}, [], ())
 """What need not be said: it is the default wherever it is allowed."""
 
 
-def as_toml(experiment: Experiment) -> str:
-    """The experiment as TOML that `run` takes, its defaults said, too, lest another version has others.
+def as_toml(described: Experiment | Raw) -> str:
+    """An experiment as TOML that `run` takes, its defaults said, too, lest another version has others.
+
+    A document keeps its expressions.
 
     Data files have absolute paths, so that the preset may lie anywhere.
     """
-    return tomli_w.dumps(_said(msgspec.to_builtins(experiment)))
+    return tomli_w.dumps(_said(msgspec.to_builtins(described)))
 
 
 def _said(value: Any) -> Any:

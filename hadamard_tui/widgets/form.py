@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -33,13 +34,15 @@ class Edited(Message):
 
 
 class Row(Vertical):
-    """A title, a control, and below them what is wrong with the value, and its help while it is edited."""
+    """A title, a control, what an expression in it comes to, and below them what is wrong with the value, and
+    its help while it is edited."""
 
     DEFAULT_CSS = """
     Row { height: auto; }
     Row Horizontal { height: 1; }
     Row Label { width: 14; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
     Row Input, Row Select, Row Checkbox { width: 1fr; }
+    Row .value { width: auto; max-width: 60%; color: $text-muted; padding: 0 0 0 1; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
     Row .help { display: none; color: $text-muted; text-style: italic; padding: 0 0 0 1; height: auto; }
@@ -74,6 +77,15 @@ class Row(Vertical):
 
     def on_descendant_blur(self) -> None:
         self.remove_class("-edited")
+
+    def say_value(self, value: Any) -> None:
+        """Say beside the control what the expression in it comes to, or nothing."""
+        said = "" if value is None else f"= {_text(value, digits=6)}"
+        lines = self.query(".value").results(Static)
+        if (line := next(lines, None)) is not None:
+            line.update(said)
+        elif said:  # few rows have an expression
+            self.query_one(Horizontal).mount(Static(said, classes="value", markup=False))
 
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""
@@ -129,13 +141,15 @@ class FieldRow(Row):
         return Entry(_text(value), placeholder=hint, compact=True)
 
     def _read(self, value: Any) -> Any:
-        """The value as TOML would give it; text that is no number stays text and is refused later."""
+        """The value as TOML would give it; text that is no number stays text, as an expression or to be
+        refused."""
         if not isinstance(value, str) or self._field.kind in ("choice", "text"):
             return value
         if not value.strip():
             return None if self._field.optional else value
         if self._field.kind == "wholes":
-            return [_number(item.strip(), int) for item in value.replace(",", " ").split()]
+            plain = re.fullmatch(r"[\d\s]*", value)  # 64 64 is two of them, d / 2 is one
+            return [_number(item.strip(), int) for item in (value.split() if plain else value.split(","))]
         if self._field.kind == "rates" and "," in value:
             return [_number(item.strip(), float) for item in value.split(",") if item.strip()]
         return _number(value.strip(), int if self._field.kind == "whole" else float)
@@ -182,14 +196,17 @@ class PartForm(Vertical):
         await self.mount(Fields(self.place, part, values))
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, digits: int | None = None) -> str:
+    """A value as a person would type it, exact unless `digits` says how many are enough."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ", ".join(map(_text, value))
+        return ", ".join(_text(item, digits) for item in value)
     if not isinstance(value, float):
         return str(value)
-    short = f"{value:.10g}"
+    short = f"{value:.{digits or 10}g}"
+    if digits is not None:
+        return short
     return short if float(short) == value else repr(value)  # a form must not change what it only shows
 
 

@@ -188,9 +188,11 @@ class Setup(VerticalScroll, can_focus=False):
     def _show_complaint(self) -> None:
         error, found = self._complaint, False
         for row in self.query(Row):
-            here = error is not None and error.where in (row.place, row.place.removesuffix(".kind"))
+            field = error.where.removesuffix("]").rstrip("0123456789").removesuffix("[") if error else ""
+            here = error is not None and field in (row.place, row.place.removesuffix(".kind"))
             row.complain(error.what if error is not None and here else "")
             found = found or here
+            row.say_value(self.draft.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
             elsewhere.display = error is not None and not found
             elsewhere.update(f"▲ {self._told(error)}" if error is not None and not found else "")

@@ -11,6 +11,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.experiment import Experiment
+from engine.reading import Raw
 from hadamard_tui.keymap import key
 from hadamard_tui.panels import story
 from hadamard_tui.panels.story import told
@@ -73,12 +74,12 @@ class RunList(Vertical):
         kept = self._runs.kept
         return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
 
-    def show(self, now: Experiment | None) -> None:
-        """Write what has changed; `now` is the experiment on the screen where that is not pinned itself."""
+    def show(self, now: Raw | None) -> None:
+        """Write what has changed; `now` is the document of the run on the screen if that is not pinned."""
         kept, options = self._runs.kept, self.query_one(OptionList)
         text = Text()
         if now is not None and kept:
-            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].experiment, now)}")
+            text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].document, now)}")
         told = [(run.name, self._runs.told(number)) for number, run in enumerate(kept)], text.plain
         if told == self._shown:
             return

@@ -7,7 +7,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 from textual.widgets._select import SelectCurrent, SelectOverlay
 
-from engine import catalogue, presets, reading
+from engine import catalogue, presets
 from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
@@ -356,8 +356,56 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
     left = app.left
-    again = Draft(reading.parse(left.experiment or {}), left.preset, left.off)
+    again = Draft(left.experiment or {}, left.preset, left.off)
     assert [values["name"] for values in again.learners] == ["GD", "least squares", "EGU", "EGU±", "spindly"]
     assert again.place_in_run(1) is None
     assert again.switch_learner(1)
     assert again.experiment.learners[1].name == "least squares"
+
+
+async def test_a_field_shows_an_expression_and_what_it_comes_to_with_another_d():
+    app = HadamardApp(Draft.of("hadamard-128"))
+    async with opened(app, WIDE) as pilot:
+        row = row_of(app, "learners[0].update.lr")
+        await until(pilot, lambda: shown_value(row) == "= 0.00390625")
+        assert row.query_one(Input).value == "1/(2d)"
+        row_of(app, "problem.matrix.d").query_one(Input).value = "2^6"
+        await until(pilot, lambda: shown_value(row) == "= 0.0078125")
+        assert shown_value(row_of(app, "problem.matrix.d")) == "= 64"
+        assert app.laboratory.draft.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
+        row.query_one(Input).value = "1/(2d), 1/x"
+        await until(pilot, lambda: "'x' is unknown" in str(row.query_one(".problem", Static).render()))
+        assert shown_value(row) == ""
+        row.query_one(Input).value = "1/(2d), 1/d"
+        await until(pilot, lambda: shown_value(row) == "= 0.0078125, 0.015625")
+        assert app.laboratory.draft.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
+
+
+def shown_value(row: Row) -> str:
+    """What a row says that its expression comes to."""
+    return "".join(str(line.render()) for line in row.query(".value").results(Static))
+
+
+def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_typed():
+    draft = Draft.of("hadamard-128")
+    draft.put("learners[0].update.lr", "0.5/d")
+    assert draft.changed
+    assert draft.experiment == presets.load("hadamard-128")
+    assert draft.document["learners"][0]["update"]["lr"] == "0.5/d"
+    assert draft.document["claims"] == presets.document("hadamard-128")["claims"]
+    draft.put("learners[0].update.lr", "1/(2d)")
+    assert not draft.changed
+
+
+def test_values_of_expressions_are_those_of_learners_that_run():
+    draft = Draft.of("hadamard-128-weights")
+    draft.copy_learner(0)
+    draft.switch_learner(0)
+    places = [f"learners[{number}].update.lr" for number in range(3)]
+    assert [draft.number(place) for place in places] == [None, 1 / 256, None]
+
+
+def test_a_set_up_without_expressions_that_is_a_preset_is_this_preset():
+    draft = Draft(presets.load("hadamard-128"), "hadamard-128")
+    assert not draft.changed
+    assert draft.document == presets.document("hadamard-128")

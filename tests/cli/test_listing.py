@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -55,10 +56,33 @@ def test_the_schema_knows_every_kind(call: Call) -> None:
     kinds = {
         kind
         for definition in json.loads(out)["$defs"].values()
-        for kind in definition["properties"].get("kind", {}).get("enum", ())
+        for kind in definition.get("properties", {}).get("kind", {}).get("enum", ())
     }
     chosen = set(catalogue.FOLDERS) - {"losses", "bounds"}  # these two are named, not described, in presets
     assert kinds == {kind for family in chosen for kind in catalogue.members(family)}
+
+
+def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
+    _, out, _ = call("schema")
+    schema = json.loads(out)
+    expression = {"$ref": "#/$defs/Expression"}
+    parts = schema["$defs"]
+    number = {"type": "number", "exclusiveMinimum": 0}
+    rate = parts["GD"]["properties"]["lr"]
+    assert rate["anyOf"][0] == {"anyOf": [number, expression]}
+    assert rate["anyOf"][1]["items"] == {"anyOf": [number, expression]}
+    assert parts["Claim"]["properties"]["k"]["anyOf"][0]["anyOf"][1] == expression
+    assert parts["Hadamard"]["properties"]["d"]["title"] == "d"
+    assert parts["Hadamard"]["properties"]["d"]["default"] == 128
+    assert parts["Claim"]["properties"]["text"]["type"] == "string"
+    assert parts["Problem"]["properties"]["matrix"]["anyOf"][-1] == {
+        "enum": sorted(set(catalogue.members("matrices")) - {"file"})
+    }
+    written = re.compile(parts["Expression"]["pattern"])
+    for preset in map(presets.document, presets.names()):
+        for learner in preset["learners"]:
+            for value in (learner["update"] or {}).values():
+                assert not isinstance(value, str) or written.match(value)
 
 
 def test_version(call: Call) -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from engine import presets
+from engine import presets, reading
 from hadamard_tui import config, memory
 from hadamard_tui.lens import Lens
 from hadamard_tui.memory import Memory, View
@@ -52,7 +52,7 @@ def on_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
 def test_the_app_opens_on_the_hadamard_problem(opened: Opened, on_terminal: Call) -> None:
     assert on_terminal() == (0, "", "")
     [start] = opened
-    assert start.experiment == presets.load("hadamard-128")
+    assert reading.parse(start.document) == presets.load("hadamard-128")
     assert start.preset == "hadamard-128"
     assert start.autorun is False
     assert start.first is True
@@ -62,8 +62,8 @@ def test_the_app_opens_on_a_changed_preset_and_runs(opened: Opened, small: Path,
     changes = ("--set", "problem.matrix.d=16", "--device", "cpu")
     assert on_terminal("--preset", "small.toml", "--run", *changes) == (0, "", "")
     [start] = opened
-    assert start.experiment.problem.matrix.shape() == (16, 16)
-    assert start.experiment.run.device == "cpu"
+    assert start.document["problem"]["matrix"]["d"] == 16
+    assert start.document["run"]["device"] == "cpu"
     assert start.preset == "small.toml"
     assert start.autorun is True
     assert start.first is False
@@ -96,7 +96,7 @@ def test_what_was_left_comes_back(opened: Opened, on_terminal: Call) -> None:
     left_behind(View(theme="light", panel="claims", pace=4.0))
     assert on_terminal() == (0, "", "")
     [start] = opened
-    assert start.experiment == presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
+    assert reading.parse(start.document) == presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
     assert start.preset == "gaussian-128"
     assert start.autorun is False
     assert start.first is False
@@ -114,7 +114,7 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
     monkeypatch.chdir("/")
     assert on_terminal() == (0, "", "")
     [start] = opened
-    assert (start.experiment, start.notes) == (left, [])
+    assert (reading.parse(start.document), start.notes) == (left, [])
 
 
 def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_terminal: Call) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine import presets, reading
-from engine.experiment import Experiment
+from engine.reading import Raw
 from hadamard_tui.draft import Draft
 from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
 from hadamard_tui.sharing.preset_file import as_toml
@@ -25,8 +25,8 @@ SMALL = [
 ]
 
 
-def changed(edit: str) -> Experiment:
-    """hadamard-128 edited in the app."""
+def changed(edit: str) -> Raw:
+    """hadamard-128 edited in the app, as it is written."""
     draft = Draft.of("hadamard-128")
     match edit:
         case "another matrix":
@@ -37,30 +37,37 @@ def changed(edit: str) -> Experiment:
             draft.copy_learner(2)
         case "a learner that solves":
             draft.put_method(0, "solver")
+        case "an expression":
+            draft.put("learners[0].update.lr", "1/(4d)")
+            draft.put("problem.matrix.d", "2^6")
+        case "several expressions":
+            draft.put("learners[0].update.lr", ["1/(2d)", "1/d", 0.125])
         case "a value that is gone":
-            draft = Draft(presets.load("hadamard-128", ["problem.matrix.repeat=2", "claims=[]"]), None)
+            draft = Draft(presets.document("hadamard-128", ["problem.matrix.repeat=2", "claims=[]"]), None)
         case "several rates":
             draft.put("learners[0].update.lr", [0.001, 1e-05])
         case "several values":
-            draft = Draft(presets.load("hadamard-128", SMALL), None)
+            draft = Draft(presets.document("hadamard-128", SMALL), None)
     assert draft.error is None
-    return draft.experiment
+    return draft.document
 
 
 EDITS = ["another matrix", "one learner less", "one learner more", "a learner that solves",
-         "a value that is gone", "several rates", "several values", "nothing"]  # fmt: skip
+         "a value that is gone", "several rates", "several values", "nothing",
+         "an expression", "several expressions"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", presets.names())
 def test_every_preset_survives_being_saved(name: str, tmp_path: Path) -> None:
     file = tmp_path / "saved.toml"
-    file.write_text(as_toml(presets.load(name)), encoding="utf-8")
-    assert presets.load(str(file)) == presets.load(name)
+    file.write_text(as_toml(presets.document(name)), encoding="utf-8")
+    assert presets.document(str(file)) == presets.document(name)
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_set_up_survives_being_saved(edit: str) -> None:
-    assert reading.parse(tomllib.loads(as_toml(changed(edit)))) == changed(edit)
+    saved = tomllib.loads(as_toml(changed(edit)))
+    assert reading.in_full(saved, reading.parse(saved)) == changed(edit)
 
 
 @pytest.mark.parametrize("edit", EDITS)
@@ -68,21 +75,22 @@ def test_the_command_line_says_the_set_up(edit: str) -> None:
     name, option, preset, *rest = shlex.split(command_line(changed(edit), "hadamard-128", "--run"))
     assert (name, option, preset, rest[-1]) == ("hadamard-tui", "--preset", "hadamard-128", "--run")
     assert set(rest[:-1:2]) <= {"--set"}
-    assert presets.load(preset, rest[1:-1:2]) == changed(edit)
+    assert presets.document(preset, rest[1:-1:2]) == changed(edit)
 
 
 def test_a_single_value_is_a_single_change() -> None:
-    edited = presets.load("hadamard-128", ["run.seed=7"])
-    assert overrides("hadamard-128", edited) == ["run.seed=7"]
-    assert command_line(presets.load("hadamard-128"), "hadamard-128") == "hadamard-tui --preset hadamard-128"
+    for change in ("run.seed=7", 'learners[0].update.lr="1/(4d)"'):
+        assert overrides("hadamard-128", presets.document("hadamard-128", [change])) == [change]
+    same = presets.document("hadamard-128")
+    assert command_line(same, "hadamard-128") == "hadamard-tui --preset hadamard-128"
 
 
 @pytest.mark.parametrize("name", presets.names())
 def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
-    wanted = presets.load(name)
-    assert presets.load(BASE, overrides(BASE, wanted)) == wanted
+    wanted = presets.document(name)
+    assert presets.document(BASE, overrides(BASE, wanted)) == wanted
     _, _, base, *rest = shlex.split(command_line(wanted, "no-longer-there.toml"))
-    assert presets.load(base, rest[1::2]) == wanted
+    assert presets.document(base, rest[1::2]) == wanted
 
 
 def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

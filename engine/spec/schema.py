@@ -1,0 +1,48 @@
+"""The JSON Schema of preset files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from engine.experiment import Experiment
+from engine.spec.expressions import LONGEST
+
+Schema = dict[str, Any]
+
+EXPRESSION = {
+    "title": "expression",
+    "description": "of d, n, m: entries of an instance, instances, targets; as in 1/(2d), d/2, sqrt(n)",
+    "type": "string",
+    "pattern": r"^[\w\s.+*/^()·×−-]+$",
+    "maxLength": LONGEST,
+}
+WORDS = ("title", "description", "default")
+"""What is said of a field, whatever may stand in it."""
+
+
+def preset_schema() -> Schema:
+    """What msgspec says of an experiment, with expressions for numbers, and kinds alone for parts."""
+    schema: Schema = msgspec.json.schema(Experiment)
+    widened: Schema = _widened(schema, schema["$defs"])
+    widened["$defs"]["Expression"] = EXPRESSION
+    return widened
+
+
+def _widened(schema: Any, parts: Schema) -> Any:
+    """A schema in which text may stand for every number, and for every part that needs no fields."""
+    if isinstance(schema, list):
+        return [_widened(item, parts) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    if schema.get("type") in ("integer", "number"):
+        number = {key: value for key, value in found.items() if key not in WORDS}
+        words = {key: value for key, value in found.items() if key in WORDS}
+        return words | {"anyOf": [number, {"$ref": "#/$defs/Expression"}]}
+    if "discriminator" in schema:
+        kinds = schema["discriminator"]["mapping"]
+        alone = [kind for kind, at in kinds.items() if parts[at.rpartition("/")[2]]["required"] == ["kind"]]
+        found["anyOf"] = [*found["anyOf"], {"enum": alone}]
+    return found
