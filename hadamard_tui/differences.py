@@ -1,27 +1,23 @@
-"""What differs between two experiments, in words: update.lr 0.0039 → 0.0078."""
+"""What differs between two experiments, in words: update.lr 1/(2d) → 0.0078."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from engine.experiment import Experiment
 from engine.reading import Raw
 
 Said = list[str]
 
 
-def differences(before: Experiment | Raw, after: Experiment | Raw) -> Said:
-    """One entry per value that differs, of documents as it is written there.
+def differences(before: Raw, after: Raw) -> Said:
+    """One entry per value that is written differently in two documents that say everything.
 
     Titles, stories and claims are words about it.
     """
     found: Said = []
-    first, second = msgspec.to_builtins(before), msgspec.to_builtins(after)
     for part in ("problem", "protocol", "run"):
-        found += _between(first[part], second[part], "")
-    old, new = ({one["name"]: one for one in raw["learners"]} for raw in (first, second))
+        found += _between(before[part], after[part], "")
+    old, new = ({one["name"]: one for one in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
     for name, learner in new.items():
         was = old.get(renamed.get(name, name))

@@ -130,15 +130,15 @@ async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: Hadama
     assert not draft.experiment.story
     assert not draft.experiment.source
     draft.put("learners[0].update.lr", 0.5)
-    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64, GD update.lr 0.003906 → 0.5"
-    draft.put("learners[0].update.lr", 0.00390625)
+    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64, GD update.lr 1/(2d) → 0.5"
+    draft.put("learners[0].update.lr", "1/(2d)")
     draft.put("problem.matrix.d", 128)
     assert draft.experiment == preset
     draft.put("run.seed", 7)
     assert (draft.experiment.title, draft.experiment.story) == (preset.title, preset.story)
 
 
-SIXTEEN = presets.load("hadamard-128")
+PRESET = presets.document("hadamard-128")
 
 
 @pytest.mark.parametrize(
@@ -148,19 +148,19 @@ SIXTEEN = presets.load("hadamard-128")
         (["problem.matrix.d=64"], ["d 128 → 64"]),
         (["problem.matrix.row_signs=false"], ["row_signs yes → no"]),
         (["run.seed=3", "run.replicas=2"], ["seed 0 → 3", "replicas 1 → 2"]),
-        (["learners.GD.update.lr=0.25"], ["GD update.lr 0.003906 → 0.25"]),
+        (["learners.GD.update.lr=0.25"], ["GD update.lr 1/(2d) → 0.25"]),
         (['learners.GD.update={kind="momentum"}'], ["GD update gd → momentum"]),
         (['problem.matrix={kind="gaussian"}'], ["matrix hadamard → gaussian"]),
         (['learners.GD.name="plain"'], ["GD is called plain"]),
     ],
 )
 def test_differences_are_told_in_words(settings: list[str], said: list[str]):
-    changed = presets.load("hadamard-128", [*settings, "claims=[]"])
-    assert [one.removeprefix("matrix.") for one in differences(SIXTEEN, changed)] == said
+    changed = presets.document("hadamard-128", [*settings, "claims=[]"])
+    assert [one.removeprefix("matrix.") for one in differences(PRESET, changed)] == said
 
 
 def test_learners_that_came_and_went_are_told():
     one = Draft.of("hadamard-128")
     one.copy_learner(0)
-    assert differences(SIXTEEN, one.experiment) == ["with GD 2"]
-    assert differences(one.experiment, SIXTEEN) == ["without GD 2"]
+    assert differences(PRESET, one.document) == ["with GD 2"]
+    assert differences(one.document, PRESET) == ["without GD 2"]
