@@ -11,6 +11,7 @@ import msgspec
 
 from engine.parts import BadInput
 from engine.spec.expressions import BadExpression, evaluate
+from engine.texts import quoted
 
 NAMES = ("d", "n", "m")
 """Entries of an instance, instances, and targets: what expressions outside matrix and target may name."""
@@ -20,9 +21,6 @@ EXACT = 2**53
 
 TOLERANCE = 1e-9
 """How far from a whole number the value of an expression may be, for rounding, in relation to it."""
-
-SHOWN = 40
-"""Characters of an expression that a message repeats."""
 
 
 def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> Any:
@@ -112,5 +110,4 @@ def _cause(text: str, what: str, names: Mapping[str, float]) -> str:
             what = f"{name!r} is known only after the matrix and the target"
     if what.startswith(repr(text)):
         return what
-    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-    return f"{shown!r} does not fit: {what}"
+    return f"{quoted(text)} does not fit: {what}"
