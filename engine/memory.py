@@ -13,6 +13,7 @@ import msgspec
 
 from engine import reading
 from engine.experiment import Experiment, Learner
+from engine.free_memory import free_bytes, in_words
 from engine.hypothesis import rates_of
 from engine.lazy import torch
 from engine.parts import BadInput
@@ -147,13 +148,11 @@ def _place(number: int, learner: Learner) -> str:
 
 
 def available(device: str) -> int:
-    """Bytes that are free on a device."""
+    """Bytes that a run can take on a device."""
     if device != "cpu":
         free, _ = torch.cuda.mem_get_info(device)
         return int(free)
-    import psutil
-
-    return int(psutil.virtual_memory().available)
+    return free_bytes()
 
 
 def ran_out(error: Exception) -> bool:
@@ -212,7 +211,7 @@ def check(experiment: Experiment, device: str) -> int:
             size = f"{len(rates_of(learner))} rates of {size}"
     raise BadInput(
         where,
-        f"{size} needs {told(shares.total())} of memory and {device} has {told(free)} free; "
+        f"{size} needs {in_words(shares.total())} of memory and {device} has {in_words(free)} free; "
         f"take {_that_fits(experiment, free)}",
     )
 
@@ -279,8 +278,3 @@ def _nearest(experiment: Experiment, d: int, free: int) -> int:
     while high - low > 1 and (smaller := _with(experiment, {"problem.matrix.d": (low + high) // 2})):
         low, high = ((low + high) // 2, high) if fits(smaller, free) else (low, (low + high) // 2)
     return low
-
-
-def told(size: int) -> str:
-    """Bytes in words."""
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

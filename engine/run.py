@@ -11,6 +11,7 @@ from engine import __version__, catalogue, memory
 from engine import device as devices
 from engine.bounds import Bound, Labels
 from engine.experiment import Experiment, check
+from engine.free_memory import in_words
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
@@ -191,7 +192,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
             "torch": str(torch.__version__),
             "device": devices.describe(device),
             "dtype": experiment.run.dtype,
-            "memory": memory.told(need),
+            "memory": in_words(need),
         },
     )
     return trace, trials

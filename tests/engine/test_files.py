@@ -1,6 +1,10 @@
 """The user's own matrices and labels: what can be read, and what is refused and how."""
 
+import datetime
+import os
 import re
+import socket
+import tracemalloc
 
 import numpy as np
 import pyarrow
@@ -10,6 +14,7 @@ from pyarrow import parquet
 
 from engine import reading
 from engine.parts import BadInput
+from engine.problems import table
 from engine.problems.table import read_table
 from engine.run import run
 
@@ -138,8 +143,6 @@ def test_losses_in_float32_are_true_where_columns_have_large_means(offset, tmp_p
 
 
 def test_a_changed_file_is_read_again(tmp_path):
-    import os
-
     path = write(tmp_path / "X.npy", X)
     assert np.array_equal(read_table(path, ""), X)
     write(tmp_path / "X.npy", 2 * X)
@@ -193,20 +196,20 @@ def bad_files(folder):
     write(folder / "none.npy", np.empty((0, 3)))
     return {
         "absent.npy": "there is no file",
-        "folder.npy": "there is no file",
+        "folder.npy": "is a folder",
         "inf.npy": "inf at row 2, column 1",
         "nan.csv": "nan at row 1, column 0",
         "cube.npy": "shape (2, 2, 2)",
         "scalar.npy": "shape ()",
         "none.npy": "shape (0, 3)",
         "two.npz": "the arrays a, b; it must hold one",
-        "objects.npy": "cannot be read as a table of numbers",
-        "text.npy": "cannot be read as a table of numbers",
+        "objects.npy": "cannot be read as a table of numbers: it holds objects",
+        "text.npy": "cannot be read as a table of numbers: it holds texts",
         "complex.npy": "complex numbers",
-        "words.csv": "cannot be read as a table of numbers",
-        "ragged.csv": "cannot be read as a table of numbers",
+        "words.csv": "cannot be read as a table of numbers: line 3 holds 'four'",
+        "ragged.csv": "line 2 has 1 cells, and the first row has 2",
         "header.csv": "shape",
-        "empty.csv": "shape",
+        "empty.csv": "is empty",
         "broken.npy": "cannot be read as a table of numbers",
         "broken.npz": "cannot be read as a table of numbers",
         "broken.parquet": "cannot be read as a table of numbers",
@@ -269,3 +272,151 @@ def test_logistic_loss_takes_files_of_signs_only(tmp_path):
     )
     with pytest.raises(BadInput, match=r"protocol\.loss"):
         experiment(**problem(matrix, write(tmp_path / "y.npy", Y)), loss="logistic")
+
+
+NO_NUMBERS = {
+    "dates": (np.array([["2020-01-01"]], dtype="datetime64[D]"), "it holds dates"),
+    "spans": (np.array([[3]], dtype="timedelta64[s]"), "it holds spans of time"),
+    "digits": (np.array([["1", "2"]]), "it holds texts"),
+    "bytes": (np.array([[b"1"]]), "it holds texts"),
+    "records": (np.zeros(3, dtype=[("a", "f8"), ("b", "f8")]), "it holds records of several fields"),
+    "complex": (X + 0j, "it holds complex numbers"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(what, suffix, tmp_path):
+    values, said = NO_NUMBERS[what]
+    path = write(tmp_path / f"it{suffix}", values)
+    with pytest.raises(BadInput, match=f"it{suffix} cannot be read as a table of numbers: {said}"):
+        read_table(path, "here")
+
+
+def test_truth_values_are_0_and_1(tmp_path):
+    assert np.array_equal(read_table(write(tmp_path / "it.npy", X > 0), ""), X > 0)
+
+
+TEXTS = {
+    "1,2\n#3,4\n5,6\n": "line 2 holds '#3'",
+    "#1,2\n3,4\n": "line 1 holds '#1'",
+    "# 1\n2\n": "line 1 holds '# 1'",
+    "a;b\n1;2\n": "line 2 holds '1;2', and every cell must be a number; cells are separated by commas",
+    "1\t2\n3\t4\n": "a table of numbers: line",
+    "1,2\n2020-01-01,3\n": "line 2 holds '2020-01-01'",
+    "1,2\r\n3,\r\n": "line 2 has an empty cell",
+    "x\n1\n\n3\n": "line 3 is empty, and a single column has a number in every line",
+    "1,2\n3,1_000\n": "line 2 holds '1_000'",
+    "1,2\n3,\u0661\n": "line 2 holds",
+    "1,2\n3,\u202e4\n": r"line 2 holds '\u202e4'",
+    "1,2\n3," + "x" * 10_000 + "\n": "x'",
+    "\0\0\0": "no text in UTF-8",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_every_line_of_a_csv_file_is_a_row_or_refused_with_its_number(text, tmp_path):
+    (tmp_path / "it.csv").write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(BadInput) as caught:
+        read_table(str(tmp_path / "it.csv"), "here")
+    assert TEXTS[text] in caught.value.what
+    assert "it.csv" in caught.value.what
+    assert len(str(caught.value)) < 200
+    assert str(caught.value).isprintable()
+
+
+def test_a_csv_file_in_another_encoding_is_refused(tmp_path):
+    (tmp_path / "it.csv").write_bytes("1,2\n3,é\n".encode("latin-1"))
+    with pytest.raises(BadInput, match="it is no text in UTF-8"):
+        read_table(str(tmp_path / "it.csv"), "here")
+
+
+def test_columns_of_parquet_that_hold_no_numbers_are_named(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name, values in {"text": ["1"], "date": [datetime.date(2020, 1, 1)], "list": [[1.0]]}.items():
+        parquet.write_table(arrow.table({"x": [1.0], name: values}), tmp_path / "it.parquet")
+        with pytest.raises(BadInput, match=f"column '{name}' holds .*, and every column must hold numbers"):
+            read_table(str(tmp_path / "it.parquet"), "here")
+    parquet.write_table(arrow.table({"x": [1.0, None]}), tmp_path / "it.parquet")
+    with pytest.raises(BadInput, match="nan at row 1, column 0"):
+        read_table(str(tmp_path / "it.parquet"), "here")
+
+
+def test_the_folder_of_a_parquet_file_is_no_column(tmp_path):
+    (tmp_path / "k=3").mkdir()
+    assert np.array_equal(read_table(write(tmp_path / "k=3" / "X.parquet", X), ""), X)
+
+
+def large(path):
+    """A file that says it holds 2 million numbers, and takes little on the disk."""
+    zeros = np.zeros((1 << 18, 8))
+    if path.suffix == ".npz":
+        np.savez_compressed(path, it=zeros)
+    elif path.suffix == ".csv":
+        path.write_text("0,0,0,0\n" * (1 << 16))
+    elif path.suffix == ".parquet":
+        write(path, zeros)
+    else:
+        np.lib.format.open_memmap(path, mode="w+", shape=zeros.shape)
+    return str(path)
+
+
+@pytest.mark.parametrize("suffix", table.FORMATS)
+def test_a_table_that_does_not_fit_is_refused_by_its_header(suffix, tmp_path, monkeypatch):
+    path = large(tmp_path / f"it{suffix}")
+    monkeypatch.setattr(table, "free_bytes", lambda: 1 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInput, match=f"it{suffix} needs .* to be read, and 1 MiB are free"):
+            read_table(path, "here")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 << 20
+    monkeypatch.undo()
+    assert not read_table(path, "here").any()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_an_array_of_another_shape_is_refused_unread(suffix, tmp_path):
+    path = write(tmp_path / f"it{suffix}", np.zeros((1 << 10, 1 << 10, 2)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadInput, match=r"has shape \(1024, 1024, 2\)"):
+            read_table(path, "here")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 << 20
+
+
+def test_an_array_without_its_last_numbers_is_refused(tmp_path):
+    path = write(tmp_path / "it.npy", X)
+    os.truncate(path, os.path.getsize(path) - 8)
+    with pytest.raises(BadInput, match="it is cut off before its last number"):
+        read_table(path, "here")
+
+
+def test_more_rows_than_any_run_gets_through_are_refused(tmp_path):
+    np.lib.format.open_memmap(tmp_path / "it.npy", mode="w+", dtype=np.int8, shape=((1 << 24) + 1, 1))
+    with pytest.raises(BadInput, match="take at most 16777216 rows and columns"):
+        read_table(str(tmp_path / "it.npy"), "here")
+
+
+@pytest.mark.parametrize("suffix", table.FORMATS)
+def test_what_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypatch):
+    pipe, zeros, listening = (tmp_path / f"{name}{suffix}" for name in ("pipe", "zeros", "listening"))
+    os.mkfifo(pipe)
+    zeros.symlink_to("/dev/zero")
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(listening.name)
+        for path in (pipe, zeros, listening):
+            with pytest.raises(BadInput, match=f"{path.name} is no regular file"):
+                read_table(str(path), "here")
+
+
+@pytest.mark.parametrize("path", ["no\0path.npy", "x" * 300 + ".npy"])
+def test_a_path_that_cannot_be_is_refused(path):
+    with pytest.raises(BadInput):
+        read_table(path, "here")

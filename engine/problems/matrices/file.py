@@ -30,7 +30,7 @@ class File(Matrix, frozen=True, tag="file"):
 
     @property
     def feature_values(self) -> Values:
-        values = values_of(read_table(self.path, "problem.matrix.path"))
+        values = values_of(self.path, "problem.matrix.path")
         return "any" if values == "bits" and self.repeat is not None else values
 
     @property

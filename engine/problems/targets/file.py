@@ -51,7 +51,7 @@ class File(Target, frozen=True, tag="file"):
         return self._table()[matrix.order(streams)].swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
-        return values_of(self._table())
+        return values_of(self.path, "problem.target.path")
 
     def _table(self) -> NDArray[np.float64]:
         return read_table(self.path, "problem.target.path")

@@ -1,0 +1,88 @@
+"""How much memory this process may still take: what is free, within the limits of process and group."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+UNLIMITED = 1 << 60
+"""Limits from here on are none: cgroup v1 writes the largest multiple of a page for that."""
+
+CGROUPS = {
+    "": ("", "memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""By the controller in /proc/self/cgroup: its folder, its limit, its use, and what of that is a cache.
+
+The first is version 2, the second version 1. The kernel drops the pages of files that it has not used for a
+while before it refuses memory, so that they count as free.
+"""
+
+
+def free_bytes() -> int:
+    """Bytes of main memory that this process can take before the system or a limit refuses."""
+    import psutil
+
+    return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
+
+
+def _left_to_process() -> Iterator[int]:
+    """What RLIMIT_AS and RLIMIT_DATA leave, where they are set."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    for name, used in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if limit == resource.RLIM_INFINITY:
+            continue
+        import psutil
+
+        taken = psutil.Process().memory_info()
+        yield limit - int(getattr(taken, used, taken.rss))
+
+
+def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
+    """What the control groups of this process leave, each that has a limit, in the file system below `root`.
+
+    A group has at most what its parents have. In a container the path of a group may be that of the host;
+    the group is then where the file system of groups is mounted.
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, place = line.split(":", 2)
+        for controller in CGROUPS.keys() & set(controllers.split(",")):
+            folder, limit, use, cache = CGROUPS[controller]
+            mounted = root / "sys/fs/cgroup" / folder
+            group = mounted / place.lstrip("/")
+            for one in (group, *group.parents):
+                if (most := _number(one / limit)) is not None and most < UNLIMITED:
+                    yield most - (_number(one / use) or 0) + _listed(one / "memory.stat", cache)
+                if one == mounted:
+                    break
+
+
+def _number(file: Path) -> int | None:
+    """The number in a file; None if there is none, as where the limit is `max`."""
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _listed(file: Path, name: str) -> int:
+    """The number beside a name in a file of names and numbers; 0 if it is not there."""
+    try:
+        pairs = dict(line.split() for line in file.read_text().splitlines())
+        return int(pairs.get(name, 0))
+    except (OSError, ValueError):
+        return 0
+
+
+def in_words(size: int) -> str:
+    """Bytes in words."""
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

@@ -1,0 +1,94 @@
+"""What memory a process may take: no more than its limits and those of its control groups leave."""
+
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from engine.free_memory import free_bytes, left_to_groups
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are told of in /proc and /sys")
+
+LIMITED = """
+import resource, psutil
+from engine import memory, reading
+from engine.parts import BadInput
+taken = psutil.Process().memory_info().{used}
+resource.setrlimit(resource.{limit}, (taken + (200 << 20), resource.RLIM_INFINITY))
+free = memory.available("cpu")
+assert 100 << 20 < free <= 200 << 20, free
+words = {{"problem": {{"matrix": {{"kind": "gaussian", "d": 8192}}, "target": {{"kind": "feature"}}}},
+         "protocol": {{"kind": "one-pass"}}, "learners": [{{"name": "LLS", "solver": {{"kind": "lls"}}}}]}}
+try:
+    memory.check(reading.parse(words), "cpu")
+except BadInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("limit", "used"), [("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")])
+def test_a_limit_of_the_process_counts_as_memory_that_is_not_free(limit, used):
+    child = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(limit=limit, used=used)], capture_output=True, text=True
+    )
+    assert not child.stderr
+    assert "8192 × 8192 matrix needs" in child.stdout
+    assert "MiB free; take problem.matrix.d = " in child.stdout
+
+
+def write(root, files):
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{content}\n")
+
+
+SECOND = {
+    "proc/self/cgroup": "0::/user/session/run",
+    "sys/fs/cgroup/user/memory.max": 3000,
+    "sys/fs/cgroup/user/memory.current": 2500,
+    "sys/fs/cgroup/user/memory.stat": "anon 2000\ninactive_file 400",
+    "sys/fs/cgroup/user/session/memory.max": "max",
+    "sys/fs/cgroup/user/session/memory.current": 2400,
+    "sys/fs/cgroup/user/session/run/memory.max": 2000,
+    "sys/fs/cgroup/user/session/run/memory.current": 500,
+}
+FIRST = {
+    "proc/self/cgroup": "12:cpu,cpuacct:/other\n4:memory:/jobs/7\n1:name=systemd:/\n0::/",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": 9223372036854771712,
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": 90000,
+    "sys/fs/cgroup/memory/jobs/7/memory.limit_in_bytes": 5000,
+    "sys/fs/cgroup/memory/jobs/7/memory.usage_in_bytes": 4000,
+    "sys/fs/cgroup/memory/jobs/7/memory.stat": "cache 900\ntotal_inactive_file 300",
+}
+CONTAINER = {
+    "proc/self/cgroup": "4:memory:/docker/0123",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": 700,
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": 100,
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        (SECOND, [1500, 900]),
+        (FIRST, [1300]),
+        (CONTAINER, [600]),
+        ({"proc/self/cgroup": "0::/"}, []),
+        ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "soon"}, []),
+        ({}, []),
+    ],
+    ids=["second version", "first version", "container", "no limit", "no number", "no groups"],
+)
+def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, left, tmp_path):
+    write(tmp_path, files)
+    assert list(left_to_groups(tmp_path)) == left
+
+
+def test_the_least_of_what_is_left_is_free(monkeypatch):
+    monkeypatch.setattr("engine.free_memory.left_to_groups", lambda: [1 << 20, 1 << 19])
+    assert free_bytes() == 1 << 19
+    monkeypatch.setattr("engine.free_memory.left_to_groups", lambda: [-5])
+    assert free_bytes() == 0
+    monkeypatch.setattr("engine.free_memory.left_to_groups", list)
+    assert 0 < free_bytes() <= psutil.virtual_memory().total
