@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from engine import catalogue
-from engine.parts import LARGEST, MOST, BadField, BadInput, Values
+from engine.parts import LARGEST, MOST, MOST_LAYERS, BadField, BadInput, Count, Values
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -26,6 +25,22 @@ else:
     AnyProtocol = catalogue.union("protocols")
     AnySolver = catalogue.union("solvers")
     AnyUpdate = catalogue.union("updates")
+
+
+MOST_LEARNERS = 400
+"""Learners of an experiment at most: each is a curve and a row of the table, and all run side by side."""
+
+MOST_CLAIMS = 1000
+"""Claims of an experiment at most: each is a line that somebody reads."""
+
+MOST_WORDS = 10_000
+"""Letters of a text at most: a story that somebody reads in the app."""
+
+
+MOST_NAME = 40
+"""Letters of a name at most, so that it stands in a legend."""
+
+Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +69,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
     replicas: Annotated[
-        int, Meta(ge=1, title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
+        Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
     ] = 1
     dtype: Annotated[
         Literal["float32", "float64"], Meta(title="dtype", description="numbers of data and weights")
@@ -86,13 +101,17 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who learns: an architecture trained by an update rule, or a solver."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=40, title="name", description="as the chart says it")]
+    name: Annotated[Name, Meta(min_length=1, title="name", description="as the chart says it")]
     architecture: AnyArchitecture | None = None
     update: AnyUpdate | None = None
     solver: AnySolver | None = None
     layer_rates: Annotated[
         dict[str, Annotated[float, Meta(ge=0, le=LARGEST)]],
-        Meta(title="layer rates", description="multiplies the rate of single layers, as in W1 = 0"),
+        Meta(
+            max_length=MOST_LAYERS + 1,
+            title="layer rates",
+            description="multiplies the rate of single layers, as in W1 = 0",
+        ),
     ] = {}
 
     def __post_init__(self) -> None:
@@ -135,21 +154,21 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stays on, ± `within`. `diverges` says that the learner will.
     """
 
-    text: Annotated[str, Meta(min_length=1)]
-    learner: str
-    k: Annotated[int, Meta(ge=0)] | None = None
+    text: Annotated[str, Meta(min_length=1, max_length=MOST_WORDS)]
+    learner: Name
+    k: Annotated[int, Meta(ge=0, le=MOST)] | None = None
     loss: float | None = None
-    within: Annotated[float, Meta(ge=0)] | None = None
-    standard_errors: Annotated[float, Meta(ge=0)] | None = None
+    within: Annotated[float, Meta(ge=0, le=LARGEST)] | None = None
+    standard_errors: Annotated[float, Meta(ge=0, le=LARGEST)] | None = None
     error: float | None = None
-    rank: Annotated[int, Meta(ge=0)] | None = None
+    rank: Annotated[int, Meta(ge=0, le=MOST)] | None = None
     below: float | None = None
     above: float | None = None
     of: Measure = "loss"
-    never_below: str | None = None
-    never_above: str | None = None
-    follows: str | None = None
-    same_as: str | None = None
+    never_below: Name | None = None
+    never_above: Name | None = None
+    follows: Name | None = None
+    same_as: Name | None = None
     diverges: Literal[True] | None = None
 
     def __post_init__(self) -> None:
@@ -195,12 +214,12 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     problem: Problem
     protocol: AnyProtocol
-    learners: Annotated[tuple[Learner, ...], Meta(min_length=1)]
-    title: str = ""
-    story: str = ""
-    source: str = ""
+    learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
+    title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     run: Run = Run()
-    claims: tuple[Claim, ...] = ()
+    claims: Annotated[tuple[Claim, ...], Meta(max_length=MOST_CLAIMS)] = ()
 
 
 def check(experiment: Experiment) -> None:
@@ -224,10 +243,11 @@ def check(experiment: Experiment) -> None:
         why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
         raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
     experiment.protocol.check(n, problem.label_values)
-    names = [learner.name for learner in experiment.learners]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise BadInput(f"learners[{number}].name", f"{name!r} is taken by an earlier learner")
+    names: dict[str, None] = {}
+    for number, learner in enumerate(experiment.learners):
+        if learner.name in names:
+            raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by an earlier learner")
+        names[learner.name] = None
     for number, learner in enumerate(experiment.learners):
         if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
             raise BadInput(f"learners[{number}].update", reason)
@@ -242,7 +262,7 @@ def check(experiment: Experiment) -> None:
         lacks["train"] = lacks["unseen"] = "run.train_loss is true"
     if not experiment.run.spectrum:
         lacks["rank"] = "run.spectrum is true"
-    grid = experiment.protocol.grid(n)
+    last = experiment.protocol.last(n)
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
             known = ", ".join(repr(name) for name in names)
@@ -251,11 +271,10 @@ def check(experiment: Experiment) -> None:
             others = ", ".join(repr(name) for name in names if name != claim.learner)
             what = f"there is no {claim.same_as!r} among the other learners, {others}"
             raise BadInput(f"claims[{number}].same_as", what)
-        if claim.k is not None and claim.k > grid[-1]:
-            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {grid[-1]:g}")
-        if claim.k is not None and claim.k not in grid:
-            near = grid[np.abs(grid - claim.k).argmin()]
-            raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near:g}")
+        if claim.k is not None and claim.k > last:
+            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
+        if claim.k is not None and (near := experiment.protocol.nearest(claim.k, n)) != claim.k:
+            raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near}")
         if lack := lacks.get(claim.measure):
             raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
         for field in ("never_below", "never_above", "follows"):

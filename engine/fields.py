@@ -8,6 +8,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
+from engine.parts import MOST
+
 FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "rates"]
 
 
@@ -22,7 +24,7 @@ class Field:
     optional: bool
     choices: tuple[str, ...]
     limits: str
-    """The range of a number in words, such as `> 0` or `≥ 2, < 8`; empty if there is none."""
+    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the end of all whole numbers."""
     required: bool
     default: Any
 
@@ -88,4 +90,4 @@ def _limits(kind: Any) -> str:
     if isinstance(kind, inspect.UnionType):
         kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
-    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit is not None)
+    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST))

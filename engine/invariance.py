@@ -65,7 +65,7 @@ def certificate(
         return None
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, "float64", "cpu").dense().with_variants(len(rates_of(learner)))
-    records = len(experiment.protocol.grid(data.instances.n))
+    records = experiment.protocol.records(data.instances.n)
     loss = catalogue.make("losses", experiment.protocol.loss)
     if learner.update is not None:
         companion = msgspec.structs.replace(learner, update=learner.update.companion())

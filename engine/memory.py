@@ -19,7 +19,6 @@ from engine.lazy import torch
 from engine.parts import BadInput
 from engine.paths import path_of, vectors
 from engine.recorder import CELLS
-from engine.streams import Streams
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 COPIES = 7
@@ -55,17 +54,11 @@ Asking it takes a library that loads in 7 ms, a quarter of a small run.
 
 def needed(experiment: Experiment) -> int:
     """Bytes that a run holds at its peak."""
-    return (_shares(experiment) + _matrices(experiment)).total()
-
-
-def _shares_within(experiment: Experiment, free: int) -> Counter[str]:
-    """What is asked for, by place; a start is drawn to know the rest only if there is room for the first."""
-    shares = _shares(experiment)
-    return shares + _matrices(experiment) if shares.total() <= free else shares
+    return _shares(experiment).total()
 
 
 def _shares(experiment: Experiment) -> Counter[str]:
-    """Bytes by the place that asks for them, the matrix first; without the matrices of second-order rules."""
+    """Bytes by the place that asks for them, the matrix first."""
     matrix, replicas, item = experiment.problem.matrix, experiment.run.replicas, _item(experiment)
     n, d = matrix.shape()
     targets = experiment.problem.target.columns(matrix)
@@ -81,7 +74,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
     shares = Counter({sized: replicas * drawn + labels})
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
-    records = len(experiment.protocol.grid(n))
+    records = experiment.protocol.records(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
     shares["protocol"] = 8 * CHARTED * records * curves
     measured: Counter[str] = Counter()
@@ -105,29 +98,20 @@ def _shares(experiment: Experiment) -> Counter[str]:
             if not compiled and models * batch * d * item >= WIDE:
                 copies *= HOLES
             shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
+            shares[place] += models * batch * _matrices(learner, d)
             measured[place] += 3 * item * batch * n * learner.architecture.units
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares
 
 
-def _matrices(experiment: Experiment) -> Counter[str]:
-    """Bytes of the matrices that second-order rules keep over the inputs of every parameter.
-
-    It draws one start, for which there is room wherever `_shares` fit.
-    """
-    n, d = experiment.problem.matrix.shape()
-    batch = experiment.run.replicas * experiment.problem.target.columns(experiment.problem.matrix)
-    shares: Counter[str] = Counter()
-    for number, learner in enumerate(experiment.learners):
-        if learner.update is not None and learner.update.matrices:
-            assert learner.architecture is not None, "Learner admits no other combination"
-            start = learner.architecture.start(Streams([0])("init"), d)
-            inputs: list[int] = [start[name].shape[-1] for name in learner.architecture.layers]
-            squares = sum(size * size for size in inputs)
-            members = batch * len(rates_of(learner)) * experiment.protocol.models(n)
-            shares[_place(number, learner)] = 8 * members * learner.update.matrices * squares
-    return shares
+def _matrices(learner: Learner, d: int) -> int:
+    """Bytes of the matrices that a second-order rule keeps over the inputs of every trained parameter."""
+    architecture, update = learner.architecture, learner.update
+    if architecture is None or update is None or not update.matrices:
+        return 0
+    shapes = architecture.shapes(d)
+    return 8 * update.matrices * sum(shapes[name][-1] ** 2 for name in architecture.layers)
 
 
 def vector_bytes(experiment: Experiment) -> int:
@@ -189,12 +173,8 @@ def check(experiment: Experiment, device: str) -> int:
     Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
     fit, and else what asks for most.
     """
-    shares = _shares_within(experiment, GRANTED)
-    if shares.total() <= GRANTED:
-        return shares.total()
-    free = available(device)
-    shares = _shares_within(experiment, free)
-    if shares.total() <= free:
+    shares = _shares(experiment)
+    if shares.total() <= GRANTED or shares.total() <= (free := available(device)):
         return shares.total()
     data = next(iter(shares))
     where = data if shares[data] > free else max(shares, key=shares.__getitem__)
@@ -203,7 +183,7 @@ def check(experiment: Experiment, device: str) -> int:
     if experiment.run.replicas > 1:
         size += f" in {experiment.run.replicas} replicas"
     if where == "protocol":
-        size = f"{len(experiment.protocol.grid(n))} records of {len(experiment.learners)} learners"
+        size = f"{experiment.protocol.records(n)} records of {len(experiment.learners)} learners"
     if where.startswith("learners"):
         learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
         size = f"{learner.name} on {size}"
@@ -217,8 +197,8 @@ def check(experiment: Experiment, device: str) -> int:
 
 
 def fits(experiment: Experiment, free: int) -> bool:
-    """Whether an experiment fits into so many bytes; starts are drawn only where there is room for them."""
-    return _shares_within(experiment, free).total() <= free
+    """Whether an experiment fits into so many bytes."""
+    return needed(experiment) <= free
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:

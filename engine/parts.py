@@ -11,14 +11,18 @@ from msgspec import Meta
 
 from engine.texts import message
 
-Positive = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
-
 MOST = 2**24
-"""The largest whole number in a part: no run could get through more instances, epochs or features."""
+"""The largest whole number in a part: float32 counts so far, and no run gets through more of anything."""
+
+MOST_LAYERS = 1024
+"""Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
 
 LARGEST = 1e38
 """The largest number in a part: float32 ends soon after."""
+
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1, le=MOST)]
+Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
@@ -84,9 +88,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
             value = getattr(self, name)
             if isinstance(value, float) and not math.isfinite(value):
                 raise BadField(name, f"{value} is not a finite number")
-            most = MOST if isinstance(value, int) else LARGEST
-            if isinstance(value, int | float) and abs(value) > most:
-                raise BadField(name, f"{value} is too large; take at most {most}")
+            if isinstance(value, float) and abs(value) > LARGEST:
+                raise BadField(name, f"{value} is too large; take at most {LARGEST}")
 
     @property
     def kind(self) -> str:

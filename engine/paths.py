@@ -50,7 +50,7 @@ def path_of(learner: Learner, experiment: Experiment) -> Path:
 def _fastest(learner: Learner, experiment: Experiment) -> Path:
     """A compiled loop pays for large runs, structure from some size on, and before for hidden units."""
     n, d = experiment.problem.matrix.shape()
-    changes = vectors(learner, experiment) * d * (len(experiment.protocol.grid(n)) - 1)
+    changes = vectors(learner, experiment) * d * (experiment.protocol.records(n) - 1)
     if changes >= WORTH_COMPILING and _without_loop(learner, experiment) is None:
         return "compiled"
     if _without_structure(learner, experiment) is not None:

@@ -230,7 +230,7 @@ def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
     size = memory.vector_bytes(experiment)
-    stride = stride_of_weights(len(experiment.protocol.grid(n)), d, size // d)
+    stride = stride_of_weights(experiment.protocol.records(n), d, size // d)
     return stride * max(1, WAITING // size)
 
 

@@ -50,7 +50,7 @@ class Draft:
         self.document = reading.in_full(given, self.experiment)
         self.error: BadInput | None = None
         rows, _ = experiment.problem.matrix.shape()
-        self.last = float(experiment.protocol.grid(rows)[-1])
+        self.last = float(experiment.protocol.last(rows))
         """Where the x-axis of a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):

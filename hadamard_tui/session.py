@@ -35,7 +35,7 @@ class Session:
     ) -> None:
         self.experiment, self.document, self.preset = experiment, document, preset
         rows, _ = experiment.problem.matrix.shape()
-        self.playback = Playback(float(experiment.protocol.grid(rows)[-1]), pace)
+        self.playback = Playback(float(experiment.protocol.last(rows)), pace)
         self.trace: Trace | None = None
         self.outcomes: list[Outcome] | None = None
         self.measuring: Measuring | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -37,9 +38,13 @@ class Architecture(Part, frozen=True):
         """Starting values for d features, one draw per replica."""
         raise NotImplementedError
 
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of all tensors for d features, trained or fixed, by name and without the batch."""
+        raise NotImplementedError
+
     def size(self, d: int) -> int:
         """The number of numbers, trained or fixed, for d features."""
-        raise NotImplementedError
+        return sum(map(math.prod, self.shapes(d).values()))
 
     @property
     def units(self) -> int:

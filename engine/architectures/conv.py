@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Verdict
+from engine.parts import MOST_LAYERS, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -25,7 +25,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
     Source: Gunasekar, Lee, Soudry, Srebro 2018; theory.md §3.
     """
 
-    depth: Annotated[int, Meta(ge=2, title="depth L", description="filters convolved")] = 2
+    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2
     init: Annotated[
         Literal["gaussian", "identity"], Meta(title="start", description="how the filters start")
     ] = "gaussian"
@@ -42,8 +42,8 @@ class Conv(Architecture, frozen=True, tag="conv"):
             filters = [self.scale / np.sqrt(d) * stream.normal(d) for _ in self.layers]
         return dict(zip(self.layers, filters, strict=True))
 
-    def size(self, d: int) -> int:
-        return self.depth * d
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(self.layers, (d,))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.activations import KINKED, Activation, kinked, transfer
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import BadField, Count, Verdict
+from engine.parts import MOST_LAYERS, BadField, Count, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -30,7 +30,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     widths: Annotated[
         tuple[Count, ...],
-        Meta(min_length=1, title="widths", description="hidden units of each layer"),
+        Meta(min_length=1, max_length=MOST_LAYERS, title="widths", description="hidden units of each layer"),
     ] = (128,)
     activation: Activation = "identity"
     init: Annotated[
@@ -71,8 +71,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             layers[f"W{number}"] = layer
         return layers
 
-    def size(self, d: int) -> int:
-        return sum(fan_out * fan_in for fan_out, fan_in in self._fans(d))
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return dict(zip(self.layers, self._fans(d), strict=True))
 
     @property
     def units(self) -> int:

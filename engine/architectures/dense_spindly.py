@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Count, Positive, Verdict
+from engine.parts import MOST_LAYERS, Count, Positive, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -25,7 +25,9 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None
-    depth: Annotated[int, Meta(ge=2, title="depth L", description="power of the spindly weights")] = 2
+    depth: Annotated[
+        int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="power of the spindly weights")
+    ] = 2
     signed: Annotated[bool, Meta(title="signed", description="u^L − v^L can be negative")] = False
     init: Annotated[
         Literal["gaussian", "identity"], Meta(title="start", description="how the first layer starts")
@@ -47,9 +49,9 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         top = np.full((stream.replicas, h), w0 ** (1.0 / self.depth))
         return {"W1": first, "u": top, "v": top} if self.signed else {"W1": first, "u": top}
 
-    def size(self, d: int) -> int:
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
         h = self.width or d
-        return h * d + (2 * h if self.signed else h)
+        return {name: (h, d) if name == "W1" else (h,) for name in self.layers}
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))

@@ -26,8 +26,8 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def start(self, stream: Stream, d: int) -> Start:
         return {"w": np.zeros((stream.replicas, d))}
 
-    def size(self, d: int) -> int:
-        return d
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return {"w": (d,)}
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(params["w"])

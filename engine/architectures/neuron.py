@@ -44,8 +44,8 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
             return {"w": np.zeros((stream.replicas, d))}
         return {"w": self.scale / np.sqrt(d) * stream.normal(d)}
 
-    def size(self, d: int) -> int:
-        return d
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return {"w": (d,)}
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return transfer(self.activation, self._signal(params, instances))

@@ -49,9 +49,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         edges = (ranks < c).astype(np.float64)
         return {"W1": first * edges, "W2": output, "edges": edges}
 
-    def size(self, d: int) -> int:
-        edges = 0 if self._full(d) else self.width * d
-        return self.width * d + self.width + edges
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        h = self.width
+        trained: dict[str, tuple[int, ...]] = {"W1": (h, d), "W2": (1, h)}
+        return trained if self._full(d) else {**trained, "edges": (h, d)}
 
     @property
     def units(self) -> int:

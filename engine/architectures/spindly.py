@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
 from engine.lazy import torch
-from engine.parts import Positive, Verdict
+from engine.parts import MOST_LAYERS, Positive, Verdict
 from engine.problems.instances import Instances
 from engine.streams import Stream
 
@@ -23,7 +23,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     Source: AW20; WKA21 §5; theory.md §§1, 3.
     """
 
-    depth: Annotated[int, Meta(ge=2, title="depth L", description="layers; w = u^L")] = 2
+    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
 
@@ -36,8 +36,8 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         start = np.full((stream.replicas, d), w0 ** (1.0 / self.depth))
         return {"u": start, "v": start} if self.signed else {"u": start}
 
-    def size(self, d: int) -> int:
-        return 2 * d if self.signed else d
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(self.layers, (d,))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))

@@ -40,8 +40,8 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
             return {"u": start, "v": start}
         return {"u": np.full(shape, 2 * np.sqrt(self.w0 or 0.5 / d)), "v": np.zeros(shape)}
 
-    def size(self, d: int) -> int:
-        return 2 * d
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(self.layers, (d,))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))

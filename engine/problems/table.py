@@ -18,7 +18,13 @@ from engine.free_memory import free_bytes, in_words
 from engine.parts import MOST, BadField, BadInput, Values
 from engine.problems.formats import Found, NotATable, arrays, columns, commas
 
-DataPath = Annotated[str, Meta(min_length=1, title="path", description=".npy, .npz, .csv or .parquet")]
+MOST_PATH = 4096
+"""Letters of a path at most: Linux opens none that is longer."""
+
+DataPath = Annotated[
+    str,
+    Meta(min_length=1, max_length=MOST_PATH, title="path", description=".npy, .npz, .csv or .parquet"),
+]
 
 FORMATS = {
     ".npy": arrays.found_npy,

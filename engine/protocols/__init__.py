@@ -53,9 +53,28 @@ class Protocol(Part, frozen=True):
     def check(self, n: int, labels: Values) -> None:
         """See that it makes sense for n instances with such labels. Raises: BadInput."""
 
+    @property
+    def spacing(self) -> int:
+        """The distance of one record to the next on the x-axis; the last may be closer."""
+        return 1
+
+    def last(self, n: int) -> int:
+        """Where on the x-axis a course over n instances yields its last record; the first is at 0."""
+        raise NotImplementedError
+
+    def records(self, n: int) -> int:
+        """How many records a course over n instances yields."""
+        return -(-self.last(n) // self.spacing) + 1
+
+    def nearest(self, x: int, n: int) -> int:
+        """Where on the x-axis the record is that is nearest to x, of equally near ones the first."""
+        last, before = self.last(n), x // self.spacing * self.spacing
+        return min((min(before, last), min(before + self.spacing, last)), key=lambda at: abs(at - x))
+
     def grid(self, n: int) -> Floats:
         """Where on the x-axis a course over n instances yields its records."""
-        raise NotImplementedError
+        last = self.last(n)
+        return np.append(np.arange(0.0, last, self.spacing), float(last))
 
     def seen(self, x: Floats, n: int) -> Floats:
         """How many examples a learner has seen at the places x; by default x itself."""

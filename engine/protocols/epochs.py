@@ -46,8 +46,8 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         """The number of training rows among n."""
         return self.train or max(1, n // 2)
 
-    def grid(self, n: int) -> Floats:
-        return np.arange(self.epochs + 1.0)
+    def last(self, n: int) -> int:
+        return self.epochs
 
     def seen(self, x: Floats, n: int) -> Floats:
         return np.where(x > 0, float(self.rows(n)), 0.0)

@@ -49,11 +49,15 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def single(self) -> bool:
         return False
 
-    def grid(self, n: int) -> Floats:
-        return np.unique(np.append(np.arange(0.0, n, self.every), float(n)))
+    @property
+    def spacing(self) -> int:
+        return self.every
+
+    def last(self, n: int) -> int:
+        return n
 
     def models(self, n: int) -> int:
-        return len(self.grid(n))
+        return self.records(n)
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         if learner.solver is not None:

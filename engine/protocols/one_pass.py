@@ -49,7 +49,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return self.batch == 1
 
     def check(self, n: int, labels: Values) -> None:
-        most = min(n, self.examples or n)
+        most = self.last(n)
         if self.batch > most:
             what = f"an update needs {self.batch} examples, and there are {most}; take at most {most}"
             raise BadInput("protocol.batch", what)
@@ -57,8 +57,8 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             what = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
             raise BadInput("protocol.clip", what)
 
-    def grid(self, n: int) -> Floats:
-        return np.arange(min(n, self.examples or n) + 1.0)
+    def last(self, n: int) -> int:
+        return min(n, self.examples or n)
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
         strangers = isinstance(data.instances, Axes) and self.single and not data.train_loss
@@ -86,7 +86,7 @@ class Pass:
             loss = Clipped(loss, protocol.clip)
         self._batch, self._average = protocol.batch, protocol.average
         order = _draws(data, streams) if protocol.replacement else None
-        self._records = len(protocol.grid(data.instances.n))
+        self._records = protocol.records(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
         self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
         self._next = 0

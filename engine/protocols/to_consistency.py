@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from msgspec import Meta
 
 from engine.costs import Cost
@@ -12,7 +11,7 @@ from engine.hypothesis import Descent
 from engine.lazy import torch
 from engine.parts import Count, Positive
 from engine.problems.data import Data
-from engine.protocols import Course, Floats, Protocol
+from engine.protocols import Course, Protocol
 from engine.protocols.one_pass import OnePass, Pass
 from engine.recorder import Block, Recorder
 from engine.streams import Streams
@@ -35,8 +34,8 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     def single(self) -> bool:
         return True
 
-    def grid(self, n: int) -> Floats:
-        return np.arange(n + 1.0)
+    def last(self, n: int) -> int:
+        return n
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
         if learner.solver is not None:

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.hypothesis import Hypothesis
 from engine.lazy import torch
-from engine.parts import Count, Positive, Verdict
+from engine.parts import Positive, Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Solver, one_by_one
@@ -23,6 +23,9 @@ ALIGNED = 1e-13
 arccos has a square-root singularity there, where rounding of 1e-16 would become 1e-8.
 """
 
+
+MOST_DEGREE = 1023
+"""Of higher powers even that of 1 + 1 is no float64 number."""
 
 MOST_BITS = 500
 """The xor-product kernel goes up to 2^d, whose square must be a float64 number."""
@@ -50,7 +53,9 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         Meta(title="kernel K", description="of two instances"),
     ] = "rbf"
     lam: Annotated[float, Meta(ge=0, title="penalty λ", description="0: interpolation")] = 0.0
-    degree: Annotated[Count, Meta(title="degree p", description="of the polynomial kernel")] = 2
+    degree: Annotated[
+        int, Meta(ge=1, le=MOST_DEGREE, title="degree p", description="of the polynomial kernel")
+    ] = 2
     offset: Annotated[float, Meta(ge=0, title="offset c", description="of the polynomial kernel")] = 1.0
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 

@@ -30,8 +30,11 @@ BEST: Literal["best"] = "best"
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """The rates among which the best is sought."""
 
+MOST_RATES = 128
+"""A learner tries at most so many rates: each is a curve, and a row of the table."""
+
 Rate = Annotated[
-    Positive | Annotated[tuple[Positive, ...], Meta(min_length=1)] | Literal["best"],
+    Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
     Meta(title="rate η", description="multiplies the true gradient; best: of 2⁻¹⁴ … 4 in hindsight"),
 ]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]

@@ -106,10 +106,10 @@ def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, n
 OFFERS = {
     "orthogonal-128": ["run.replicas=30000", "problem.matrix.d=4096"],
     "minibatch-128": ["run.replicas=100000", "run.dtype='float64'"],
-    "logistic-128": ["run.replicas=20000000"],
-    "gaussian-1000": ["run.replicas=20000000"],
-    "rates-128": ["run.replicas=20000000"],
-    "agd-64": ["run.replicas=20000000", "learners[0].update={kind='gd', lr=[0.1, 0.2]}"],
+    "logistic-128": ["run.replicas=16000000"],
+    "gaussian-1000": ["run.replicas=16000000"],
+    "rates-128": ["run.replicas=16000000"],
+    "agd-64": ["run.replicas=16000000", "learners[0].update={kind='gd', lr=[0.1, 0.2]}"],
     "hadamard-million": ["run.path='dense'"],
 }
 

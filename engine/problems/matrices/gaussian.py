@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.parts import Count
+from engine.parts import Count, Dimension
 from engine.problems.matrices import Matrix, Rows
 from engine.streams import Streams
 
@@ -17,7 +17,7 @@ class Gaussian(Matrix, frozen=True, tag="gaussian"):
     Source: WKA21 Thms 6–7; theory.md §2.
     """
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
     def size(self) -> tuple[int, int]:

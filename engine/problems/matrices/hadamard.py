@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadField, Values
+from engine.parts import BadField, Dimension, Values
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
 from engine.streams import Streams
@@ -25,7 +25,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     constant_column: ClassVar[int | None] = 0
     drawn: ClassVar[Values] = "signs"
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Values
+from engine.parts import Dimension, Values
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two
@@ -27,7 +27,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     drawn: ClassVar[Values] = "bits"
 
     d: Annotated[
-        int, Meta(ge=2, title="d", description="features, one more than rows: 2, or 4, 8, 12, 16, 20 …")
+        Dimension, Meta(title="d", description="features, one more than rows: 2, or 4, 8, 12, 16, 20 …")
     ] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from engine.parts import Dimension
 from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
 from engine.streams import Streams
 
@@ -20,7 +21,7 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
     """
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features and rows")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="features and rows")] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Count, Values
+from engine.parts import Count, Dimension, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.streams import Streams
 
@@ -20,7 +20,7 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
 
     drawn: ClassVar[Values] = "signs"
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
     def size(self) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.parts import Count
+from engine.parts import Count, Dimension
 from engine.problems.matrices.gaussian import Gaussian
 
 
@@ -19,5 +19,5 @@ class Sparse(Gaussian, frozen=True, tag="sparse"):
     §2.
     """
 
-    d: Annotated[int, Meta(ge=2, title="d", description="features")] = 1000
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 1000
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 100

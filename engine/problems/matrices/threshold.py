@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Count, Values
+from engine.parts import Count, Dimension, Values
 from engine.problems.matrices import Matrix, Rows
 from engine.streams import Streams
 
@@ -20,7 +20,7 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
     §2.
     """
 
-    d: Annotated[int, Meta(ge=2, title="d", description="entries of an instance, and features")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="entries of an instance, and features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
     t: Annotated[float, Meta(title="threshold t", description="with which an entry is compared")] = 0.0
     values: Annotated[

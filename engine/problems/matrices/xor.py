@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadField, Values
+from engine.parts import BadField, Dimension, Values
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
 from engine.problems.matrices.hadamard import arranged
@@ -26,7 +26,7 @@ class XOR(Matrix, frozen=True, tag="xor"):
     constant_column: ClassVar[int | None] = 0
     drawn: ClassVar[Values] = "signs"
 
-    d: Annotated[int, Meta(ge=2, title="d", description="products and rows: a power of two")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="products and rows: a power of two")] = 128
     features: Annotated[
         Literal["bits", "products"],
         Meta(title="features", description="what a learner sees: the log₂ d bits, or all d products"),

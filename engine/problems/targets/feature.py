@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadInput
+from engine.parts import MOST, BadInput
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
 from engine.streams import Streams
@@ -21,7 +21,7 @@ class Feature(Target, frozen=True, tag="feature"):
 
     unit: ClassVar[bool] = True
 
-    index: Annotated[int, Meta(ge=0, title="feature i", description="counted from 0")] = 3
+    index: Annotated[int, Meta(ge=0, lt=MOST, title="feature i", description="counted from 0")] = 3
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()

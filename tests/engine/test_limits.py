@@ -1,0 +1,174 @@
+"""The ends of every field: whatever may be asked for is read, checked and estimated at once."""
+
+import contextlib
+import math
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from building import raw
+from discovery import PARTS, fields, loss_of, ready, variants
+from msgspec import inspect
+
+from engine import catalogue, memory, reading
+from engine.experiment import MOST_CLAIMS, MOST_LEARNERS, Claim, Experiment, Learner, Problem, Run
+from engine.parts import LARGEST, BadInput
+from engine.streams import Streams
+
+SECONDS = 0.25
+"""Processor time for reading, checking and estimating; a tenth of it is usual."""
+
+BYTES = 4 << 20
+
+STRUCTS = [*(member for *_, member in PARTS), Problem, Run, Learner, Claim, Experiment]
+
+SIZED = inspect.StrType | inspect.VarTupleType | inspect.DictType
+
+
+def bare(kind):
+    """The types of a field without annotations: a union has several."""
+    if isinstance(kind, inspect.Metadata):
+        return bare(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return [one for member in kind.types for one in bare(member)]
+    return [kind]
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
+def test_every_whole_number_and_every_list_has_ends(struct):
+    for field in fields(struct):
+        for kind in bare(field.type):
+            items = bare(kind.item_type) if isinstance(kind, inspect.VarTupleType) else []
+            for one in (kind, *items):
+                if isinstance(one, inspect.IntType):
+                    assert one.ge is not None or one.gt is not None, field.name
+                    assert one.le is not None or one.lt is not None, field.name
+            if isinstance(kind, SIZED) and not getattr(kind, "pattern", None):
+                assert kind.max_length is not None, field.name
+
+
+def ends(kind):
+    """Values of a type by what they are: its ends, and what is beyond them."""
+    match kind:
+        case inspect.IntType():
+            low = kind.ge if kind.ge is not None else kind.gt + 1
+            high = kind.le if kind.le is not None else kind.lt - 1
+            return {"least": low, "most": high, "less": low - 1, "more": high + 1, "huge": 10**30}
+        case inspect.FloatType():
+            low = kind.ge if kind.ge is not None else 5e-324 if kind.gt == 0 else -LARGEST
+            beyond = {"more": 1e308, "less": -1.0, "nan": math.nan, "infinite": math.inf}
+            return {"least": low, "large": kind.le or kind.lt or LARGEST, **beyond}
+        case inspect.StrType():
+            return {"long": "x" * (kind.max_length or 1000), "longer": "x" * 20_000, "none": ""}
+        case inspect.VarTupleType():
+            items = range(kind.max_length + 1)
+            (item,) = bare(kind.item_type)
+            if isinstance(item, inspect.FloatType):
+                lists = {"most": [1 + number / 1000 for number in items]}
+            else:
+                lists = {"most": [ends(item)["most"] for _ in items], "many": [1 for _ in items]}
+            return {end: each[:-1] for end, each in lists.items()} | {"more": lists["most"], "none": []}
+        case _:
+            return {}
+
+
+def described(family, words):
+    """An experiment around a part, as a preset would hold it."""
+    places = {"matrices": "matrix", "targets": "target", "protocols": "protocol"}
+    learner = {"architecture": "linear", "update": "gd"}
+    if family == "updates":
+        learner["update"] = words
+    elif family == "architectures":
+        learner = {"architecture": words, "update": "adagrad-full"}
+    elif family == "solvers":
+        learner = {"solver": words}
+    loss = loss_of({"update": {"kind": words["kind"]}}) if family == "updates" else "square"
+    labels = "soft" if loss == "square" else "sign"
+    problem = {places[family]: words} if family in places else {}
+    return raw(learners={"it": learner}, loss=loss, labels=labels, **problem)
+
+
+def extremes():
+    """Experiments by name: every field of every part at its ends, and lists at their longest."""
+    for family, kind, member in PARTS:
+        for field in fields(member) if family not in ("losses", "bounds") else ():
+            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+                words = {**ready(family, kind, "absent.npy"), field.name: value}
+                yield f"{kind}.{field.name} {end}", described(family, words)
+    for struct, place in ((Problem, "problem"), (Run, "run")):
+        for field in fields(struct):
+            for end, value in (pair for one in bare(field.type) for pair in ends(one).items()):
+                words = raw()
+                words[place][field.name] = value
+                yield f"{place}.{field.name} {end}", words
+    largest = raw({"kind": "gaussian", "d": 1 << 20, "n": 1 << 24}, "all", replicas=1 << 24)
+    for kind in catalogue.members("protocols"):
+        yield f"{kind} most", {**largest, "protocol": {"kind": kind}}
+    best = {"update": {"kind": "adagrad-full", "lr": "best"}}
+    yield "second order most", raw({"kind": "rademacher", "d": 1 << 20}, learners={"A": best})
+    names = [f"learner {number}" for number in range(MOST_LEARNERS + 1)]
+    yield "learners most", raw(learners=dict.fromkeys(names[:-1], best))
+    yield "learners more", raw(learners=dict.fromkeys(names, best))
+    claims = [{"text": str(k), "learner": "GD", "k": k % 128, "below": 1.0} for k in range(MOST_CLAIMS + 1)]
+    yield "claims most", raw(claims=claims[:-1])
+    yield "claims more", raw(claims=claims)
+
+
+def judged(words):
+    """Read, check and estimate an experiment, or refuse it."""
+    with contextlib.suppress(BadInput):
+        memory.check(reading.parse(words), "cpu")
+
+
+def test_any_experiment_is_read_checked_and_estimated_at_once():
+    judged(raw())
+    slow = []
+    for name, words in extremes():
+        began = time.process_time()
+        judged(words)
+        if (seconds := time.process_time() - began) > SECONDS:
+            slow.append((name, seconds))
+    assert not slow
+
+
+def test_the_largest_experiments_are_estimated_in_little_memory():
+    large = []
+    judged(raw())
+    most = [(name, words) for name, words in extremes() if name.endswith(" most")]
+    tracemalloc.start()
+    try:
+        for name, words in most:
+            tracemalloc.reset_peak()
+            before, _ = tracemalloc.get_traced_memory()
+            with contextlib.suppress(BadInput):
+                memory.needed(reading.parse(words))
+            _, peak = tracemalloc.get_traced_memory()
+            if peak - before > BYTES:
+                large.append((name, peak - before))
+    finally:
+        tracemalloc.stop()
+    assert not large
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("kind", catalogue.members("architectures"))
+def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
+    for words in variants(catalogue.members("architectures")[kind]):
+        architecture = catalogue.make("architectures", **words)
+        start = architecture.start(Streams([1, 2])("init"), d)
+        assert architecture.shapes(d) == {name: values.shape[1:] for name, values in start.items()}
+        assert architecture.size(d) == sum(values.size for values in start.values()) / 2
+
+
+@pytest.mark.parametrize("kind", catalogue.members("protocols"))
+def test_records_are_counted_and_found_without_their_grid(kind):
+    for n in range(1, 14):
+        for field in ({}, {"every": 3}, {"examples": 5}, {"epochs": 7}):
+            if field.keys() <= set(catalogue.members("protocols")[kind].__struct_fields__):
+                protocol = catalogue.make("protocols", kind, **field)
+                grid = protocol.grid(n)
+                assert (len(grid), grid[0], grid[-1]) == (protocol.records(n), 0, protocol.last(n))
+                assert np.array_equal(grid, np.unique(grid))
+                for x in range(int(grid[-1]) + 1):
+                    assert protocol.nearest(x, n) == grid[np.abs(grid - x).argmin()]
