@@ -43,6 +43,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
 
     def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
         n, d = experiment.problem.matrix.shape()
-        variance = experiment.problem.noise**2
-        hidden = (d - 1) * variance / (k + (d - 1) * variance)
+        variance = experiment.problem.noise**2  # 0 where σ is so small that its square is none
+        spread = (d - 1) * variance
+        hidden = np.divide(spread, k + spread, out=np.ones_like(k), where=k + spread > 0)
         return (1 - k / n) * (variance + np.maximum(1 - k / d, hidden))

@@ -39,7 +39,8 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
                 move = seen / (1 + inner)
             else:
                 identity = torch.eye(G.shape[1], dtype=inner.dtype, device=inner.device)
-                move = torch.linalg.solve(identity + (inner + inner.mT) / 2, seen)
+                move, singular = torch.linalg.solve_ex(identity + (inner + inner.mT) / 2, seen)
+                move = move.where(singular[:, None, None] == 0, torch.nan)  # by rounding, beside huge G
             inverse[name] = old - seen.mT @ move
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
         return new, {"inverse": inverse}

@@ -3,8 +3,10 @@
 import naive
 import numpy as np
 import pytest
+import torch
 from building import LLS, data_of, experiment, gd, losses
 
+from engine import catalogue
 from engine.claims import unexpected_divergence
 from engine.run import DIVERGED, Diverged, Finished, Loaded, run
 
@@ -99,3 +101,12 @@ def test_a_run_that_is_stopped_keeps_its_curves_and_does_not_say_finished():
     assert [curve.length for curve in trace.curves] == [5, 5, 5]
     assert [type(event) for event in events] == [Loaded]
     assert all(curve.diverged_at is None for curve in trace.curves)
+
+
+def test_a_step_that_rounding_leaves_undetermined_is_no_number_and_no_error():
+    rule = catalogue.make("updates", "online-newton", eps=1e-300)
+    params, state = rule.start({"W": torch.zeros(2, 2, 3)})
+    gradients = {"W": torch.stack([torch.ones(2, 3), torch.tensor([[1.0, 0, 0], [0, 1.0, 0]])])}
+    moved, _ = rule.step(params, gradients, {"W": 1.0}, state)
+    assert moved["W"][0].isnan().all()
+    assert moved["W"][1].isfinite().all()

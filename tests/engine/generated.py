@@ -1,0 +1,269 @@
+"""Random experiments from the catalogue's own descriptions, so that a new part is among them by itself.
+
+`generate` makes what a preset file could hold and mostly means something; `mutate` spoils it. Both depend on
+nothing but their seed. Whatever they make, reading it ends in an Experiment or in BadInput, and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import datetime
+import math
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from engine import catalogue, reading
+from engine.experiment import Experiment, Learner, Problem, Run
+from engine.parts import BadInput
+
+Raw = dict[str, Any]
+
+GIVEN = 0.4
+"""How often a field is given that has a default."""
+
+TRIES = 4
+"""How often a learner, and an experiment, is drawn again at most to be one that is admitted."""
+
+FEW = 5
+"""By how much a small whole number exceeds its least value, at most."""
+
+WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
+
+
+def generate(seed: int, *, small: bool = False, files: Sequence[str] = ("absent.npy",)) -> Raw:
+    """A random experiment as a preset file would hold it.
+
+    Args:
+        small: sizes with which a run takes a moment; otherwise any that are allowed, the largest too.
+        files: paths for those parts that read one.
+    """
+    return _Generator(Random(seed), small, files).experiment()
+
+
+def mutate(raw: Raw, seed: int) -> Raw:
+    """A copy that is spoilt in one place or in some: keys, types, sizes, lists."""
+    rng, spoilt = Random(seed), copy.deepcopy(raw)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        places = list(_places(spoilt))
+        if not places:
+            break
+        node, key = rng.choice(places)
+        _spoil(node, key, rng)
+    return spoilt
+
+
+class _Generator:
+    """Values for the fields of Structs."""
+
+    def __init__(self, rng: Random, small: bool, files: Sequence[str]) -> None:
+        self._rng, self._small, self._files = rng, small, files
+
+    def experiment(self) -> Raw:
+        for _ in range(self._rng.randint(1, TRIES)):
+            raw = self._drawn()
+            if _admitted({**raw, "claims": []}):
+                break
+        if self._rng.random() < GIVEN:
+            names = [learner["name"] for learner in raw["learners"]]
+            raw["claims"] = [self._claim(names) for _ in range(self._rng.choice((1, 2, 3)))]
+        return raw
+
+    def _drawn(self) -> Raw:
+        """An experiment without claims."""
+        rng = self._rng
+        learners = [self._learner() for _ in range(rng.choice((1, 1, 2, 3)))]
+        names = rng.sample(WORDS, len(learners))
+        for learner, name in zip(learners, names, strict=True):
+            learner["name"] = name
+        raw = {
+            "problem": self._fields(Problem),
+            "protocol": self._of(_fields_of(Experiment)["protocol"].type),
+            "learners": learners,
+            "run": self._fields(Run),
+        }
+        for text in ("title", "story", "source"):
+            if rng.random() < GIVEN:
+                raw[text] = self._text()
+        if self._small and raw["run"].get("path") == "compiled":
+            del raw["run"]["path"]  # a compiler takes longer than all small runs together
+        return raw
+
+    def _learner(self) -> Raw:
+        """A learner without a name, tried again some times if it is none."""
+        rng = self._rng
+        roles = ("solver",) if rng.random() < 0.25 else ("architecture", "update")
+        for _ in range(rng.randint(1, TRIES)):
+            learner = {role: self._of(_fields_of(Learner)[role].type, optional=False) for role in roles}
+            if rng.random() < 0.1:
+                learner["layer_rates"] = {rng.choice(("w", "u", "W1", "W2")): rng.choice((0, 0.5, 1))}
+            with contextlib.suppress(msgspec.ValidationError):
+                msgspec.convert({"name": "it", **learner}, Learner)
+                break
+        return learner
+
+    def _claim(self, names: list[str]) -> Raw:
+        """A claim of one form, about a learner that there is."""
+        rng, bounds = self._rng, list(catalogue.members("bounds"))
+        claim = {"text": self._text(), "learner": rng.choice(names)}
+        form = rng.choice(("loss", "error", "rank", "below", "above", "never_below", "never_above",
+                           "follows", "same_as", "diverges"))  # fmt: skip
+        forms: Raw = {
+            "never_below": rng.choice(bounds),
+            "never_above": rng.choice(bounds),
+            "follows": rng.choice(bounds),
+            "same_as": rng.choice(names),
+            "diverges": True,
+            "rank": rng.randrange(5),
+        }
+        claim[form] = forms.get(form, self._number(inspect.FloatType(ge=0)))
+        if form in ("loss", "error", "rank", "below", "above"):
+            claim["k"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
+        if form in ("loss", "error", "follows", "same_as") or rng.random() < 0.1:
+            claim["within"] = rng.choice((0, 1e-6, 0.1, 10))
+        return claim
+
+    def _fields(self, struct: Any) -> Raw:
+        """A value for every field that is required, and for some of the others."""
+        found = {}
+        for field in _fields_of(struct).values():
+            sized = self._small and isinstance(field.default, int) and not isinstance(field.default, bool)
+            given = field.required or sized or self._rng.random() < GIVEN  # defaults are none of small sizes
+            if given and (value := self._value(field)) is not None:
+                found[field.encode_name] = value
+        return found
+
+    def _value(self, field: inspect.Field) -> Any:
+        if field.name == "path" and field.required:
+            return self._rng.choice(self._files)
+        return self._of(field.type)
+
+    def _of(self, kind: Any, optional: bool = True) -> Any:
+        """A value of a type; None stands for a field that is left out."""
+        rng = self._rng
+        match kind:
+            case inspect.Metadata():
+                return self._of(kind.type, optional)
+            case inspect.UnionType():
+                types = [one for one in kind.types if optional or not isinstance(one, inspect.NoneType)]
+                return self._of(rng.choice(types), optional)
+            case inspect.StructType():
+                return {kind.tag_field: kind.tag, **self._fields(kind.cls)}
+            case inspect.LiteralType():
+                return rng.choice(kind.values)
+            case inspect.BoolType():
+                return rng.random() < 0.5
+            case inspect.IntType():
+                return self._whole(kind)
+            case inspect.FloatType():
+                return self._number(kind)
+            case inspect.StrType():
+                return rng.choice(("auto", "cpu")) if kind.pattern else self._text()
+            case inspect.VarTupleType():
+                longest = FEW if self._small or rng.random() < 0.95 else kind.max_length or 1000
+                length = rng.randint(kind.min_length or 0, min(longest, kind.max_length or longest))
+                return [self._of(kind.item_type) for _ in range(length)]
+            case inspect.DictType():
+                return {}
+            case inspect.NoneType():
+                return None
+        raise TypeError(f"no value is known for {kind}")
+
+    def _whole(self, kind: inspect.IntType) -> int:
+        """A whole number: often a power of two, seldom an end of what is allowed."""
+        rng = self._rng
+        low = kind.ge if kind.ge is not None else (kind.gt or 0) + 1
+        high = kind.le if kind.le is not None else (kind.lt or 2**24) - 1
+        if self._small:
+            return rng.choice(
+                (rng.randint(low, min(high, low + FEW)), min(high, max(low, 2 ** rng.randint(0, 3))))
+            )
+        sizes = (
+            rng.randint(low, min(high, low + 300)),
+            min(high, max(low, 2 ** rng.randint(0, 10))),
+            min(high, low + int(2 ** rng.uniform(0, 24))),
+            rng.choice((low, high)),
+        )
+        return rng.choices(sizes, (5, 5, 1, 1))[0]
+
+    def _number(self, kind: inspect.FloatType) -> float:
+        """A number within its limits: mostly of an ordinary size, seldom a very small or a very large one."""
+        rng = self._rng
+        size = 10 ** rng.uniform(-3, 0.5)
+        if rng.random() < 0.1:
+            size = rng.choice((0.0, 1.0, 1e-38, 1e-300, 1e6, 1e38))
+        if kind.ge is None and kind.gt is None and rng.random() < 0.5:
+            size = -size
+        low = kind.ge if kind.ge is not None else kind.gt if kind.gt is not None else -math.inf
+        high = kind.le if kind.le is not None else kind.lt if kind.lt is not None else math.inf
+        if kind.gt is not None and size <= kind.gt:
+            return kind.gt + 1e-3
+        if kind.lt is not None and size >= kind.lt:
+            return kind.lt - 1e-3
+        return min(max(size, low), high)
+
+    def _text(self) -> str:
+        return " ".join(self._rng.choices(WORDS, k=self._rng.randint(1, 6)))
+
+
+def _admitted(raw: Raw) -> bool:
+    """Whether it is an experiment."""
+    try:
+        reading.parse(raw)
+    except BadInput:
+        return False
+    return True
+
+
+@cache
+def _fields_of(struct: Any) -> dict[str, inspect.Field]:
+    described = inspect.type_info(struct)
+    assert isinstance(described, inspect.StructType), "only Structs have fields"
+    return {field.name: field for field in described.fields}
+
+
+def _places(node: Any) -> list[tuple[Any, Any]]:
+    """Every place in what a preset holds: the table or list, and the key or number in it."""
+    keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    found: list[tuple[Any, Any]] = [(node, key) for key in keys]
+    for key in keys:
+        found += _places(node[key])
+    return found
+
+
+def _spoil(node: Any, key: Any, rng: Random) -> None:
+    """Spoil what stands at one place."""
+    value = node[key]
+    how = rng.choice(("junk", "junk", "junk", "delete", "add", "repeat", "wrap", "scale", "swap"))
+    if how == "delete":
+        del node[key]
+    elif how == "add" and isinstance(node, dict):
+        node[rng.choice(("unknown", "kind", "lr", "d", "", "näme", "a.b"))] = _junk(rng)
+    elif how == "repeat" and isinstance(value, list):
+        node[key] = value * rng.choice((2, 3, 500))
+    elif how == "wrap":
+        node[key] = rng.choice(([value], {"kind": value}, [[value]]))
+    elif how == "scale" and isinstance(value, int | float):
+        node[key] = value * rng.choice((-1, 0, 2, 0.5, 10**6, 10**30))
+    elif how == "swap" and isinstance(node, dict):
+        other = rng.choice(list(node))
+        node[key], node[other] = node[other], node[key]
+    else:
+        node[key] = _junk(rng)
+
+
+def _junk(rng: Random) -> Any:
+    """A value that TOML could hold and that belongs almost nowhere."""
+    return rng.choice(
+        (
+            0, -1, 1, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, math.nan, math.inf, -math.inf, True, False,
+            "", "x", "1", "best", "auto", "hadamard", "gd", "a\nb", "\x1b]0;x\x07", "\u202e", "é" * 5000,
+            [], [0], [[]], ["a", 1], {}, {"kind": "gd"}, {"kind": 3}, {"": ""},
+            datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.time(1),
+        )
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Random and spoilt experiments: each is one or is refused in one line, and small ones run to their end."""
+
+import time
+
+import msgspec
+import numpy as np
+import pytest
+from generated import generate, mutate
+
+from engine import memory, reading, report
+from engine.experiment import Experiment
+from engine.parts import BadInput
+from engine.run import run
+
+GENERATED, MUTATED, RUN = 600, 300, 60
+
+SECONDS = 0.5
+"""Processor time for reading, checking and estimating; a fiftieth of it is usual."""
+
+
+@pytest.fixture
+def files(tmp_path):
+    tables = [np.random.default_rng(0).standard_normal((5, 3)), [[1.0]], [[1.0, -1], [-1, 1]], [[0.0], [1.0]]]
+    for number, table in enumerate(tables):
+        np.save(tmp_path / f"{number}.npy", table)
+    return [str(tmp_path / f"{number}.npy") for number in range(len(tables))]
+
+
+def outcome(raw):
+    """The experiment that there is memory for, or the lines of its refusal."""
+    began = time.process_time()
+    try:
+        experiment = reading.parse(raw)
+        memory.check(experiment, "cpu")
+    except BadInput as error:
+        return str(error).splitlines()
+    finally:
+        assert time.process_time() - began < SECONDS
+    return experiment
+
+
+def refusals(outcomes):
+    """Those that are no experiments; each has one line."""
+    refused = [one for one in outcomes if not isinstance(one, Experiment)]
+    assert all(len(lines) == 1 for lines in refused)
+    return len(refused)
+
+
+def test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line(files):
+    outcomes = [outcome(generate(seed, files=files)) for seed in range(GENERATED)]
+    assert GENERATED / 5 < refusals(outcomes) < GENERATED * 4 / 5, "there are many of both"
+
+
+def test_a_spoilt_experiment_is_read_or_refused_in_one_line(files):
+    outcomes = [outcome(mutate(generate(seed, files=files), seed)) for seed in range(MUTATED)]
+    assert refusals(outcomes) > MUTATED / 2
+
+
+def test_generated_experiments_depend_on_their_seed_alone(files):
+    for seed in range(5):
+        assert generate(seed) == generate(seed)
+        assert generate(seed) != generate(seed + 5)
+        assert mutate(generate(seed), 1) == mutate(generate(seed), 1) != generate(seed)
+
+
+@pytest.mark.filterwarnings("error")
+def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(files):
+    seed = ended = 0
+    while ended < RUN:
+        seed += 1
+        try:
+            experiment = reading.parse(generate(seed, small=True, files=files))
+            with np.errstate(all="raise", under="ignore"):
+                trace = run(experiment)
+        except BadInput:
+            continue
+        for curve in trace.curves:
+            assert curve.complete or curve.diverged_at is not None
+        written = msgspec.json.decode(report.encode(experiment, trace))
+        assert reading.parse(written["experiment"]) == experiment
+        ended += 1

@@ -1,0 +1,90 @@
+"""The smallest problems: no bound, matrix, target or learner divides by nothing there, or says so."""
+
+import numpy as np
+import pytest
+from building import raw
+from discovery import EVERY, loss_of, ready, variants
+
+from engine import catalogue, reading
+from engine.parts import BadInput
+from engine.run import run
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+SHAPES = [(1, 1), (2, 1), (1, 2)]
+
+SIGMAS = [1e-200, 0.1]
+"""The square of the first is 0."""
+
+
+def problems(folder):
+    """Every matrix at its smallest, and files of a row or a column, with every target."""
+    matrices = []
+    for kind, member in catalogue.members("matrices").items():
+        for words in variants(member):
+            if kind == "file":
+                paths = [str(folder / f"{n}x{d}.npy") for n, d in SHAPES]
+                matrices += [{**words, "path": path} for path in paths]
+            else:
+                matrices.append({**words, "d": 2})
+                if "n" in member.__struct_fields__:
+                    matrices.append({**words, "d": 2, "n": 1})
+    for matrix in matrices:
+        for target, member in catalogue.members("targets").items():
+            words = ready("targets", target, matrix.get("path", ""))
+            words |= {"index": 0} if "index" in member.__struct_fields__ else {}
+            words |= {"r": 1} if "r" in member.__struct_fields__ else {}
+            yield matrix, words
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for n, d in SHAPES:
+        np.save(tmp_path / f"{n}x{d}.npy", np.ones((n, d)))
+    return tmp_path
+
+
+def judged(words):
+    """Run an experiment with numpy's errors raised; None if it is refused."""
+    try:
+        described = reading.parse(words)
+    except BadInput:
+        return None
+    with np.errstate(all="raise", under="ignore"):  # numbers next to 0 may become 0
+        return run(described)
+
+
+@pytest.mark.parametrize("noise", SIGMAS)
+def test_every_bound_is_a_number_on_the_smallest_problems(noise, folder):
+    two = {"GD": {"update": "gd"}, "LLS": {"solver": "lls"}}
+    held = set()
+    for matrix, target in problems(folder):
+        trace = judged(raw(matrix, target, two, noise=noise, replicas=2))
+        for bound in [] if trace is None else trace.bounds:
+            assert np.isfinite(bound.loss).all(), (bound.kind, matrix, target)
+            held |= {bound.kind} if bound.on_problem.holds else set()
+    assert len(held) > len(catalogue.members("bounds")) / 3
+
+
+@pytest.mark.parametrize("shape", SHAPES[:2])
+def test_every_learner_runs_on_a_single_row_and_a_single_feature(shape, folder):
+    n, d = shape
+    matrix = {"kind": "file", "path": str(folder / f"{n}x{d}.npy")}
+    target = {"kind": "feature", "index": 0}
+    for loss in {loss_of(learner) for learner in EVERY.values()}:
+        learners = {name: learner for name, learner in EVERY.items() if loss_of(learner) == loss}
+        trace = judged(raw(matrix, target, learners, loss=loss))
+        for curve in trace.curves:
+            assert curve.complete or curve.diverged_at is not None
+            assert np.isfinite(curve.loss).all()
+
+
+@pytest.mark.parametrize("protocol", catalogue.members("protocols"))
+@pytest.mark.parametrize("loss", catalogue.members("losses"))
+def test_every_protocol_takes_a_single_row(protocol, loss, folder):
+    np.save(folder / "it.npy", [[0.0 if loss == "entropic" else 1.0]])
+    matrix = {"kind": "file", "path": str(folder / "it.npy")}
+    words = {"kind": protocol, "loss": loss}
+    two = {"GD": {"update": "gd"}, "LLS": {"solver": "lls"}}
+    trace = judged(raw(matrix, {"kind": "feature", "index": 0}, two, protocol=words, train_loss=True))
+    assert all(curve.complete for curve in trace.curves)
