@@ -10,7 +10,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
 
 TOLERANCE = 1e-10
-"""How far the linear program may miss a label; the least that HiGHS accepts."""
+"""How far the linear program may miss a label of size 1; the least that HiGHS accepts."""
 
 
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
@@ -38,14 +38,21 @@ def shortest(X: Floats, y: Floats) -> Floats:
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-    costs, both = np.ones(2 * X.shape[1]), np.hstack((X, -X))
+    across, up = _scale(X), _scale(y)
+    both, labels = np.hstack((X, -X)) / across, y / up
     options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
-    solved = linprog(costs, A_eq=both, b_eq=y, method="highs", options=options)
+    solved = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=labels, method="highs", options=options)
     if solved.x is None:
-        fitted = X @ np.linalg.lstsq(X, y)[0]
-        solved = linprog(costs, A_eq=both, b_eq=fitted, method="highs", options=options)
+        fitted = X / across @ np.linalg.lstsq(X / across, labels)[0]
+        solved = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=fitted, method="highs", options=options)
     if solved.x is None:
         raise ArithmeticError(f"HiGHS on {X.shape[0]} examples of {X.shape[1]} features: {solved.message}")
     plus, minus = np.split(solved.x, 2)
-    w: Floats = plus - minus
+    w: Floats = (plus - minus) * (up / across)
     return w
+
+
+def _scale(numbers: Floats) -> float:
+    """The power of two that makes the largest of them about 1: HiGHS takes its tolerance for absolute."""
+    _, exponent = np.frexp(np.abs(numbers).max())
+    return float(np.ldexp(1.0, int(exponent) - 1))

@@ -14,6 +14,7 @@ from engine import catalogue
 from engine.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
+from engine.solvers.basis_pursuit import shortest
 
 NEAR = 1e-9
 
@@ -245,9 +246,9 @@ def test_lasso_minimises_the_mean_square_loss_plus_the_penalty(lam):
 def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():
     X = random(28, 5, 8)
     y = X @ np.array([1.0, -0.5, 0, 0, 0.2, 0, 0, 0])
-    shortest = after_each({"kind": "basis-pursuit"}, X, y[:, None])
+    least = after_each({"kind": "basis-pursuit"}, X, y[:, None])
     gaps = [
-        abs(after_each({"kind": "lasso", "lam": lam}, X, y[:, None]) - shortest).max()
+        abs(after_each({"kind": "lasso", "lam": lam}, X, y[:, None]) - least).max()
         for lam in (1e-2, 1e-3, 1e-4)
     ]
     assert gaps[0] > gaps[1] > gaps[2]
@@ -323,3 +324,17 @@ def test_values_that_make_no_sense_are_refused_where_they_stand(solver, where):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": {"solver": solver}})
     assert caught.value.where.endswith(f"solver.{where}")
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_basis_pursuit_fits_labels_and_instances_of_any_size(size):
+    draws = np.random.default_rng(30)
+    for number in range(60):
+        k, d = draws.integers(1, 9, 2)
+        X, y = draws.standard_normal((k, d)), size * draws.standard_normal(k)
+        if number % 3 == 0:
+            X[-1], y[-1] = X[0], y[-1] * (number % 2)
+        w = shortest(X, y)
+        fitted = X @ np.linalg.lstsq(X, y)[0]
+        np.testing.assert_allclose(X @ w, fitted, rtol=0, atol=1e-8 * size)
+    assert (shortest(X, np.zeros(k)) == 0).all()
