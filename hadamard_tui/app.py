@@ -24,6 +24,7 @@ from hadamard_tui.guide import Guide
 from hadamard_tui.line import FrameRate, TimedDriver, most_frames
 from hadamard_tui.memory import Memory, View
 from hadamard_tui.plain_text import AsciiFilter
+from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.welcome import Welcome
@@ -103,6 +104,10 @@ class HadamardApp(App[None]):
     async def _welcomed(self, preset: str | None) -> None:
         if preset is not None:
             await self.laboratory.present(Draft.of(preset))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, Commands):
+            self.push_screen(Commands(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for action in ACTIONS:

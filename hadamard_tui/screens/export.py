@@ -11,18 +11,18 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from engine import files
 from engine.parts import BadInput
 from engine.texts import escaped
+from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.widgets.entry import Entry
 
 
-class Export(ModalScreen[None]):
+class Export(Modal[None]):
     """Asks for a file's name and writes it; says below the name what is wrong with it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]

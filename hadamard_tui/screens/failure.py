@@ -7,11 +7,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Footer, Static, TextArea
 
+from hadamard_tui.screens.modal import Modal
 
-class Failure(ModalScreen[None]):
+
+class Failure(Modal[None]):
     """Shows a traceback."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

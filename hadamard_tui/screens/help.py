@@ -9,11 +9,11 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.keymap import placed
+from hadamard_tui.screens.modal import Modal
 
 WHAT = (
     "Each curve is a learner's average loss over all rows after k examples. Dashed lines are what theory "
@@ -24,7 +24,7 @@ WHAT = (
 )
 
 
-class Help(ModalScreen[None]):
+class Help(Modal[None]):
     """What am I seeing, and what can I press?"""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Close")]

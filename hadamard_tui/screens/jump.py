@@ -10,11 +10,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.errors import NoWidget
 from textual.geometry import Region
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.tabs import Tabs
 
@@ -79,7 +80,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
     return all(widget in top.ancestors_with_self for top in tops)
 
 
-class Jump(ModalScreen[Place | None]):
+class Jump(Modal[Place | None]):
     """Gives the place whose key is pressed or whose label is clicked; None for any other key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}

@@ -7,15 +7,15 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.entry import Entry
 
 LONGEST = 24
 
 
-class Renaming(ModalScreen[str | None]):
+class Renaming(Modal[str | None]):
     """One field; enter takes the name, escape leaves it as it was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]

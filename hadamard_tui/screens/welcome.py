@@ -9,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine import presets
+from hadamard_tui.screens.modal import Modal
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
 WHAT = (
@@ -22,7 +22,7 @@ WHAT = (
 )
 
 
-class Welcome(ModalScreen[str | None]):
+class Welcome(Modal[str | None]):
     """Gives the name of the preset that is chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close")]

@@ -1,0 +1,31 @@
+"""What every page over the laboratory has in common: it closes once."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.message import Message
+from textual.screen import ModalScreen, ScreenResultType
+
+
+class Modal(ModalScreen[ScreenResultType]):
+    """A page that closes once, whatever was pressed or clicked before it was gone.
+
+    Textual's own closes the page on top for every key that says so. A second key that was on its way would
+    close the page below, and end the app where there is none.
+    """
+
+    _dismissed = False
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close the page, unless it is closed already or lies below another one, which would be closed."""
+        if self._dismissed or not self.is_active:
+            return AwaitComplete()
+        self._dismissed = True
+        return super().dismiss(result)
+
+    async def _on_message(self, message: Message) -> None:
+        """Once closed, a page handles neither input nor what its widgets made of input."""
+        late = isinstance(message, events.InputEvent) or message.control is not None
+        if not (self._dismissed and late):
+            await super()._on_message(message)

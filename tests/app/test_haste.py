@@ -1,0 +1,147 @@
+"""Keys and clicks that come faster than the app works: none of them ends it, and none is acted on twice."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+from textual.screen import ModalScreen, Screen
+from textual.widgets import OptionList
+
+from hadamard_tui import screens
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+from hadamard_tui.memory import View
+from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.export import Export
+from hadamard_tui.screens.failure import Failure
+from hadamard_tui.screens.help import Help
+from hadamard_tui.screens.jump import Jump
+from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.renaming import Renaming
+from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.themes import after
+
+from .conftest import SMALL, until
+
+
+@pytest.fixture
+def app(draft: Draft) -> HadamardApp:
+    """Without the set-up, whose two hundred widgets no page here looks at."""
+    return HadamardApp(draft, view=View(setup_hidden=True))
+
+
+def post(app: App[None], *keys: str) -> None:
+    """Post keys as the terminal's thread does, one behind the other, while the app handles the first."""
+    for key in keys:
+        name = _character_to_key(key) if len(key) == 1 else key
+        app.post_message(events.Key(name, key if len(key) == 1 else None))
+
+
+def click(app: App[None], x: int, y: int, times: int = 2) -> None:
+    """Post clicks, one behind the other."""
+    for _ in range(times):
+        for kind in (events.MouseDown, events.MouseUp):
+            app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+
+async def settled(app: App[None], pilot: Pilot[None]) -> None:
+    """Until everything that was posted has been worked on."""
+    for _ in range(3):
+        await pilot.pause()
+
+
+PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
+    ("commands", lambda app: Commands(id="--command-palette"), ["escape", "enter"]),
+    ("export", lambda app: Export(app._shown, "x.csv"), ["escape", "enter"]),
+    ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
+    ("welcome", lambda app: Welcome(), ["escape", "enter"]),
+    ("help", lambda app: Help(), ["escape", "?"]),
+    ("failure", lambda app: Failure("Traceback\nValueError: no"), ["escape"]),
+    ("jump", lambda app: Jump(app.laboratory), ["escape", "1", "a"]),
+]  # fmt: skip
+
+
+async def test_a_page_is_closed_once_however_often_its_keys_come(
+    app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    async with app.run_test(size=SMALL) as pilot:
+        for name, make, keys in PAGES:
+            for key in keys:
+                answers: list[object] = []
+                app.push_screen(make(app), answers.append)
+                await settled(app, pilot)
+                post(app, *[key] * 5)
+                await settled(app, pilot)
+                if app.screen is not app.laboratory:  # what the key does here is no closing
+                    post(app, *["escape"] * 5)
+                    await settled(app, pilot)
+                assert app.screen_stack == [app.laboratory], (name, key)
+                assert len(answers) <= 1, (name, key)
+
+
+def test_every_page_closes_once_and_is_tried() -> None:
+    names = {module.name for module in pkgutil.iter_modules(screens.__path__, f"{screens.__name__}.")}
+    classes = [one for name in names for one in vars(import_module(name)).values() if isinstance(one, type)]
+    pages = {one for one in classes if issubclass(one, ModalScreen) and one.__module__ in names} - {Modal}
+    assert all(issubclass(page, Modal) for page in pages)
+    assert {page.__name__.lower() for page in pages} == {name for name, *_ in PAGES}
+
+
+async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        theme = app.theme
+        post(app, ":")
+        await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.has_class("-ready"))
+        post(app, *"Theme")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        post(app, *["enter"] * 6)
+        await settled(app, pilot)
+        assert app.screen is app.laboratory
+        assert app.theme == after(theme)
+
+
+async def test_clicks_on_the_palette_and_beside_it_close_it_once(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        for x, y in ((1, 20), (20, 8)):
+            post(app, ":")
+            await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.has_class("-ready"))
+            click(app, x, y, times=4)
+            await settled(app, pilot)
+            assert app.screen is app.laboratory
+
+
+async def test_a_page_below_another_one_stays(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        app.push_screen(below := Help())
+        app.push_screen(above := Failure("ValueError: no"))
+        await settled(app, pilot)
+        below.dismiss()
+        await settled(app, pilot)
+        assert app.screen_stack == [app.laboratory, below, above]
+        post(app, "escape")
+        await settled(app, pilot)
+        assert app.screen_stack == [app.laboratory, below]
+        post(app, "escape")
+        await settled(app, pilot)
+        assert app.screen_stack == [app.laboratory]
+
+
+async def test_a_file_is_written_once_however_often_enter_comes(
+    app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    async with app.run_test(size=SMALL) as pilot:
+        app.push_screen(Export(app._shown, "x.toml"))
+        await settled(app, pilot)
+        post(app, *["enter"] * 5)
+        await settled(app, pilot)
+        assert [note.message for note in app._notifications] == [f"Wrote {tmp_path / 'x.toml'}"]
