@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import msgspec
 from textual.app import App, SystemCommand
@@ -15,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.parts import BadInput
-from hadamard_tui import keymap, memory, palette
+from hadamard_tui import ending, keymap, memory, palette
 from hadamard_tui.actions import ACTIONS
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
@@ -31,6 +33,7 @@ from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.signals import heeded
 from hadamard_tui.starting import Start
 from hadamard_tui.themes import LOOKS, after
 from hadamard_tui.tour import Tour
@@ -85,8 +88,10 @@ class HadamardApp(App[None]):
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(draft, autorun, view, rate)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
-        self.left = Memory()
-        """What is remembered for the next start."""
+        self.left: Memory | None = None
+        """What is remembered for the next start, once there is anything."""
+        self.failure: Exception | None = None
+        """What ended the app, if it did not end well."""
 
     def get_default_screen(self) -> Screen[None]:
         return self.laboratory
@@ -218,17 +223,59 @@ class HadamardApp(App[None]):
 
     def exit(self, *arguments: Any, **options: Any) -> None:
         """End the app, and see first what is left for the next start."""
-        if self.laboratory.query(Setup):  # else it was never composed
-            draft = self.laboratory.draft
-            view = self.laboratory.view()
-            if self.theme != self.config.theme:
-                view.theme = self.theme  # type: ignore[assignment]
-            self.left = Memory(view, draft.document, draft.preset, draft.off)
+        self.keep()
         super().exit(*arguments, **options)
 
+    def keep(self) -> None:
+        """See what is left for the next start; nothing yet where the screen was never composed."""
+        if not self.laboratory.query(Setup):
+            return
+        draft = self.laboratory.draft
+        view = self.laboratory.view()
+        if self.theme != self.config.theme:
+            view.theme = self.theme  # type: ignore[assignment]
+        self.left = Memory(view, draft.document, draft.preset, draft.off)
 
-def open_app(start: Start) -> None:
-    """Open the laboratory; returns when the person quits, within a second."""
+    def write(self) -> str:
+        """Write what is left for the next start; one line about why that cannot be done, or nothing."""
+        if self.left is None or served() or self._guide is not None:
+            return ""  # viewers in browsers share no memory, tours leave none
+        return memory.write(self.left)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """What nobody caught ends the app: see before its screen goes what is left for the next start."""
+        if self.failure is None:
+            self.failure = error
+            with suppress(Exception):  # the screen may be what failed
+                self.keep()
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """End without Textual's own page on the error, which prints the values of all variables, too."""
+        self._close_messages_no_wait()
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()
+
+    def end(self, code: int) -> None:
+        """End with an exit code, soon; a signal may say so at any time."""
+        if self._loop is None:
+            self.end_at_once(code)
+        self._loop.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
+
+    def end_at_once(self, code: int) -> NoReturn:
+        """End with an exit code, whatever is being done: what is left is written, the terminal put back."""
+        with suppress(Exception):
+            self.keep()
+        with suppress(Exception):
+            self.write()
+        if isinstance(self._driver, TimedDriver):
+            self._driver.give_back()
+        os._exit(code)
+
+
+def open_app(start: Start) -> int:
+    """Open the laboratory; the exit code when the person quits, within a second, or the app failed."""
     app = HadamardApp(
         Draft(start.document, start.preset, start.off),
         start.autorun,
@@ -238,13 +285,20 @@ def open_app(start: Start) -> None:
         start.tour,
         start.first,
     )
-    app.run()
-    if not served() and start.tour is None:  # viewers in browsers share no memory, tours leave none
-        complaint = memory.write(app.left)
-        if complaint:
-            print(complaint, file=sys.stderr)
-    ended = app.laboratory.end(PATIENCE)
-    if not ended:
+    try:
+        with nullcontext() if served() else heeded(app.end, app.end_at_once):
+            app.run()
+            complaint = app.write()
+    except Exception as error:
+        app.failure = app.failure or error
+        complaint = app.write()
+    if complaint:
+        print(complaint, file=sys.stderr)
+    code = app.return_code or 0
+    if app.failure is not None:
+        code = ending.broken(app.failure)
+    if not app.laboratory.end(PATIENCE):
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(app.return_code or 0)
+        os._exit(code)
+    return code

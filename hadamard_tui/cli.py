@@ -103,7 +103,7 @@ def laboratory(
         bool,
         _flag("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
-) -> None:
+) -> int:
     """A laboratory for learning theory in the terminal: learners live against the bounds that hold for them.
 
     Without a command it opens the app.
@@ -114,7 +114,7 @@ def laboratory(
 
             command = context.invoked_subcommand
             raise BadInput("", f"options before {command} belong to the app; put them after the command")
-        return
+        return 0
     _need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.starting import begin
 
@@ -125,7 +125,7 @@ def laboratory(
     start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or ())
     from hadamard_tui.app import open_app
 
-    open_app(start)
+    return open_app(start)
 
 
 @app.command("run")
@@ -301,7 +301,7 @@ def open_demo(
     script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
-) -> None:
+) -> int:
     """Go through presets as a guided tour, for a lecture.
 
     Page down, or >, moves on; page up, or <, goes back.
@@ -313,7 +313,7 @@ def open_demo(
     start = begin_tour(stops, script, theme, ascii_only)
     from hadamard_tui.app import open_app
 
-    open_app(start)
+    return open_app(start)
 
 
 @app.command("serve")

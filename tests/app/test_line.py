@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from textual import events
 
 from hadamard_tui.line import (
     FORGETTING,
@@ -14,6 +15,7 @@ from hadamard_tui.line import (
     SHARE_BESIDE_ENGINE,
     SLOWEST,
     FrameRate,
+    Keys,
     TimedFile,
     most_frames,
 )
@@ -39,7 +41,7 @@ class Line:
 
 def test_a_write_that_lasts_is_seen_while_it_lasts() -> None:
     slow = Blocked()
-    file = TimedFile(slow)
+    file = TimedFile(slow, pytest.fail)
     file.write("text")
     assert not file.busy
     writer = threading.Thread(target=file.flush)
@@ -97,3 +99,28 @@ def test_over_ssh_there_are_fewer_frames(monkeypatch: pytest.MonkeyPatch) -> Non
     assert most_frames(20, 5) == 20
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 5 192.0.2.2 22")
     assert most_frames(20, 5) == 5
+
+
+class Gone:
+    def write(self, text: str) -> int:
+        raise OSError(5, "Input/output error")
+
+    flush = write
+
+
+def test_what_is_written_to_a_terminal_that_is_gone_is_dropped_and_told_of_once() -> None:
+    told: list[bool] = []
+    file = TimedFile(Gone(), lambda: told.append(True))  # type: ignore[arg-type]
+    assert [file.write("a frame"), file.write("ab")] == [7, 2]
+    file.flush()
+    assert told == [True]
+    assert not file.busy
+
+
+@pytest.mark.parametrize(
+    "garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u", "\x1b[" + "9" * 5000 + "u"]
+)
+def test_what_a_line_garbles_is_no_key_and_what_follows_is(garbage: str) -> None:
+    keys = Keys()
+    assert keys.messages(garbage) == []
+    assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]

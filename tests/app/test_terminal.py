@@ -2,70 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import re
-import select
 import signal
-import struct
-import sys
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from .terminal import Terminal
+
 ARGUMENTS = ["--preset", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]",
              "--set", "learners.GD.update.lr=0.03125", "--set", "run.device=cpu"]  # fmt: skip
-PATIENCE = 60.0
-
-
-class Terminal:
-    """The program and what it has written."""
-
-    def __init__(self, *arguments: str, columns: int = 80, lines: int = 24) -> None:
-        self.written = b""
-        self.pid, self._line = pty.fork()
-        if self.pid == 0:
-            # readline puts COLUMNS and LINES into the environment, and they overrule the terminal's own size.
-            own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-            own |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-            os.execve(sys.executable, [sys.executable, "-m", "hadamard_tui", *arguments], own)
-        self.resize(columns, lines)
-
-    def resize(self, columns: int, lines: int) -> None:
-        fcntl.ioctl(self._line, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-    def press(self, keys: bytes) -> None:
-        os.write(self._line, keys)
-
-    def take(self, seconds: float) -> bool:
-        """Read what is there within some seconds; False at the end of the program."""
-        if select.select([self._line], [], [], seconds)[0]:
-            try:
-                data = os.read(self._line, 65536)
-            except OSError:
-                return False
-            self.written += data
-            return bool(data)
-        return True
-
-    def shows(self, text: str) -> None:
-        """Wait until something is written from here on."""
-        end = time.monotonic() + PATIENCE
-        while text.encode() not in re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", self.written):
-            assert time.monotonic() < end, f"{text!r} never came; at last {self.written[-500:]!r}"
-            assert self.take(0.1), f"the program ended: {self.written[-2000:]!r}"
-        self.written = b""
-
-    def end(self) -> int:
-        """The exit code, once the program has ended."""
-        end = time.monotonic() + PATIENCE
-        while self.take(0.1):
-            assert time.monotonic() < end, "the program never ended"
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 @pytest.fixture

@@ -1,0 +1,183 @@
+"""However the app ends: the terminal is given back, the set-up is kept, and the exit code says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .terminal import Terminal
+
+Open = Callable[..., Terminal]
+
+GIVEN_BACK = (
+    b"\x1b[?1049l",
+    b"\x1b[?1000l",
+    b"\x1b[?1003l",
+    b"\x1b[?1006l",
+    b"\x1b[?2004l",
+    b"\x1b[?25h",
+    b"\x1b[<u",
+)
+"""The main screen, no mouse, no brackets around pastes, a cursor, and the keyboard as it was."""
+
+SMALL = ["--preset", "hadamard-128", "--set", "problem.matrix.d=16", "--set", "claims=[]",
+         "--set", "learners.GD.update.lr=0.03125", "--set", "run.device=cpu"]  # fmt: skip
+LONG = [
+    "--preset",
+    "hadamard-128",
+    "--set",
+    "run.replicas=4000",
+    "--set",
+    "run.device=cpu",
+    "--set",
+    "claims=[]",
+]
+
+CRASH = """
+import sys
+from hadamard_tui.cli import main
+from hadamard_tui.screens.laboratory import Laboratory
+def action_theme(self):
+    raise RuntimeError("a defect\\nof ours")
+Laboratory.action_help = action_theme
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Opens the program; whatever is left of it at the end is killed."""
+    terminals: list[Terminal] = []
+
+    def open_(*arguments: str, **options: str) -> Terminal:
+        terminals.append(Terminal(*arguments, **options))  # type: ignore[arg-type]
+        return terminals[-1]
+
+    yield open_
+    for terminal in terminals:
+        try:
+            os.kill(terminal.pid, signal.SIGKILL)
+            os.waitpid(terminal.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+
+
+@pytest.fixture
+def last(own_folders: Path) -> Path:
+    """Where the set-up is kept."""
+    return own_folders / "xdg_state_home" / "hadamard-tui" / "last.json"
+
+
+def given_back(terminal: Terminal) -> bool:
+    end = terminal.written.rfind(b"\x1b[?1049h") + 1
+    return all(code in terminal.written[end:] for code in GIVEN_BACK)
+
+
+def size_kept(last: Path) -> int:
+    return int(json.loads(last.read_bytes())["experiment"]["problem"]["matrix"]["d"])
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGINT"])
+def test_a_signal_ends_it_as_the_person_would(name: str, opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL)
+    before = termios.tcgetattr(terminal.line)
+    terminal.shows("r runs it")
+    number = signal.Signals[name]
+    os.kill(terminal.pid, number)
+    assert terminal.end() == 128 + number
+    assert given_back(terminal)
+    assert termios.tcgetattr(terminal.line) == before
+    assert b"Traceback" not in terminal.written
+    assert size_kept(last) == 16
+
+
+def test_a_signal_ends_it_while_the_engine_works(opened: Open, last: Path) -> None:
+    terminal = opened(*LONG, "--run")
+    terminal.shows("running")
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.end() == 128 + signal.SIGTERM
+    assert given_back(terminal)
+    assert size_kept(last) == 128
+
+
+def test_it_ends_with_its_terminal(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    terminal.press(b"r")
+    os.close(terminal.line)
+    assert terminal.code() == 128 + signal.SIGHUP
+    assert size_kept(last) == 16
+
+
+def test_a_signal_ends_it_on_a_terminal_that_nobody_reads(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    for _ in range(30):
+        terminal.press(b"tv")
+        time.sleep(0.05)
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.code() == 128 + signal.SIGTERM
+    assert size_kept(last) == 16
+
+
+def test_a_second_signal_ends_it_at_once(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGTERM):
+        os.kill(terminal.pid, number)
+    assert terminal.end() in (128 + signal.SIGUSR1, 128 + signal.SIGTERM)
+    assert given_back(terminal)
+    assert size_kept(last) == 16
+
+
+def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, last: Path) -> None:
+    terminal = opened(*SMALL, script=CRASH)
+    terminal.shows("r runs it")
+    terminal.press(b"?")
+    assert terminal.end() == 3
+    assert given_back(terminal)
+    told = terminal.written[terminal.written.rfind(b"\x1b[?1049l") :]
+    file = last.with_name("traceback.txt")
+    assert b"error: the program failed: RuntimeError: a defect of ours; its traceback is in" in told
+    assert b"Traceback" not in told
+    assert "in action_theme" in file.read_text()
+    assert size_kept(last) == 16
+    again = opened()
+    again.shows("16")
+    again.press(b"q")
+    assert again.end() == 0
+
+
+def test_what_is_no_key_does_not_end_it(opened: Open) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    for garbage in (b"\xff\xfe\x80", b"\x1b[1114112u", b"\x1b[99999999999u"):
+        terminal.press(garbage)
+        time.sleep(0.2)  # so that the parser of keys sees it alone
+    terminal.press(b"?")
+    terminal.shows("esc closes")
+    terminal.press(b"\x03")
+    assert terminal.end() == 0
+    assert given_back(terminal)
+
+
+def test_stopped_and_continued_it_goes_on_with_as_many_threads(opened: Open) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    threads = len(os.listdir(f"/proc/{terminal.pid}/task"))
+    for _ in range(2):
+        os.kill(terminal.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.shows("r runs it")
+    assert len(os.listdir(f"/proc/{terminal.pid}/task")) == threads
+    terminal.press(b"q")
+    assert terminal.end() == 0
+    assert given_back(terminal)
