@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import chain, count
@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import msgspec
+from textual.actions import ActionParseResult
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widgets import OptionList
 
 from engine.parts import BadInput
 from hadamard_tui import ending, keymap, memory, palette
@@ -26,7 +29,7 @@ from hadamard_tui.guide import Guide
 from hadamard_tui.line import FrameRate, TimedDriver, most_frames
 from hadamard_tui.memory import Memory, View
 from hadamard_tui.plain_text import AsciiFilter
-from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.welcome import Welcome
@@ -110,6 +113,21 @@ class HadamardApp(App[None]):
         if preset is not None:
             await self.laboratory.present(Draft.of(preset))
 
+    def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
+        """Show a message. It is text wherever it comes from: names that are quoted may look like markup."""
+        super().notify(message, markup=False, **options)
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal."""
+        if isinstance(default_namespace, OptionList) and not has_pages(default_namespace):
+            return False
+        return await super().run_action(action, default_namespace, namespaces)
+
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, Commands):
             self.push_screen(Commands(id="--command-palette"))
@@ -184,9 +202,7 @@ class HadamardApp(App[None]):
         except BadInput as error:
             self.notify(str(error), severity="error")
         else:
-            self.notify(
-                f"{command}\n\nCopied, if the terminal allows it, and written to {file}", markup=False
-            )
+            self.notify(f"{command}\n\nCopied, if the terminal allows it, and written to {file}")
 
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
+from textual.widgets import OptionList
 
 from hadamard_tui.screens.modal import Modal
 
 
 class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
+
+    def _action_command_list(self, action: str) -> None:
+        if has_pages(self.query_one(CommandList)):
+            super()._action_command_list(action)
+
+
+def has_pages(options: OptionList) -> bool:
+    """Whether a list has room for a line: Textual 8 raises KeyError for a page of one that has not."""
+    return bool(options.scrollable_content_region)

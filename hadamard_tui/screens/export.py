@@ -66,7 +66,7 @@ class Export(Modal[None]):
             wrong.update(f"▲ {str(error).strip()}")
         else:
             self.dismiss()
-            self.notify(done, markup=False)
+            self.notify(done)
 
     def _save(self, name: str) -> str:
         """Write a file on this machine; what was done. Raises: BadInput."""

@@ -113,10 +113,10 @@ class Laboratory(Looking, Comparing):
             self.notify("The browser downloads the picture")
             return
         try:
-            self.notify(f"Wrote {escaped(str(Path(self.app.save_screenshot()).absolute()))}", markup=False)
+            self.notify(f"Wrote {escaped(str(Path(self.app.save_screenshot()).absolute()))}")
         except OSError as error:
             why = escaped(str(error))
-            self.notify(f"The screenshot cannot be written: {why}", severity="error", markup=False)
+            self.notify(f"The screenshot cannot be written: {why}", severity="error")
 
     def action_leave(self) -> None:
         if self._runs_drawer_open:

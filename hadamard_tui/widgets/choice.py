@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from textual import events
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Select
 
@@ -12,12 +14,17 @@ from textual.widgets import Select
 class Choice(Select[str]):
     """A select that tells of what a person chose, and not of the value it was made with.
 
-    It may be taken away before it is told of its mounting, as when a form is soon made anew.
+    Its words are text, and no markup. It may be taken away before it is told of its mounting, as when a form
+    is soon made anew.
     """
 
-    def __init__(self, *arguments: Any, value: str, **options: Any) -> None:
-        super().__init__(*arguments, value=value, **options)
+    def __init__(self, choices: Iterable[tuple[str, str]], *, value: str, **options: Any) -> None:
+        super().__init__(_plain(choices), value=value, **options)
         self._told: object = value
+
+    def offer(self, choices: Iterable[tuple[str, str]]) -> None:
+        """Let a person choose among others."""
+        self.set_options(_plain(choices))
 
     def on_mount(self, event: events.Mount) -> None:
         if not (self.query("SelectOverlay") and self.query("#label")):  # widgets go from the inside out
@@ -29,3 +36,7 @@ class Choice(Select[str]):
                 return False
             self._told = message.value
         return super().post_message(message)
+
+
+def _plain(choices: Iterable[tuple[str, str]]) -> list[tuple[Content, str]]:
+    return [(Content(words), value) for words, value in choices]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual import events
+from textual.content import Content
 from textual.widgets import Input
 
 from engine.texts import printable
@@ -17,11 +18,15 @@ EDITS = {
 
 
 class Entry(Input):
-    """An input that edits at once, and takes in no character that no text may hold.
+    """An input that edits at once, takes in no character that no text may hold, and has no markup in its title.
 
     Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
     typed later: on a slow line, backspace would take away the wrong ones.
     """
+
+    def render_str(self, text_content: str | Content) -> Content:
+        """The title on the border, which may name what a person named."""
+        return text_content if isinstance(text_content, Content) else Content(text_content)
 
     def replace(self, text: str, start: int, end: int) -> None:
         super().replace(printable(text), start, end)

@@ -9,6 +9,7 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Label, Select, Static
@@ -58,7 +59,7 @@ class Row(Vertical):
 
     def compose(self) -> ComposeResult:
         with Horizontal():
-            yield Label(self._title)
+            yield Label(self._title, markup=False)
             yield self._control
         yield Static("", classes="problem", markup=False)
         yield Static("", classes="help", markup=False)
@@ -68,7 +69,7 @@ class Row(Vertical):
 
     def explain(self, help: str) -> None:
         """Say what the value means: below the control while it has the focus, and to the mouse."""
-        self.tooltip = help or None
+        self.tooltip = Content(help) if help else None
         self.set_class(bool(help), "-helped")
         self.query_one(".help", Static).update(help)
 

@@ -7,6 +7,7 @@ import asyncio
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Select, Static
@@ -122,7 +123,7 @@ class Setup(VerticalScroll, can_focus=False):
         with Horizontal(classes="line"):
             for label, id, told in BUTTONS:
                 tooltip = f"{told} ({key(f'{id}_learner')})"
-                yield Button(label, id=id, compact=True, tooltip=tooltip)
+                yield Button(label, id=id, compact=True, tooltip=Content(tooltip))
         yield LearnerForm(self.draft, self.learner)
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
@@ -169,7 +170,7 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Picked)
     async def _picked(self, event: Picked) -> None:
         event.stop()
-        if self.filled and self.query_one(LearnerForm).number != self.learner:
+        if any(form.number != self.learner for form in self.query(LearnerForm)):
             await self._show_learner()
             self.complain(self.draft.error)
 
@@ -211,10 +212,10 @@ class Setup(VerticalScroll, can_focus=False):
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
         if not self.filled:
             return
-        select = self.query_one("#preset", Select)
+        select = self.query_one("#preset", Choice)
         if select.value != self._preset():
             with self.prevent(Select.Changed):
-                select.set_options(self._presets())
+                select.offer(self._presets())
                 select.value = self._preset()
 
     def show_list(self) -> None:

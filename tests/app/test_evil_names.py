@@ -1,0 +1,97 @@
+"""Names that are markup, long, wide, combining, from right to left, or emoji are shown as they are."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from textual import events
+from textual.widgets import Input, OptionList
+from textual.widgets._toast import Toast
+
+from engine import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+from hadamard_tui.memory import View
+from hadamard_tui.panels import ABOUT
+from hadamard_tui.sharing import exporting
+from hadamard_tui.widgets.choice import Choice
+
+from .conftest import opened, until
+from .test_runs import screen_text, session_of
+
+NAMES = (
+    *("[/x]", "[b]", "[@click=app.quit]q[/]", "[red]$text", "\\["),
+    *("w" * 40, "\u754c" * 40, "e\u0301" * 20, "\u05e9\u05dc\u05d5\u05dd", "\U0001f9ea\U0001f9d1\U0001f3fd"),
+)
+SIZE = (200, 60)
+
+
+def evil() -> Draft:
+    """A small preset whose learners, title, story and source are evil."""
+    experiment = presets.load(
+        "hadamard-128",
+        ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"],
+    )
+    [learner] = [one for one in experiment.learners if one.name == "GD"]
+    learners = tuple(msgspec.structs.replace(learner, name=name) for name in NAMES)
+    words = {"title": "[/title]", "story": "[/story] " * 30, "source": "[/source]"}
+    return Draft(msgspec.structs.replace(experiment, learners=learners, **words), "[/preset].toml")
+
+
+async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    app = HadamardApp(evil(), view=View(setup_hidden=True))
+    async with app.run_test(size=SIZE, notifications=True, tooltips=True) as pilot:
+        laboratory = app.laboratory
+        assert "[/title]" in screen_text(app)
+        await pilot.press("r", "f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        for number in range(1, len(ABOUT) + 1):
+            laboratory.action_panel(number)
+            laboratory.action_next_learner()
+            await pilot.pause()
+        await pilot.press("c", "l", "N")
+        await until(pilot, lambda: isinstance(app.screen.focused, Input))
+        for text in ("[/run]\x1b]0;evil\x07", "\n", "", "\x0b"):
+            app.screen.query_one(Input).post_message(events.Paste(text))
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: app.screen is laboratory)
+        assert laboratory.runs.kept[0].name.isprintable()
+        assert "[/run]" in laboratory.runs.kept[0].name
+        await pilot.press("N")
+        await until(pilot, lambda: isinstance(app.screen.focused, Input))
+        assert "[/run]" in screen_text(app)
+        await pilot.press("escape", "D")
+        for name in NAMES[:5]:
+            laboratory.notify(f"{name} diverged", title="", severity="warning", timeout=60)
+        await until(pilot, lambda: len(app.screen.query(Toast)) >= 5)
+        await until(pilot, lambda: "[/x] diverged" in screen_text(app))
+        assert all(f"{name} diverged" in screen_text(app) for name in NAMES[:5])
+        [said, *_] = [one.message for one in app._notifications if "deleted" in one.message]
+        assert said.startswith("[/run]")
+        await pilot.press("P")
+        [picture] = tmp_path.glob("*.svg")
+        ElementTree.parse(picture)
+        shown = app._shown()
+        for suffix in exporting.KINDS:
+            if suffix in (".csv", ".json", ".toml", ".svg"):
+                exporting.export(tmp_path / f"file{suffix}", shown, "")
+        rows = list(csv.reader((tmp_path / "file.csv").read_text().splitlines()))
+        assert set(NAMES) <= {cell for row in rows for cell in row}
+        assert presets.load(str(tmp_path / "file.toml")).learners[0].name == NAMES[0]
+
+
+async def test_a_preset_file_with_an_evil_name_is_a_choice_like_any_other():
+    draft = evil()
+    draft.put("run.seed", 3)
+    app = HadamardApp(draft)
+    async with opened(app, SIZE) as pilot:
+        choice = app.laboratory.query_one("#preset", Choice)
+        choice.expanded = True
+        await pilot.pause()
+        assert choice.query_one(OptionList).option_count > 10
+        assert "([/preset].toml, changed)" in screen_text(app)
