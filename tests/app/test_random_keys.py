@@ -1,0 +1,80 @@
+"""Random keys, clicks, pastes and resizes, posted faster than the app works: nothing ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from textual import events
+from textual.geometry import Size
+from textual.keys import _character_to_key
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.draft import Draft
+
+from .conftest import SMALL, WIDE, opened, until
+
+KEYS = (
+    *"rrfnhR+-xyzZmbv1234567890][ccllANDadoseSwtj?::.,5",
+    *(
+        "space",
+        "left",
+        "right",
+        "home",
+        "end",
+        "shift+left",
+        "pagedown",
+        "pageup",
+        "delete",
+        "tab",
+        "shift+tab",
+    ),
+    *("backspace", "ctrl+p", "ctrl+g", "enter", "enter", "escape", "escape", "up", "down", "down"),
+)
+"""All keys but those that quit and those that write pictures."""
+TEXTS = ("[/x]", "\n", "1e400", "nan", "-1", "w" * 300, "0.5, x", "1,2,,", "")
+SIZES = (SMALL, WIDE, (200, 60), (60, 16), (10, 3), (1, 1))
+
+
+def post(app: HadamardApp, rng: random.Random) -> None:
+    """Post one thing that a person or a terminal may do."""
+    x, y = rng.randrange(app.size.width), rng.randrange(app.size.height)
+    match rng.choices(("key", "click", "wheel", "paste", "resize"), (80, 8, 3, 3, 4))[0]:
+        case "key":
+            key = rng.choice(KEYS)
+            letter = key if len(key) == 1 else None
+            app.post_message(events.Key(_character_to_key(key) if letter else key, letter))
+        case "click":
+            for kind in (events.MouseMove, events.MouseDown, events.MouseUp) * 2:
+                app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+        case "wheel":
+            kind = rng.choice((events.MouseScrollUp, events.MouseScrollDown))
+            app.post_message(kind(None, x, y, 0, 0, 0, False, False, False, x, y))
+        case "paste":
+            app.post_message(events.Paste(rng.choice(TEXTS)))
+        case "resize":
+            size = Size(*rng.choice(SIZES))
+            app.post_message(events.Resize(size, size))
+
+
+@pytest.mark.parametrize("seed", [0])
+async def test_nothing_random_ends_it(seed: int, draft: Draft, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    rng, app = random.Random(seed), HadamardApp(draft)
+    async with opened(app, WIDE) as pilot:
+        for _ in range(40):
+            for _ in range(rng.choice((1, 2, 3, 8))):
+                post(app, rng)
+            await asyncio.sleep(rng.choice((0, 0.01)))
+        await until(pilot, app._message_queue.empty)
+        assert app.return_code is None
+
+
+async def test_a_list_without_room_has_no_pages(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.query_one("#learners").focus()
+        app.laboratory.query_one("#learners").styles.height = 0
+        await pilot.pause()
+        await pilot.press("pagedown", "pageup", "down", "enter")
+        assert app.return_code is None
