@@ -195,7 +195,7 @@ class HadamardApp(App[None]):
         command = command_line(self.laboratory.draft.document, self.laboratory.draft.preset, *self._options())
         self.copy_to_clipboard(command)
         if self.is_web:
-            self.notify(f"{command}\n\nCopied, if the browser allows it", markup=False)
+            self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
         try:
             file = keep(command)

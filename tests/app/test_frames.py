@@ -1,5 +1,8 @@
 """The frame rate that the status tells: true, and at rest while the screen is."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from hadamard_tui.app import HadamardApp
@@ -35,3 +38,12 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
         assert laid_out == []
         await pilot.resize_terminal(size[0] - 1, size[1])
         await until(pilot, lambda: laid_out)
+
+
+def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:
+    for package in ("engine", "hadamard_tui"):
+        for file in (Path(__file__).parents[2] / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                asked = isinstance(node, ast.Attribute) and node.attr in ("time", "time_ns", "now", "today")
+                of = node.value.id if asked and isinstance(node.value, ast.Name) else ""
+                assert of not in ("time", "datetime", "date"), f"{file}:{node.lineno}: take time.monotonic"

@@ -15,23 +15,11 @@ from hadamard_tui.draft import Draft
 
 from .conftest import SMALL, WIDE, opened, until
 
-KEYS = (
+KEYS = [
     *"rrfnhR+-xyzZmbv1234567890][ccllANDadoseSwtj?::.,5",
-    *(
-        "space",
-        "left",
-        "right",
-        "home",
-        "end",
-        "shift+left",
-        "pagedown",
-        "pageup",
-        "delete",
-        "tab",
-        "shift+tab",
-    ),
-    *("backspace", "ctrl+p", "ctrl+g", "enter", "enter", "escape", "escape", "up", "down", "down"),
-)
+    *("space left right home end shift+left pagedown pageup delete tab shift+tab backspace").split(),
+    *("ctrl+p ctrl+g enter enter escape escape up down down").split(),
+]
 """All keys but those that quit and those that write pictures."""
 TEXTS = ("[/x]", "\n", "1e400", "nan", "-1", "w" * 300, "0.5, x", "1,2,,", "")
 SIZES = (SMALL, WIDE, (200, 60), (60, 16), (10, 3), (1, 1))
