@@ -18,7 +18,7 @@ EDITS = {
 
 
 class Entry(Input):
-    """An input that edits at once, takes in no character that no text may hold, and has no markup in its title.
+    """An input that edits at once, takes in no character that no text may hold, and whose title is no markup.
 
     Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
     typed later: on a slow line, backspace would take away the wrong ones.

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from hadamard_tui.signals import FATAL, heeded
+
 from .terminal import Terminal
 
 Open = Callable[..., Terminal]
@@ -84,14 +86,37 @@ def size_kept(last: Path) -> int:
     return int(json.loads(last.read_bytes())["experiment"]["problem"]["matrix"]["d"])
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGINT"])
-def test_a_signal_ends_it_as_the_person_would(name: str, opened: Open, last: Path) -> None:
+@pytest.mark.parametrize("name", FATAL)
+def test_the_first_signal_asks_for_the_end_and_the_second_one_ends(name: str) -> None:
+    asked: list[int] = []
+    number = signal.Signals[name]
+    before = signal.getsignal(number)
+    with heeded(asked.append, lambda code: asked.append(-code)):  # type: ignore[arg-type]
+        for following in (number, signal.SIGHUP, signal.SIGTERM):
+            signal.raise_signal(following)
+    assert asked == [128 + number, -128 - number]
+    assert signal.getsignal(number) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_stopped_continued_sent_what_is_no_key_and_told_to_quit(opened: Open, last: Path) -> None:
     terminal = opened(*SMALL)
     before = termios.tcgetattr(terminal.line)
     terminal.shows("r runs it")
-    number = signal.Signals[name]
-    os.kill(terminal.pid, number)
-    assert terminal.end() == 128 + number
+    threads = len(os.listdir(f"/proc/{terminal.pid}/task"))
+    for _ in range(2):
+        os.kill(terminal.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.shows("r runs it")
+    assert len(os.listdir(f"/proc/{terminal.pid}/task")) == threads
+    for garbage in (b"\xff\xfe\x80", b"\x1b[1114112u"):
+        terminal.press(garbage)
+        time.sleep(0.2)  # so that the parser of keys sees it alone
+    terminal.press(b"?")
+    terminal.shows("esc closes")
+    os.kill(terminal.pid, signal.SIGQUIT)
+    assert terminal.end() == 128 + signal.SIGQUIT
     assert given_back(terminal)
     assert termios.tcgetattr(terminal.line) == before
     assert b"Traceback" not in terminal.written
@@ -149,35 +174,3 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert b"Traceback" not in told
     assert "in action_theme" in file.read_text()
     assert size_kept(last) == 16
-    again = opened()
-    again.shows("16")
-    again.press(b"q")
-    assert again.end() == 0
-
-
-def test_what_is_no_key_does_not_end_it(opened: Open) -> None:
-    terminal = opened(*SMALL)
-    terminal.shows("r runs it")
-    for garbage in (b"\xff\xfe\x80", b"\x1b[1114112u", b"\x1b[99999999999u"):
-        terminal.press(garbage)
-        time.sleep(0.2)  # so that the parser of keys sees it alone
-    terminal.press(b"?")
-    terminal.shows("esc closes")
-    terminal.press(b"\x03")
-    assert terminal.end() == 0
-    assert given_back(terminal)
-
-
-def test_stopped_and_continued_it_goes_on_with_as_many_threads(opened: Open) -> None:
-    terminal = opened(*SMALL)
-    terminal.shows("r runs it")
-    threads = len(os.listdir(f"/proc/{terminal.pid}/task"))
-    for _ in range(2):
-        os.kill(terminal.pid, signal.SIGSTOP)
-        time.sleep(0.1)
-        os.kill(terminal.pid, signal.SIGCONT)
-        terminal.shows("r runs it")
-    assert len(os.listdir(f"/proc/{terminal.pid}/task")) == threads
-    terminal.press(b"q")
-    assert terminal.end() == 0
-    assert given_back(terminal)

@@ -15,12 +15,12 @@ from textual.widgets._toast import Toast
 from engine import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
-from hadamard_tui.memory import View
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
 from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.setup import Setup
 
-from .conftest import opened, until
+from .conftest import until
 from .test_runs import screen_text, session_of
 
 NAMES = (
@@ -44,11 +44,21 @@ def evil() -> Draft:
 
 async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    app = HadamardApp(evil(), view=View(setup_hidden=True))
+    draft = evil()
+    draft.put("run.seed", 3)
+    app = HadamardApp(draft)
     async with app.run_test(size=SIZE, notifications=True, tooltips=True) as pilot:
         laboratory = app.laboratory
+        await until(pilot, lambda: laboratory.query_one(Setup).filled)
+        choice = laboratory.query_one("#preset", Choice)
+        choice.expanded = True
+        await until(pilot, lambda: "([/preset].toml, changed)" in screen_text(app))
+        assert choice.query_one(OptionList).option_count > 10
+        choice.expanded = False
+        laboratory.set_focus(None)
         assert "[/title]" in screen_text(app)
-        await pilot.press("r", "f")
+        laboratory.action_run()
+        laboratory.action_unlimited()
         await until(pilot, lambda: session_of(app).state == "finished")
         for number in range(1, len(ABOUT) + 1):
             laboratory.action_panel(number)
@@ -83,15 +93,3 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
         rows = list(csv.reader((tmp_path / "file.csv").read_text().splitlines()))
         assert set(NAMES) <= {cell for row in rows for cell in row}
         assert presets.load(str(tmp_path / "file.toml")).learners[0].name == NAMES[0]
-
-
-async def test_a_preset_file_with_an_evil_name_is_a_choice_like_any_other():
-    draft = evil()
-    draft.put("run.seed", 3)
-    app = HadamardApp(draft)
-    async with opened(app, SIZE) as pilot:
-        choice = app.laboratory.query_one("#preset", Choice)
-        choice.expanded = True
-        await pilot.pause()
-        assert choice.query_one(OptionList).option_count > 10
-        assert "([/preset].toml, changed)" in screen_text(app)
