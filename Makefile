@@ -1,17 +1,21 @@
 # Two commands: `make run` opens the app, `make test` checks everything. Both set up .venv on the first call.
+# Where tests cross many factors, `make test` takes cases in which every two values meet, `make test-all` all cases.
 PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
 JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 
-.PHONY: run test verify bench soak setup lint lock clean
+.PHONY: run test test-all verify bench soak setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
 
 test: .venv/installed-test lint
 	$(BIN)/python -m pytest
+
+test-all: .venv/installed-test lint
+	$(BIN)/python -m pytest --whole
 
 verify: .venv/installed
 	$(BIN)/hadamard-tui verify

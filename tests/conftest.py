@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import crossing
 import pytest
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="all crossed cases, not only every two values once")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    crossing.whole = config.getoption("--whole")
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from crossing import Traits
 from msgspec import inspect
 
 from engine import catalogue
@@ -106,6 +107,22 @@ def loss_of(learner: dict[str, Any]) -> str:
 EVERY = dict(_learners())
 """Every solver; gradient descent with every choice of every architecture; and every update rule with every
 start of every architecture that it does not refuse."""
+
+
+def traits(learners: dict[str, dict[str, Any]]) -> dict[str, Traits]:
+    """What learners are crossed by: how they learn, their architecture, and the shape of it."""
+    return {name: _traits(learner) for name, learner in learners.items()}
+
+
+def _traits(learner: dict[str, Any]) -> Traits:
+    rule = learner.get("update") or learner["solver"]
+    words = learner.get("architecture") or learner["solver"]
+    return {"rule": rule["kind"], **shape_traits(words, "architecture")}
+
+
+def shape_traits(words: dict[str, Any], family: str) -> Traits:
+    """What a part is crossed by: its kind, and how it differs from its defaults."""
+    return {family: words["kind"], "shape": name_of(words).removeprefix(words["kind"]).strip()}
 
 
 def matrix_for(loss: str) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from building import beginning, experiment, losses, predictions
-from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for
+from crossing import crossed
+from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for, traits
 
 from engine import catalogue, recorder
 from engine.problems import instances
@@ -13,8 +14,7 @@ EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", EVERY_GENTLE)
+@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
 def test_batched_replicas_equal_runs_one_by_one(name, problem):
     words = {"learners": {name: EVERY_GENTLE[name]}, "d": 8, "noise": 0.1}
     together = experiment(problem, replicas=3, seed=40, **words)
@@ -26,14 +26,13 @@ def test_batched_replicas_equal_runs_one_by_one(name, problem):
         np.testing.assert_allclose(losses(alone)[name][:, 0], measured[:, number], rtol=EXACT, atol=EXACT)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", EVERY_GENTLE)
+@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
 def test_batched_targets_equal_runs_one_by_one(name, problem):
-    words = {"learners": {name: EVERY_GENTLE[name]}, "d": 8, "replicas": 2, "seed": 50}
+    words = {"learners": {name: EVERY_GENTLE[name]}, "d": 4, "replicas": 2, "seed": 50}
     together = experiment(problem, "all", **words)
-    batch = predictions(together).reshape(9, 2, 8, 8)
+    batch = predictions(together).reshape(5, 2, 4, 4)
     each = []
-    for index in range(8):
+    for index in range(4):
         alone = experiment(problem, {"kind": "feature", "index": index}, **words)
         scale = 1 + abs(batch).max()
         np.testing.assert_allclose(predictions(alone), batch[:, :, index], rtol=0, atol=EXACT * scale)
@@ -41,8 +40,7 @@ def test_batched_targets_equal_runs_one_by_one(name, problem):
     np.testing.assert_allclose(losses(together)[name], np.mean(each, 0), rtol=EXACT, atol=EXACT)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("name", EVERY_GENTLE)
+@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
 def test_float32_is_near_float64(name, problem):
     words = {"learners": {name: EVERY_GENTLE[name]}, "d": 16, "replicas": 2, "seed": 60}
     single = losses(experiment(problem, dtype="float32", **words))[name]
@@ -52,8 +50,7 @@ def test_float32_is_near_float64(name, problem):
     assert predictions(experiment(problem, dtype="float32", **words)).dtype == np.float32
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", EVERY)
+@crossed(name=traits(EVERY), dtype=["float32", "float64"])
 def test_the_same_seed_gives_the_same_bits(name, dtype):
     words = {"learners": {name: EVERY[name]}, "d": 8, "replicas": 2, "dtype": dtype}
     first, again, other = (

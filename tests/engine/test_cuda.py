@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 import torch
 from building import experiment, losses
-from discovery import GENTLE
+from crossing import crossed
+from discovery import GENTLE, traits
 
 from engine import presets
 from engine.run import run
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
+if not torch.cuda.is_available():
+    pytest.skip("this machine has no CUDA device", allow_module_level=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
-@pytest.mark.parametrize("name", GENTLE)
+@crossed(name=traits(GENTLE), problem=["hadamard", "gaussian"], dtype=["float32", "float64"])
 def test_cuda_equals_cpu(name, problem, dtype):
     words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2, "dtype": dtype, "seed": 1}
     on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]

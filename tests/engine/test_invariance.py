@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from building import data_of, experiment, gd
-from discovery import EVERY, slower
+from crossing import crossed
+from discovery import EVERY, slower, traits
 
 from engine.invariance import certificate, rotation_with, verdict
 from engine.streams import Streams
@@ -13,9 +14,7 @@ MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 
-@pytest.mark.parametrize("batch", [1, 2])
-@pytest.mark.parametrize("problem", ["hadamard", "rademacher", "gaussian"])
-@pytest.mark.parametrize("name", MOVING)
+@crossed(name=traits(MOVING), problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
 def test_the_verdict_is_what_the_certificate_measures(name, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch}
     described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=21, protocol=protocol)

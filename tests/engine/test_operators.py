@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, experiment, gd
-from discovery import GENTLE
+from crossing import crossed
+from discovery import GENTLE, traits
 
 from engine import catalogue, hypothesis, recorder
 from engine.parts import BadInput
@@ -174,7 +175,7 @@ def both(dtype="float64", **words):
     return [run(experiment(path=path, dtype=dtype, **words)) for path in ("structured", "dense")]
 
 
-@pytest.mark.parametrize("name", [name for name in GENTLE if "solver" not in GENTLE[name]])
+@crossed(name=traits({name: words for name, words in GENTLE.items() if "solver" not in words}))
 def test_every_learner_is_the_same_on_the_structured_path(name):
     fast, naive = both(learners={name: GENTLE[name]}, d=16, replicas=2)
     compare(fast.curves[0], naive.curves[0], 1e-9)

@@ -1,0 +1,58 @@
+"""Crossed cases: so few that every two values meet once, or all of them.
+
+`make test` runs the few, and `make test-all`, which is pytest with `--whole`, all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+Traits = Mapping[str, Hashable]
+"""What a case is made of: factor → value."""
+
+whole = False
+"""Whether all cases are wanted; conftest.py sets it before any test file is read."""
+
+
+def crossed(**axes: Iterable[Any] | Mapping[Any, Traits]) -> pytest.MarkDecorator:
+    """Parametrize a test by several names at once; a value that has traits of its own is crossed by these."""
+    cases = list(product(*axes.values()))
+    return pytest.mark.parametrize(tuple(axes), chosen(cases, [_traits(axes, case) for case in cases]))
+
+
+def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tuple[Any, ...]) -> Traits:
+    found: dict[str, Hashable] = {}
+    for (name, axis), value in zip(axes.items(), case, strict=True):
+        found |= axis[value] if isinstance(axis, Mapping) else {name: str(value)}
+    return found
+
+
+def chosen(cases: Sequence[Any], traits: Sequence[Traits]) -> list[Any]:
+    """The cases to run."""
+    return list(cases) if whole else [cases[number] for number in covering(traits)]
+
+
+def covering(traits: Sequence[Traits]) -> list[int]:
+    """The numbers of few cases in which every two values meet that meet in any case, found greedily."""
+    pairs = [
+        {group for size in (1, 2) for group in combinations(sorted(one.items(), key=str), size)}
+        for one in traits
+    ]
+    missing = set().union(*pairs)
+    queue = [(-len(found), number) for number, found in enumerate(pairs)]
+    heapify(queue)
+    taken = []
+    while missing:
+        promised, number = heappop(queue)
+        found = len(pairs[number] & missing)
+        if found == -promised:
+            taken.append(number)
+            missing -= pairs[number]
+        elif found:
+            heappush(queue, (-found, number))
+    return sorted(taken)
