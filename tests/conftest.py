@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import crossing
@@ -18,10 +19,27 @@ def pytest_configure(config: pytest.Config) -> None:
     crossing.whole = config.getoption("--whole")
 
 
+class Homes:
+    """Empty folders, one after the other: a new one only where somebody left something in the last."""
+
+    def __init__(self, make: Callable[[], Path]) -> None:
+        self._make, self._last = make, make()
+
+    def empty(self) -> Path:
+        if any(self._last.iterdir()):
+            self._last = self._make()
+        return self._last
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
+    return Homes(lambda: tmp_path_factory.mktemp("home"))
+
+
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home of this test alone, for this process and those that it starts."""
-    home = tmp_path_factory.mktemp("home")
+def own_folders(homes: Homes, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, for the process of this test and those that it starts."""
+    home = homes.empty()
     monkeypatch.setenv("HOME", str(home))
     for name in FOLDERS:
         monkeypatch.setenv(name, str(home / name.lower()))

@@ -1,0 +1,22 @@
+"""Tests have an empty home of their own, whatever the tests before them left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+left: list[Path] = []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_test_begins_with_an_empty_home(number: int):
+    home = Path.home()
+    assert list(home.iterdir()) == []
+    assert home not in left
+    (home / "left").touch()
+    left.append(home)
+
+
+def test_a_home_in_which_nothing_was_left_is_used_again(own_folders: Path, homes: object):
+    assert own_folders == Path.home() == homes.empty()  # type: ignore[attr-defined]
