@@ -32,27 +32,37 @@ def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tupl
     return found
 
 
+def each(values: Mapping[Any, Traits]) -> list[Any]:
+    """Few of the values, among which every trait is found: to cross them with one factor in one test."""
+    names = list(values)
+    return names if whole else [names[number] for number in covering(list(values.values()), 1)]
+
+
 def chosen(cases: Sequence[Any], traits: Sequence[Traits]) -> list[Any]:
     """The cases to run."""
     return list(cases) if whole else [cases[number] for number in covering(traits)]
 
 
-def covering(traits: Sequence[Traits]) -> list[int]:
-    """The numbers of few cases in which every two values meet that meet in any case, found greedily."""
-    pairs = [
-        {group for size in (1, 2) for group in combinations(sorted(one.items(), key=str), size)}
+def covering(traits: Sequence[Traits], together: int = 2) -> list[int]:
+    """The numbers of few cases in which every so many values meet that meet in any case, found greedily."""
+    groups = [
+        {
+            group
+            for size in range(1, together + 1)
+            for group in combinations(sorted(one.items(), key=str), size)
+        }
         for one in traits
     ]
-    missing = set().union(*pairs)
-    queue = [(-len(found), number) for number, found in enumerate(pairs)]
+    missing = set().union(*groups)
+    queue = [(-len(found), number) for number, found in enumerate(groups)]
     heapify(queue)
     taken = []
     while missing:
         promised, number = heappop(queue)
-        found = len(pairs[number] & missing)
+        found = len(groups[number] & missing)
         if found == -promised:
             taken.append(number)
-            missing -= pairs[number]
+            missing -= groups[number]
         elif found:
             heappush(queue, (-found, number))
     return sorted(taken)

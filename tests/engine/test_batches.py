@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from building import beginning, experiment, losses, predictions
-from crossing import crossed
+from crossing import crossed, each
 from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for, traits
 
 from engine import catalogue, recorder
@@ -71,16 +71,20 @@ def test_every_loss_is_batched_like_one_by_one(kind):
             np.testing.assert_allclose(alone[name][:, 0], measured[name][:, number], atol=EXACT)
 
 
+EACH = {name: GENTLE[name] for name in each(traits(GENTLE))}
+"""Learners among which are every rule, every solver, every architecture and every shape."""
+
+
 def test_learners_side_by_side_equal_learners_alone():
-    trace = run(experiment(learners=GENTLE, d=8, seed=9))
-    for name in GENTLE:
-        alone = run(experiment(learners={name: GENTLE[name]}, d=8, seed=9)).curves[0]
+    trace = run(experiment(learners=EACH, d=8, seed=9))
+    for name in EACH:
+        alone = run(experiment(learners={name: EACH[name]}, d=8, seed=9)).curves[0]
         assert np.array_equal(trace.curve(name).loss, alone.loss)
 
 
 @pytest.mark.parametrize("cache", [instances.CACHE, 0])
 def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, monkeypatch):
-    described = experiment("gaussian", learners=GENTLE, d=8, replicas=2, seed=9)
+    described = experiment("gaussian", learners=EACH, d=8, replicas=2, seed=9)
     monkeypatch.setattr(instances, "CACHE", cache)
     monkeypatch.setattr(instances, "PIECE", 3 * 8 * 8)
     whole = run(described)

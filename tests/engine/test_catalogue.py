@@ -160,12 +160,16 @@ def test_only_labels_from_a_file_are_refused_by_families_that_draw_their_rows(fi
     assert refused == {(matrix, "file") for matrix in catalogue.members("matrices") if matrix != "file"}
 
 
+BRIEF = {"epochs": {"epochs": 5}, "erm": {"steps": 5}, "to-consistency": {"passes": 5}}
+"""How protocols that go on for long are told to end soon."""
+
+
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_protocol_runs_with_every_loss(protocol, loss):
     words = raw(matrix_for(loss), learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
         "update": "gd", "architecture": {"kind": "dense", "activation": "relu"}}}, d=8)  # fmt: skip
-    words["protocol"] = {"kind": protocol, "loss": loss}
+    words["protocol"] = {"kind": protocol, "loss": loss, **BRIEF.get(protocol, {})}
     trace = run(reading.parse(words))
     assert all(curve.complete for curve in trace.curves)
     assert {bound.kind for bound in trace.bounds} == set(catalogue.members("bounds"))

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
-from discovery import LEARNERS, name_of, variants
+from discovery import LEARNERS, name_of, ready, variants
 from naive import sylvester
 
 from engine import catalogue
@@ -295,7 +295,7 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
     ids=name_of,
 )
 def test_a_matrix_knows_whether_its_features_are_seen(words, rotate):
-    matrix = catalogue.make("matrices", **{**words, "rotate": rotate})
+    matrix = catalogue.make("matrices", **{**ready("matrices", words["kind"], ""), **words, "rotate": rotate})
     rows = matrix.draw(Streams((0,)))
     assert matrix.features_are_seen == np.array_equal(
         matrix.named(rows), matrix.instances(rows, Streams((0,)))
