@@ -1,5 +1,6 @@
 """Passes that do less than every weight's step at every example, against those that do all of it."""
 
+import itertools
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from building import experiment
 from discovery import GENTLE
+from numba import typeof
 
 from engine import recorder, sweeps
 from engine.losses.square import Square
@@ -94,6 +96,18 @@ def test_every_compiled_pass_is_that_of_the_matrix(name, words):
         agree(curve, twin, "compiled")
         if words.get("spectrum"):
             np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
+def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(name):
+    update = COMPILES[name]["update"]
+    found = set()
+    for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
+        learner = {**COMPILES[name], "update": {**update, "lr": rates}}
+        words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
+        _, trials = prepare(experiment(path="compiled", **words))
+        found |= {typeof(trial.course.hypothesis._members) for trial in trials}
+    assert len(found) == 1
 
 
 def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
