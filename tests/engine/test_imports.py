@@ -58,10 +58,12 @@ def test_only_the_first_loading_exempts_objects_from_garbage_collection():
 
 def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise():
     program = (
-        "import os; from engine.lazy import torch; torch.zeros(1); print(os.environ['THP_MEM_ALLOC_ENABLE'])"
+        "import os, sys, types; fake = types.ModuleType('torch'); sys.modules['torch'] = fake\n"
+        "fake.__getattr__ = lambda name: os.environ['THP_MEM_ALLOC_ENABLE']\n"
+        "from engine.lazy import torch; print(torch.zeros)"
     )
     assert python(program) == ["1"]
-    assert python(f"import os; os.environ['THP_MEM_ALLOC_ENABLE'] = '0'; {program}") == ["0"]
+    assert python(f"import os; os.environ['THP_MEM_ALLOC_ENABLE'] = '0'\n{program}") == ["0"]
 
 
 def test_the_catalogue_and_a_preset_are_read_without_torch():

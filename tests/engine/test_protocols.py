@@ -108,12 +108,21 @@ def test_bounds_over_epochs_are_those_for_the_training_rows():
     np.testing.assert_allclose(bound.loss, [1, 1 - 6 / D, 1 - 6 / D, 1 - 6 / D])
 
 
-@pytest.mark.parametrize("protocol", ["one-pass", "erm", "to-consistency", "epochs"])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"kind": "one-pass"},
+        {"kind": "erm", "steps": 5},
+        {"kind": "to-consistency", "passes": 5},
+        {"kind": "epochs", "epochs": 10},
+    ],
+    ids=lambda protocol: protocol["kind"],
+)
 @pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [5], "activation": "tanh"}])
 def test_several_rates_are_the_same_as_one_after_the_other(protocol, architecture):
     def measured(lr):
         learner = {"architecture": architecture, "update": {"kind": "momentum", "lr": lr, "momentum": 0.5}}
-        words = {"learners": {"it": learner}, "d": D, "protocol": {"kind": protocol}, "replicas": 2}
+        words = {"learners": {"it": learner}, "d": D, "protocol": protocol, "replicas": 2}
         return run(experiment("gaussian", "all", **words)).curves
 
     rates = [0.001, 0.01, 0.03]
