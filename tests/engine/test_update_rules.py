@@ -93,26 +93,15 @@ SHORT = {
 
 
 def cases():
-    """Of rules, their settings, architectures, their shapes and losses: so that any two of them meet."""
-    every = list(_cases())
-    return chosen(
-        every,
-        [
-            {
-                "update": update["kind"],
-                "settings": name_of(update),
-                **shape_traits(architecture, "architecture"),
-                "loss": loss,
-            }
-            for update, architecture, loss in (case.values for case in every)
-        ],
-    )
+    """Rules, their settings, architectures, their shapes and losses, so that every two of them meet."""
+    every, made_of = zip(*_cases(), strict=True)
+    return chosen(every, made_of)
 
 
 def _cases():
     """gd with all shapes and losses, which tries the gradients; other rules with one shape and one loss."""
     for update in catalogue.members("updates"):
-        for settings in SETTINGS.get(update, [{"lr": 0.01}]):
+        for number, settings in enumerate(SETTINGS.get(update, [{"lr": 0.01}])):
             words = {"kind": update, **settings}
             losses = catalogue.members("losses") if update == "gd" else [loss_of({"update": words})]
             for kind in catalogue.members("architectures"):
@@ -122,7 +111,9 @@ def _cases():
                     if refusal(update, architecture) is None:
                         for loss in losses:
                             title = f"{name_of(words)} {name_of(architecture)} {loss}"
-                            yield pytest.param(words, architecture, loss, id=title)
+                            traits = {"rule": update, "settings": number, "loss": loss}
+                            traits |= shape_traits(architecture, "architecture")
+                            yield pytest.param(words, architecture, loss, id=title), traits
 
 
 def twin(kind, family, twins):
