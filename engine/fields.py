@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -29,14 +30,15 @@ class Field:
     default: Any
 
 
-def fields_of(struct: type[msgspec.Struct]) -> list[Field]:
+@cache
+def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """The fields of a Struct that hold plain values, its own before inherited ones."""
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"
     inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
     own_first = sorted(described.fields, key=lambda field: field.name in inherited)
     found = (_field(field) for field in own_first)
-    return [field for field in found if field is not None]
+    return tuple(field for field in found if field is not None)
 
 
 def _field(field: inspect.Field) -> Field | None:

@@ -36,7 +36,7 @@ class Edited(Message):
 
 class Row(Vertical):
     """A title, a control, what an expression in it comes to, and below them what is wrong with the value, and
-    its help while it is edited."""
+    its help while it is edited. The lines below are made when they have something to say: most never do."""
 
     DEFAULT_CSS = """
     Row { height: auto; }
@@ -47,34 +47,31 @@ class Row(Vertical):
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
     Row .help { display: none; color: $text-muted; text-style: italic; padding: 0 0 0 1; height: auto; }
-    Row.-edited.-helped .help { display: block; }
+    Row.-edited .help { display: block; }
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
         """`value` is what the control shows at first, and nothing to tell of."""
         super().__init__()
         self.place, self._value = place, value
-        self._title, self._help = title, help
-        self._control = control
+        self._title, self._control = title, control
+        self.explain(help)
 
     def compose(self) -> ComposeResult:
         with Horizontal():
             yield Label(self._title, markup=False)
             yield self._control
-        yield Static("", classes="problem", markup=False)
-        yield Static("", classes="help", markup=False)
-
-    def on_mount(self) -> None:
-        self.explain(self._help)
 
     def explain(self, help: str) -> None:
         """Say what the value means: below the control while it has the focus, and to the mouse."""
+        self._help = help
         self.tooltip = Content(help) if help else None
-        self.set_class(bool(help), "-helped")
-        self.query_one(".help", Static).update(help)
+        if self.has_class("-edited"):
+            self._write("help", help)
 
     def on_descendant_focus(self) -> None:
         self.add_class("-edited")
+        self._write("help", self._help)
 
     def on_descendant_blur(self) -> None:
         self.remove_class("-edited")
@@ -91,7 +88,16 @@ class Row(Vertical):
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""
         self.set_class(bool(problem), "-wrong")
-        self.query_one(".problem", Static).update(f"▲ {problem}" if problem else "")
+        if problem:
+            self._write("problem", f"▲ {problem}")
+
+    def _write(self, kind: str, text: str) -> None:
+        """Have a line below the control say something."""
+        if lines := self.query(f".{kind}"):
+            lines.only_one(Static).update(text)
+        elif text and self.is_attached:  # a row may have the focus when it is taken away
+            line = Static(text, classes=kind, markup=False)
+            self.mount(line, after=0 if kind == "problem" else None)
 
     @on(Input.Changed)
     @on(Select.Changed)

@@ -16,6 +16,26 @@ from hadamard_tui.widgets.setup import Setup
 WIDE, SMALL = (120, 40), (80, 24)
 
 
+@pytest.fixture(autouse=True)
+def fields_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`@pytest.mark.set_up("empty")` leaves the set-up panel without its fields, as it is at the first paint.
+
+    Making them is most of what opening the app costs. The mark of a test goes before that of its module.
+    """
+    mark = request.node.get_closest_marker("set_up")
+    if mark is not None and mark.args == ("empty",):
+        monkeypatch.setattr(Setup, "on_show", stay_empty)
+
+
+def stay_empty(setup: Setup) -> None:
+    """In place of what makes the fields of a set-up panel that comes into sight."""
+
+
+def settled(setup: Setup) -> bool:
+    """Whether the fields of the set-up are there, if they are wanted and in sight."""
+    return setup.filled or not setup.display or Setup.on_show is stay_empty
+
+
 @pytest.fixture
 def draft() -> Draft:
     """The preset hadamard-128, made small: 16 examples."""
@@ -33,10 +53,11 @@ def app(draft: Draft) -> HadamardApp:
 
 @asynccontextmanager
 async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
-    """The app in a terminal of `size`, once the fields of the set-up are there, if it is in sight."""
+    """The app in a terminal of `size`, with the fields of its set-up if they are wanted and in sight."""
     async with app.run_test(size=size) as pilot:
         setup = app.laboratory.query_one(Setup)
-        await until(pilot, lambda: setup.filled or not setup.display)
+        await until(pilot, lambda: settled(setup))
+        await pilot.pause()  # all of the screen is where it belongs
         yield pilot
 
 

@@ -25,6 +25,8 @@ from hadamard_tui.widgets.stage import Stage
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
 
+pytestmark = pytest.mark.set_up("empty")
+
 RUN = "(a run that has ended)"
 
 
@@ -193,6 +195,7 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
         )
 
 
+@pytest.mark.set_up("filled")
 async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
     app = HadamardApp(draft, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
     async with opened(app, WIDE) as pilot:

@@ -19,6 +19,8 @@ from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
+pytestmark = pytest.mark.set_up("empty")
+
 HUGE = (200, 60)
 
 

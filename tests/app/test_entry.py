@@ -12,6 +12,8 @@ from hadamard_tui.widgets.entry import Entry
 
 from .conftest import WIDE, opened
 
+pytestmark = pytest.mark.set_up("empty")
+
 
 class Line(App[None]):
     def compose(self) -> ComposeResult:
@@ -42,6 +44,7 @@ async def test_keys_that_come_at_once_act_in_their_order(keys: str, value: str):
         assert entry.value == value
 
 
+@pytest.mark.set_up("filled")
 async def test_every_line_of_the_app_is_such_an_entry(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         assert {type(line) for line in app.screen.query(Input)} == {Entry}

@@ -22,10 +22,12 @@ from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs
 
-from .conftest import SMALL, WIDE, opened, until
+from .conftest import SMALL, WIDE, opened, settled, until
 from .test_actions import RUN, prepare
 from .test_looks import contrast
 from .test_runs import screen_text, session_of
+
+pytestmark = pytest.mark.set_up("empty")
 
 HUGE = (200, 60)
 STATES = {
@@ -41,7 +43,18 @@ STATES = {
 }
 """Sizes, and keys that open what can be open there."""
 
-states = pytest.mark.parametrize(("size", "first"), STATES.values(), ids=STATES)
+FILLED = ("80x24, set-up", "120x40", "200x60")
+
+
+def with_fields(state: str) -> tuple[pytest.MarkDecorator, ...]:
+    """The fields of the set-up have labels, too, in one state of every shape of the screen."""
+    return (pytest.mark.set_up("filled"),) if state in FILLED else ()
+
+
+states = pytest.mark.parametrize(
+    ("size", "first"),
+    [pytest.param(*words, id=state, marks=with_fields(state)) for state, words in STATES.items()],
+)
 
 
 async def jump(pilot: Pilot[None], app: HadamardApp) -> Jump:
@@ -55,19 +68,23 @@ async def jump(pilot: Pilot[None], app: HadamardApp) -> Jump:
 async def bring(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
     await prepare(pilot, app, first)
     setup = app.laboratory.query_one(Setup)
-    await until(pilot, lambda: setup.filled or not setup.display)
+    await until(pilot, lambda: settled(setup))
     await pilot.pause(0.1)
 
 
 def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
     """What takes keys and is on the screen, by looking at every cell: widgets, and panels by their number."""
     laboratory, tabs = app.laboratory, app.laboratory.query_one(Tabs)
+    tops = {
+        (x, y): laboratory.get_widget_at(x, y)[0] for x, y in itertools.product(range(columns), range(rows))
+    }
     found: set[Place] = set()
-    for x, y in itertools.product(range(columns), range(rows)):
-        top = laboratory.get_widget_at(x, y)[0]
+    for top in set(tops.values()):
         found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
         found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
-        if top is tabs and (letter := tabs.render().plain.ljust(columns)[x - tabs.region.x]).isdigit():
+    text = tabs.render().plain.ljust(columns)
+    for (x, _), top in tops.items():
+        if top is tabs and (letter := text[x - tabs.region.x]).isdigit():
             found.add(int(letter) or 10)
     return {one for one in found if not isinstance(one, Button)}
 
@@ -94,7 +111,13 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
             assert not one.label.overlaps(other.label)
 
 
-@pytest.mark.parametrize("state", ["80x24, words", "80x24, set-up", "80x24, runs", "120x40, words", "200x60"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param(state, marks=with_fields(state))
+        for state in ("80x24, words", "80x24, set-up", "80x24, runs", "120x40, words", "200x60")
+    ],
+)
 async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
     size, first = STATES[state]
     async with opened(app, size) as pilot:
@@ -199,6 +222,7 @@ async def test_labels_are_legible_in_every_look_and_in_ascii(draft: Draft):
         await until(pilot, lambda: "[a]" in screen_text(app))
 
 
+@pytest.mark.set_up("filled")
 async def test_the_story_and_the_runs_are_gone_to_where_they_stand_beside_the_stage(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
         await bring(pilot, app, (RUN, "c"))

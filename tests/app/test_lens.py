@@ -18,6 +18,8 @@ from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
+pytestmark = pytest.mark.set_up("empty")
+
 X = np.arange(101.0)
 
 

@@ -20,6 +20,8 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 
+pytestmark = pytest.mark.set_up("empty")
+
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB.
 SIGHTS = {
     "normal": np.eye(3),
@@ -97,6 +99,7 @@ def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
     assert [after(name) for name in names] == [*names[1:], names[0]]
 
 
+@pytest.mark.set_up("filled")
 async def test_the_theme_key_recolours_the_table_and_is_remembered(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         first = LOOKS["dark"].palette.learners[0]
@@ -117,6 +120,7 @@ def test_ascii_keeps_the_width() -> None:
         assert len(plain) == sum(2 if letter == "界" else 1 for letter in text)
 
 
+@pytest.mark.set_up("filled")
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_ascii_leaves_nothing_else_on_the_screen(draft: Draft, size: tuple[int, int]):
     app = HadamardApp(draft, config=Config(ascii=True))

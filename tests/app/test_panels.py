@@ -33,6 +33,8 @@ from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import cells, finished
 
+pytestmark = pytest.mark.set_up("empty")
+
 SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
 
 

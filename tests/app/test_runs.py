@@ -23,6 +23,8 @@ from hadamard_tui.widgets.status import Status
 
 from .conftest import SMALL, WIDE, opened, until
 
+pytestmark = pytest.mark.set_up("empty")
+
 
 def session_of(app: HadamardApp) -> Session:
     session = app.laboratory.session
@@ -114,6 +116,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draf
         assert "ready" in status_of(app)
 
 
+@pytest.mark.set_up("filled")
 async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_not_restart(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
@@ -169,6 +172,7 @@ async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
         assert f"diverged at {gd.diverged_at:g} " in screen_text(app)
 
 
+@pytest.mark.set_up("filled")
 async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):
     draft.put("run.device", "cuda:93")
     app = HadamardApp(draft)
@@ -304,6 +308,7 @@ async def test_an_empty_weights_panel_never_says_that_a_linear_learner_has_no_we
         assert "is not linear" not in screen_text(app)
 
 
+@pytest.mark.set_up("filled")
 async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_the_run(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
@@ -313,7 +318,7 @@ async def test_a_learner_removed_from_the_set_up_does_not_shift_the_curves_of_th
         await until(pilot, lambda: "Weights of least squares" in screen_text(app))
 
 
-@pytest.mark.parametrize("where", ["field", "help"])
+@pytest.mark.parametrize("where", [pytest.param("field", marks=pytest.mark.set_up("filled")), "help"])
 async def test_ctrl_c_quits_from_a_field_and_from_a_page_on_top(app: HadamardApp, where: str):
     async with opened(app, WIDE) as pilot:
         if where == "field":

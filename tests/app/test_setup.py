@@ -245,20 +245,28 @@ async def test_a_value_that_is_put_back_brings_the_claims_back():
     assert draft.experiment.claims
 
 
+def help_of(row: Row) -> str:
+    """The help that is in sight below a control."""
+    return " ".join(str(line.render()) for line in row.query(".help").results(Static) if line.display)
+
+
 async def test_the_field_being_edited_shows_its_help(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         row = row_of(app, "problem.matrix.d")
-        line = row.query_one(".help", Static)
-        assert not line.display
+        assert help_of(row) == ""
         row.query_one(Input).focus()
-        await until(pilot, lambda: line.display and "features and rows" in str(line.render()))
+        await until(pilot, lambda: "features and rows" in help_of(row))
+        app.laboratory.set_focus(None)
+        await until(pilot, lambda: help_of(row) == "")
 
 
 async def test_the_help_of_a_choice_follows_the_choice(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         row = row_of(app, "problem.matrix.kind")
+        row.query_one(Select).focus()
+        await until(pilot, lambda: "Hadamard" in help_of(row))
         row.query_one(Select).value = "gaussian"
-        await until(pilot, lambda: "Gaussian" in str(row.query_one(".help", Static).render()))
+        await until(pilot, lambda: "Gaussian" in help_of(row))
 
 
 async def test_a_flag_says_its_value_without_colour(app: HadamardApp):

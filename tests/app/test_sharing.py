@@ -21,6 +21,8 @@ from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
 from .test_time_travel import finished
 
+pytestmark = pytest.mark.set_up("empty")
+
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

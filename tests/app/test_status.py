@@ -21,6 +21,8 @@ from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
+pytestmark = pytest.mark.set_up("empty")
+
 WIDTHS = (60, 66, 72, 80, 100, 120, 160, 200)
 NUMBER = r"(–|none|\d+(\.\d+)?)"
 LOSSES = (

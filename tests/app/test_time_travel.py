@@ -13,6 +13,8 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of, status_of
 
+pytestmark = pytest.mark.set_up("empty")
+
 
 async def finished(app: HadamardApp, pilot: Pilot[None]) -> None:
     """Run the set-up to its end."""

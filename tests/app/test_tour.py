@@ -21,6 +21,8 @@ from hadamard_tui.widgets.chart_view import ChartView
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text, session_of
 
+pytestmark = pytest.mark.set_up("empty")
+
 TWO = ("hadamard-128", "zero-one-128")
 
 
