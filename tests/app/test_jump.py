@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import crossing
 import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -13,7 +14,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.config import Config
 from hadamard_tui.draft import Draft
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.screens.jump import Jump, Place
+from hadamard_tui.screens.jump import Jump, Place, Spot
 from hadamard_tui.themes import LOOKS
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -111,6 +112,13 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
             assert not one.label.overlaps(other.label)
 
 
+def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
+    """One place of every kind, and the last of all."""
+    kinds = {type(spot.place): key for key, spot in reversed(spots.items())}
+    few = {*kinds.values(), list(spots)[-1]}
+    return spots if crossing.whole else {key: spot for key, spot in spots.items() if key in few}
+
+
 @pytest.mark.parametrize(
     "state",
     [
@@ -125,7 +133,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
         laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)
         classes, chosen = laboratory.classes, stage.chosen
         screen = await jump(pilot, app)
-        for key, (place, _) in screen.spots.items():
+        for key, (place, _) in tried(screen.spots).items():
             await pilot.press(key)
             await until(pilot, lambda: app.screen is laboratory)
             if isinstance(place, int):

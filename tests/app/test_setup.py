@@ -12,7 +12,7 @@ from engine.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Edited, Row
+from hadamard_tui.widgets.form import Edited, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
@@ -32,24 +32,41 @@ def composed(app: HadamardApp, place: str) -> bool:
     return place in places(app) and len(row_of(app, place).query("Input, Select, Checkbox")) > 0
 
 
-@pytest.mark.parametrize(
-    ("place", "family"),
-    [
-        ("problem.matrix", "matrices"),
-        ("problem.target", "targets"),
-        ("learners[0].architecture", "architectures"),
-        ("learners[0].update", "updates"),
-        ("protocol", "protocols"),
-    ],
-)
-async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp, place: str, family: str):
+PARTS = {
+    "problem.matrix": "matrices",
+    "problem.target": "targets",
+    "learners[0].architecture": "architectures",
+    "learners[0].update": "updates",
+    "protocol": "protocols",
+}
+
+
+def wanted(place: str, kind: str) -> set[str]:
+    """The rows of a part."""
+    part = catalogue.members(PARTS[place])[kind]
+    return {f"{place}.{field.name}" for field in fields_of(part)} | {f"{place}.kind"}
+
+
+async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
-        for kind, part in catalogue.members(family).items():
+        for place, family in PARTS.items():
+            kind = list(catalogue.members(family))[-1]
             row_of(app, f"{place}.kind").query_one(Select).value = kind
-            wanted = {f"{place}.{field.name}" for field in fields_of(part)} | {f"{place}.kind"}
-            await until(
-                pilot, lambda wanted=wanted: {p for p in places(app) if p.startswith(f"{place}.")} == wanted
-            )
+            rows = wanted(place, kind)
+            await until(pilot, lambda: {p for p in places(app) if p.startswith(f"{place}.")} == rows)  # noqa: B023
+
+
+@pytest.mark.parametrize("place", PARTS)
+async def test_the_form_of_a_part_is_made_anew_for_every_kind(draft: Draft, place: str):
+    family = PARTS[place]
+    form = PartForm(place, "part", family, draft.value(place))
+    one: App[None] = App()
+    async with one.run_test():
+        await one.mount(form)
+        for kind in catalogue.members(family):
+            draft.put(f"{place}.kind", kind)
+            await form.rebuild(draft.value(place))
+            assert {row.place for row in form.query(Row)} == wanted(place, kind)
 
 
 async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
