@@ -9,14 +9,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from engine import reading
 from engine.experiment import Experiment, Learner
+from engine.experiment import check as check_experiment
 from engine.free_memory import free_bytes, in_words
 from engine.hypothesis import rates_of
 from engine.lazy import torch
-from engine.parts import BadInput
+from engine.parts import BadField, BadInput
 from engine.paths import path_of, vectors
 from engine.recorder import CELLS
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
@@ -204,37 +204,39 @@ def fits(experiment: Experiment, free: int) -> bool:
 def _that_fits(experiment: Experiment, free: int) -> str:
     """The nearest settings that fit, each alone, in words."""
 
-    def fitting(changes: dict[str, Any]) -> bool:
-        smaller = _with(experiment, changes)
-        return smaller is not None and fits(smaller, free)
+    def fitting(**changes: Any) -> bool:
+        return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
 
     ways = []
-    if experiment.run.path == "dense" and fitting({"run.path": "auto"}):
+    if experiment.run.path == "dense" and fitting(path="auto"):
         ways.append("run.path = auto")
-    if replicas := _largest(experiment.run.replicas, lambda count: fitting({"run.replicas": count})):
+    if replicas := _largest(experiment.run.replicas, lambda count: fitting(replicas=count)):
         ways.append(f"run.replicas = {replicas}")
     d = getattr(experiment.problem.matrix, "d", None)
     if d is not None and (smaller := _nearest(experiment, d, free)):
         ways.append(f"problem.matrix.d = {smaller}")
-    several = {
-        f"learners[{number}].update.lr": rates_of(learner)[0]
-        for number, learner in enumerate(experiment.learners)
-        if len(rates_of(learner)) > 1
-    }
-    if several and fitting(several):
+    singly = tuple(_with_one_rate(learner) for learner in experiment.learners)
+    if singly != experiment.learners and fits(replace(experiment, learners=singly), free):
         ways.append("fewer rates")
     return " or ".join(ways) or "a smaller learner or fewer records"
 
 
-def _with(experiment: Experiment, changes: dict[str, Any]) -> Experiment | None:
-    """The experiment with other values at some places and no claims; None if there can be none such."""
-    raw = msgspec.to_builtins(msgspec.structs.replace(experiment, claims=()))
+def _with_one_rate(learner: Learner) -> Learner:
+    """The learner with the first of its rates alone."""
+    if learner.update is None or len(rates := rates_of(learner)) == 1:
+        return learner
+    return replace(learner, update=replace(learner.update, lr=rates[0]))
+
+
+def _with_features(experiment: Experiment, d: int) -> Experiment | None:
+    """The experiment with so many features and no claims; None if there can be none such."""
     try:
-        for place, value in changes.items():
-            reading.put(raw, place, value)
-        return reading.parse(raw)
-    except BadInput:
+        matrix = replace(experiment.problem.matrix, d=d)
+        other = replace(experiment, problem=replace(experiment.problem, matrix=matrix), claims=())
+        check_experiment(other)
+    except (BadField, BadInput):
         return None
+    return other
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
@@ -248,13 +250,13 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
     """The largest d that fits, or where not every d makes a matrix one of its halves; 0 if there is none."""
-    for halvings in range(1, d.bit_length()):
-        smaller = _with(experiment, {"problem.matrix.d": d >> halvings})
+    for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
+        smaller = _with_features(experiment, d >> halvings)
         if smaller is not None and fits(smaller, free):
             break
     else:
         return 0
     low, high = d >> halvings, d >> halvings - 1
-    while high - low > 1 and (smaller := _with(experiment, {"problem.matrix.d": (low + high) // 2})):
+    while high - low > 1 and (smaller := _with_features(experiment, (low + high) // 2)):
         low, high = ((low + high) // 2, high) if fits(smaller, free) else (low, (low + high) // 2)
     return low

@@ -33,6 +33,23 @@ TRIES = 4
 FEW = 5
 """By how much a small whole number exceeds its least value, at most."""
 
+WRITTEN = 0.03
+"""How often a number is written as an expression."""
+
+EXPRESSIONS = (
+    "1/d",
+    "1/(2d)",
+    "d/2",
+    "n",
+    "m",
+    "sqrt(d)",
+    "log(n) + 1",
+    "2^d",
+    "1/0",
+    "9^9^9",
+    "d +",
+)
+
 WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
 
 
@@ -146,6 +163,8 @@ class _Generator:
     def _of(self, kind: Any, optional: bool = True) -> Any:
         """A value of a type; None stands for a field that is left out."""
         rng = self._rng
+        if isinstance(kind, inspect.IntType | inspect.FloatType) and rng.random() < WRITTEN:
+            return rng.choice(EXPRESSIONS)
         match kind:
             case inspect.Metadata():
                 return self._of(kind.type, optional)
@@ -262,7 +281,8 @@ def _junk(rng: Random) -> Any:
     return rng.choice(
         (
             0, -1, 1, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, math.nan, math.inf, -math.inf, True, False,
-            "", "x", "1", "best", "auto", "hadamard", "gd", "a\nb", "\x1b]0;x\x07", "\u202e", "é" * 5000,
+            "", "x", "1", "1/d", "2^n^n^n", "((((d", "best", "auto", "hadamard", "gd",
+            "a\nb", "\x1b]0;x\x07", "\u202e", "é" * 5000,
             [], [0], [[]], ["a", 1], {}, {"kind": "gd"}, {"kind": 3}, {"": ""},
             datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.time(1),
         )
