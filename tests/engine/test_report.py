@@ -1,13 +1,18 @@
 """The JSON of a run: schema 1 of design.md, and nothing that is not JSON."""
 
 import json
+import tracemalloc
 
+import msgspec
+import numpy as np
 import pytest
 from building import LLS, experiment, gd
 
 from engine import reading
+from engine.parts import Verdict
 from engine.report import encode, report
 from engine.run import run
+from engine.trace import Curve, Trace
 
 CLAIMS = [
     {"text": "It halves", "learner": "GD", "k": 4, "loss": 0.5, "within": 1e-9},
@@ -102,3 +107,25 @@ def test_it_is_one_line(measured):
     text = encode(*measured)
     assert text.endswith(b"}\n")
     assert text.count(b"\n") == 1
+
+
+def test_the_text_is_that_of_the_report(measured):
+    assert encode(*measured) == msgspec.json.encode(report(*measured)) + b"\n"
+
+
+def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
+    described, records = experiment("gaussian", d=4), 10_000
+    x = np.arange(float(records))
+    curves = []
+    for number in range(6):
+        curve = Curve(f"{number}", records, 1, Verdict(True, ""))
+        curve.append(x, np.random.default_rng(number).random((records, 1)))
+        curves.append(curve)
+    trace = Trace(curves, [], x, "examples k", "loss", {})
+    tracemalloc.start()
+    try:
+        size = len(encode(described, trace))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * size
