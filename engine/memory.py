@@ -99,6 +99,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
                 copies *= HOLES
             shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
             shares[place] += models * batch * _matrices(learner, d)
+            if models > 1:  # each draws the rows of its mini-batches, for every member of the batch
+                shares[place] += models * batch * getattr(learner.update, "batch", 0) * (2 * 8 + 8 + item)
             measured[place] += 3 * item * batch * n * learner.architecture.units
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most

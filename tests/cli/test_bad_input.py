@@ -44,7 +44,10 @@ CASES = {
     "a malformed --set": ("run small.toml --set d", ["--set d", "PLACE=VALUE"]),
     "two values for one --set": ("run small.toml --set a=1 b=2", ["b=2", "its own --set"]),
     "--set without a value": ("run small.toml --set", ["--set", "--help"]),
-    "too much memory": ("run small.toml --set run.replicas=16000000", ["GiB", "take run.replicas = "]),
+    "too much memory": (
+        "run small.toml --set run.replicas=16000000 --set problem.matrix.d=4096",
+        ["GiB", "take run.replicas = "],
+    ),
     "too wide a net": (
         "run small.toml --set learners.GD.architecture.kind=dense "
         "--set learners.GD.architecture.widths=[9999999,9999999]",

@@ -232,6 +232,17 @@ def test_fresh_models_for_every_k_count():
     assert many > 10 * few
 
 
+def test_mini_batches_that_fresh_models_draw_count():
+    few, many = (
+        memory.needed(
+            experiment(d=16, learners={"SGD": {"update": {"kind": "sgd", "batch": batch}}}, protocol="erm")
+        )
+        for batch in (1, 1 << 20)
+    )
+    models = 5
+    assert many - few > models * (1 << 20) * 2 * 8
+
+
 def test_a_structured_run_needs_no_matrix_and_a_solver_does():
     d = 1 << 20
     described = {"d": d, "dtype": "float32", "protocol": {"kind": "one-pass", "examples": 1000}}
