@@ -9,16 +9,17 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from textual import events
+from textual.app import App, ComposeResult
 from textual.widgets import Input, OptionList
 from textual.widgets._toast import Toast
 
 from engine import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.draft import Draft
+from hadamard_tui.memory import View
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.setup import Setup
 
 from .conftest import until
 from .test_runs import screen_text, session_of
@@ -44,18 +45,9 @@ def evil() -> Draft:
 
 async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    draft = evil()
-    draft.put("run.seed", 3)
-    app = HadamardApp(draft)
+    app = HadamardApp(evil(), view=View(setup_hidden=True))
     async with app.run_test(size=SIZE, notifications=True, tooltips=True) as pilot:
         laboratory = app.laboratory
-        await until(pilot, lambda: laboratory.query_one(Setup).filled)
-        choice = laboratory.query_one("#preset", Choice)
-        choice.expanded = True
-        await until(pilot, lambda: "([/preset].toml, changed)" in screen_text(app))
-        assert choice.query_one(OptionList).option_count > 10
-        choice.expanded = False
-        laboratory.set_focus(None)
         assert "[/title]" in screen_text(app)
         laboratory.action_run()
         laboratory.action_unlimited()
@@ -93,3 +85,20 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
         rows = list(csv.reader((tmp_path / "file.csv").read_text().splitlines()))
         assert set(NAMES) <= {cell for row in rows for cell in row}
         assert presets.load(str(tmp_path / "file.toml")).learners[0].name == NAMES[0]
+
+
+class Choosing(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Choice([(name, name) for name in NAMES], value=NAMES[0], allow_blank=False, compact=True)
+
+
+async def test_evil_names_are_choices_like_any_others():
+    app = Choosing()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.query_one(Choice).expanded = True
+        await pilot.pause()
+        assert app.query_one(OptionList).option_count == len(NAMES)
+        app.query_one(Choice).offer([("([/y].toml, changed)", "y"), ("other", "z")])
+        await pilot.pause()
+        shown = "".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "([/y].toml, changed)" in shown
