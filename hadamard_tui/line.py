@@ -108,12 +108,16 @@ class Keys:
         self._parser = XTermParser(debug)
 
     def messages(self, text: str) -> list[Message]:
-        """What this text means; without text, what the time that has passed says about the text before."""
-        try:
-            found = [*(self._parser.feed(text) if text else ()), *self._parser.tick()]
-        except Exception:  # numbers beyond all letters, and whatever else a line may garble
-            self._parser = XTermParser(self._debug)
-            return []
+        """What this text means, and what the time that has passed says about the text before.
+
+        Letter by letter, so that nothing before or after a garbled sequence is lost with it.
+        """
+        found: list[Message] = []
+        for letter in [*text, ""]:
+            try:
+                found += self._parser.feed(letter) if letter else self._parser.tick()
+            except Exception:  # numbers beyond all letters, and whatever else a line may garble
+                self._parser = XTermParser(self._debug)
         return [message for message in found if not _surrogate(message)]
 
 
