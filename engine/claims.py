@@ -95,7 +95,7 @@ def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome
     worst = -gap if claim.never_below else gap if claim.never_above else np.abs(gap)
     at = int(np.argmax(worst - tolerance))
     holds = bool(worst[at] <= tolerance[at])
-    whole = curve.complete or bound.x[-1] <= curve.x[-1]
+    whole = curve.complete or bool(bound.x[-1] <= curve.x[-1])
     detail = f"loss − {kind} = {gap[at]:.2g} at k = {curve.x[at]:g}, where ± {tolerance[at]:.2g} is allowed"
     if not whole:
         detail += f"; the curve ends at k = {curve.x[-1]:g}"

@@ -129,3 +129,11 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
     finally:
         tracemalloc.stop()
     assert peak < 3 * size
+
+
+def test_a_claim_about_a_curve_that_diverged_is_told_in_json():
+    claim = {"text": "It stays above", "learner": "wild", "never_below": "ri-signed"}
+    described = experiment(d=8, learners={"wild": gd(1e4)}, claims=[claim])
+    (told,) = strict(encode(described, run(described)))["claims"]
+    assert told["holds"] is False
+    assert "the curve ends at k = " in told["detail"]
