@@ -19,6 +19,7 @@ test-all: .venv/installed-test lint
 
 verify: .venv/installed
 	$(BIN)/hadamard-tui verify
+	$(BIN)/python tests/reference/digest.py
 
 bench: .venv/installed-bench
 	for job in $(JOBS); do $(BIN)/python benchmarks/$$job.py || exit 1; done

@@ -1,0 +1,197 @@
+"""What every shipped preset measured, kept so that a change of the engine can be seen to change no figure.
+
+`python tests/reference/digest.py [NAME…]` runs presets and SMALL ones, all if none is named, and compares
+their digests with the files `digests/NAME.json` beside this one; with `--write` it writes these files
+instead. Write them only where a figure is meant to change, and say in the commit which and why.
+
+A digest has, of every curve, how it was computed, where it diverged, and of every measure the values at some
+SAMPLES records, closer together at the beginning, with least, greatest and mean of the whole curve; the same
+of the bounds that hold there, with the learners that they bind; and of every claim its outcome.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import presets
+from engine.claims import ROUNDING
+from engine.lazy import load_torch
+from engine.report import report
+from engine.run import run
+
+FOLDER = Path(__file__).resolve().parent / "digests"
+
+EGU = 'learners=[{name="EGU", architecture={kind="linear"}, update={kind="egu", lr=0.05}}]'
+WILD = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=[0.01, 0.4]}}]'
+
+SMALL = {
+    "small-compiled": ("hadamard-128", [EGU, "problem.matrix.d=64", "run.path=compiled", "run.replicas=2"]),
+    "small-consistency": ("consistency-128", ["problem.matrix.d=8", "protocol.passes=20"]),
+    "small-diverging": ("gaussian-128", [WILD, "problem.matrix.d=16", "run.replicas=1"]),
+    "small-erm": ("deep-nets-64", ["problem.matrix.d=8", "run.replicas=2", "protocol.steps=50"]),
+}
+"""Presets with overrides, claims left out: quick, and of what no quick preset has."""
+
+QUICK = ("hadamard-128", "rates-128", "rank-64", "hard-64", "vaw-128", *SMALL)
+"""They have one of every protocol and path, solvers, replicas, several rates and the best of them, the loss
+over rows seen and unseen, spectra and divergence, and take about half a second each."""
+
+SAMPLES = 16
+"""Of a curve so many records are kept at most."""
+
+MEASURES = ("loss", "stderr", "error", "train", "unseen")
+
+DIGITS = {"float32": 8, "float64": 13}
+"""More than rounding leaves of the numbers of either dtype."""
+
+Numbers = Sequence[float | None]
+
+
+def names() -> list[str]:
+    """All that has a digest."""
+    return [*SMALL, *presets.names()]
+
+
+def digest(name: str) -> dict[str, Any]:
+    """The digest of a preset or of a SMALL one, run on the processor."""
+    preset, overrides = SMALL.get(name, (name, []))
+    described = presets.load(preset, ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])])
+    found = report(described, run(described))
+    whole = {
+        "dtype": described.run.dtype,
+        "curves": [_curve(curve) for curve in found["curves"]],
+        "bounds": [_bound(bound) for bound in found["bounds"] if bound["k"]],
+        "claims": [{key: claim[key] for key in ("text", "holds", "measured")} for claim in found["claims"]],
+    }
+    shortened: dict[str, Any] = _shortened(whole, DIGITS[described.run.dtype])
+    return shortened
+
+
+def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """The places at which two digests differ by more than rounding, with both values.
+
+    Words, whole numbers and outcomes are compared exactly, other numbers up to ROUNDING of the dtype.
+    """
+    return list(_differences("", expected, found, ROUNDING[expected["dtype"]]))
+
+
+def _differences(place: str, expected: Any, found: Any, within: float) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        for key in expected:
+            yield from _differences(f"{place}.{key}", expected[key], found[key], within)
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for number, pair in enumerate(zip(expected, found, strict=True)):
+            yield from _differences(f"{place}[{number}]", *pair, within)
+    elif float in (type(expected), type(found)) and None not in (expected, found):
+        if not abs(found - expected) <= within * max(1.0, abs(expected)):
+            yield f"{place}: {expected!r} became {found!r}"
+    elif type(expected) is not type(found) or expected != found:
+        yield f"{place}: {expected!r} became {found!r}"
+
+
+def _curve(curve: dict[str, Any]) -> dict[str, Any]:
+    spectrum = curve["spectrum"]
+    kept = {key: curve[key] for key in ("learner", "rate", "best", "grid", "diverged_at", "path")}
+    return kept | {
+        "invariant": curve["verdict"]["invariant"],
+        "k": _series(curve["k"]),
+        **{name: _series(curve[name]) for name in MEASURES if curve[name] is not None},
+        "spectrum": None if spectrum is None else _spectrum(spectrum),
+    }
+
+
+def _spectrum(spectrum: dict[str, Any]) -> dict[str, Any]:
+    """Rank, and the largest and the mean singular value, along the curve."""
+    return {
+        "k": _series(spectrum["k"]),
+        "rank": _series(spectrum["rank"]),
+        "largest": _series([values[0] for values in spectrum["values"]]),
+        "mean": _series([float(np.mean(values)) for values in spectrum["values"]]),
+    }
+
+
+def _bound(bound: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: bound[key] for key in ("id", "kind", "applies_to")}
+    return kept | {"k": _series(bound["k"]), "loss": _series(bound["loss"])}
+
+
+def _series(values: Numbers) -> dict[str, Any]:
+    """How many numbers there are and how many are missing, some of them, their extremes and their mean."""
+    there = [float(value) for value in values if value is not None]
+    summary = (min(there), max(there), math.fsum(there) / len(there)) if there else ()
+    return {
+        "records": len(values),
+        "missing": len(values) - len(there),
+        "at": [values[place] for place in _places(len(values))],
+        "min, max, mean": list(summary),
+    }
+
+
+def _places(count: int) -> list[int]:
+    """At most SAMPLES of `count` places: half at equal distances, half at equal ratios."""
+    if count <= SAMPLES:
+        return list(range(count))
+    even = np.linspace(0, count - 1, SAMPLES // 2)
+    growing = np.geomspace(1, count - 1, SAMPLES // 2)
+    return np.unique(np.round(np.concatenate([even, growing])).astype(int)).tolist()
+
+
+def _shortened(value: Any, digits: int) -> Any:
+    """The same with so many digits of every number that is not whole."""
+    if isinstance(value, dict):
+        return {key: _shortened(one, digits) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shortened(one, digits) for one in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else float(f"{value:.{digits}g}")
+    return value
+
+
+def read(name: str) -> dict[str, Any]:
+    """The digest that is kept. Raises: OSError if there is none."""
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def write(name: str, whole: dict[str, Any]) -> None:
+    """Keep a digest: one line per curve, bound and claim, so that a change is seen."""
+    lines = [f'{{"dtype": {json.dumps(whole["dtype"])}']
+    for part in ("curves", "bounds", "claims"):
+        items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in whole[part])
+        lines.append(f',\n"{part}": [\n{items}\n]')
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Compare or write digests; 1 if one differs."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--write", action="store_true", help="keep what is found now")
+    asked = parser.parse_args()
+    load_torch(threads=1)
+    differ = False
+    for name in asked.names or names():
+        found = digest(name)
+        changed = [] if asked.write else differences(read(name), found)
+        print(f"{name}: {'written' if asked.write else 'differs' if changed else 'as it was'}", flush=True)
+        for line in changed:
+            print(f"  {line}")
+        differ = differ or bool(changed)
+        if asked.write:
+            write(name, found)
+    return int(differ)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
