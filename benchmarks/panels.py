@@ -52,8 +52,8 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
             weights = {0: rng.normal(size=D)}
             spectrum = np.full((len(loss), D), np.nan)
             spectrum[0] = np.exp(-np.arange(D) / 10)
-            measures = {"error": loss / 2, "train": loss, "unseen": loss}
-            curve.append(x[block], loss, measures, weights, spectrum)
+            measures = {"loss": loss, "error": loss / 2, "train": loss, "unseen": loss}
+            curve.append({"k": x[block]}, measures, weights, spectrum)
         curve.ended = True
         curves.append(curve)
     holds = Finding(True, "it was built so")
@@ -63,7 +63,7 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]
     environment = {"device": "cpu"}
-    return experiment, Trace(curves, bounds, x, "examples k", "average square loss", environment)
+    return experiment, Trace(curves, bounds, {"k": x}, "examples k", "average square loss", environment)
 
 
 class Bench(App[None]):

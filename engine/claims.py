@@ -46,18 +46,27 @@ def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
     ]
 
 
+def divergence(curve: Curve) -> str:
+    """Where a curve diverged, or the first of how many of its replicas; nothing where none did."""
+    if curve.diverged_at is None:
+        return ""
+    if curve.replicas == 1:
+        return f"it diverged at k = {curve.diverged_at:g}"
+    return f"{curve.diverged} of {curve.replicas} replicas diverged, the first at k = {curve.diverged_at:g}"
+
+
 def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
     curve = trace.curve(claim.learner)
     if claim.diverges:
-        where = curve.diverged_at
-        return Outcome(
-            claim, where is not None, where, "it did not" if where is None else f"at k = {where:g}"
-        )
+        holds = curve.diverged == curve.replicas
+        return Outcome(claim, holds, curve.diverged_at, divergence(curve) or "it did not")
     if claim.same_as is not None:
         return _alike(claim, curve, trace.curve(claim.same_as))
     if claim.never_below or claim.never_above or claim.follows:
         return _along(claim, trace, curve, rounding)
     assert claim.k is not None, "Claim admits no other combination"
+    if curve.diverged_at is not None and curve.diverged_at <= claim.k:
+        return Outcome(claim, False, None, divergence(curve))
     measured = curve.at(claim.measure, claim.k)
     if measured is None:
         return Outcome(claim, False, None, f"there is no {claim.measure} recorded at k = {claim.k}")
@@ -81,34 +90,40 @@ def _judge(claim: Claim, trace: Trace, rounding: float) -> Outcome:
 
 
 def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome:
-    """A claim over the whole curve: at every record the gap to the bound stays within the tolerance."""
+    """A claim over the whole curve: at every record the gap to the bound stays within the tolerance.
+
+    Records from the first divergence of a replica on are no part of it: there are means of the others only.
+    """
     kind = claim.never_below or claim.never_above or claim.follows
     bound = next(bound for bound in trace.bounds if bound.kind == kind)
     if not bound.on_problem.holds:
         return Outcome(claim, False, None, f"{kind} does not apply: {bound.on_problem.reason}")
-    if not len(curve.x):
+    sound = curve.sound
+    x, loss = curve.x[:sound], curve.loss[:sound]
+    if not sound:
         return Outcome(claim, False, None, "the curve has no records")
-    gap = curve.loss - np.interp(curve.x, bound.x, bound.loss)
-    error = np.zeros_like(gap) if curve.stderr is None else curve.stderr
-    within = rounding * curve.loss[0] if claim.within is None else claim.within
+    gap = loss - np.interp(x, bound.x, bound.loss)
+    error = np.zeros_like(gap) if curve.stderr is None else curve.stderr[:sound]
+    within = rounding * loss[0] if claim.within is None else claim.within
     tolerance = within + (claim.standard_errors or 0.0) * error
     worst = -gap if claim.never_below else gap if claim.never_above else np.abs(gap)
     at = int(np.argmax(worst - tolerance))
     holds = bool(worst[at] <= tolerance[at])
-    whole = curve.complete or bool(bound.x[-1] <= curve.x[-1])
-    detail = f"loss − {kind} = {gap[at]:.2g} at k = {curve.x[at]:g}, where ± {tolerance[at]:.2g} is allowed"
+    whole = sound == curve.capacity or bool(bound.x[-1] <= x[-1])
+    detail = f"loss − {kind} = {gap[at]:.2g} at k = {x[at]:g}, where ± {tolerance[at]:.2g} is allowed"
     if not whole:
-        detail += f"; the curve ends at k = {curve.x[-1]:g}"
+        detail += f"; the curve ends at k = {x[-1]:g}" if not curve.diverged else f"; {divergence(curve)}"
     return Outcome(claim, holds and whole, float(gap[at]), detail)
 
 
 def _alike(claim: Claim, curve: Curve, other: Curve) -> Outcome:
     """A claim that two curves are the same: both are complete, and at every record their gap is allowed."""
     assert claim.within is not None, "Claim admits no other combination"
-    if not (curve.complete and other.complete):
-        name, end = min((one.name, one.length) for one in (curve, other) if not one.complete)
-        return Outcome(claim, False, None, f"the curve of {name} ends after {end} records")
-    gap = curve.loss - other.loss
+    for one in (curve, other):
+        if one.sound < one.capacity:
+            ends = f"the curve of {one.name} ends after {one.sound} records"
+            return Outcome(claim, False, None, ends if not one.diverged else f"{one.name}: {divergence(one)}")
+    gap = curve.loss - np.interp(curve.x, other.x, other.loss)
     at = int(np.argmax(np.abs(gap)))
     measured, holds = float(gap[at]), bool(abs(gap[at]) <= claim.within)
     where = f"at k = {curve.x[at]:g}, where ± {claim.within:.2g} is allowed"

@@ -104,7 +104,7 @@ def _predictions(
     taken = 0
     while taken < records:
         going(taken / records)
-        if new := len(course.advance(1).x):
+        if new := len(course.advance(1).loss):
             taken += new
             yield course.hypothesis.predict(instances)
 

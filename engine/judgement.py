@@ -101,17 +101,19 @@ def judgement(
 
 
 def respect(experiment: Experiment, bound: BoundCurve, curve: Curve) -> Respect:
-    """Whether a curve respects a bound that binds its learner, as long as it has not diverged.
+    """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
 
     A bound on every run is broken by what is beyond it by more than rounding. One on the expectation is
     broken by a mean of at least ENOUGH replicas that is beyond it by so many standard errors that Student's
     law calls it UNLIKELY.
     """
-    if not curve.length:
+    sound = curve.sound
+    x, loss = curve.x[:sound], curve.loss[:sound]
+    if not sound:
         return Respect(bound.kind, None, "the curve has no records")
     sign = -1 if bound.sense == "upper" else 1
-    gap = sign * (curve.loss - np.interp(curve.x, bound.x, bound.loss))
-    beyond = gap < -ROUNDING[experiment.run.dtype] * curve.loss[0]
+    gap = sign * (loss - np.interp(x, bound.x, bound.loss))
+    beyond = gap < -ROUNDING[experiment.run.dtype] * loss[0]
     until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
     if not beyond.any():
         return Respect(bound.kind, True, f"{_closest(bound, curve, gap)}{until}")
@@ -121,8 +123,8 @@ def respect(experiment: Experiment, bound: BoundCurve, curve: Curve) -> Respect:
     if curve.stderr is None or replicas < ENOUGH:
         few = f"the bound is on the expectation, which {replicas} of the {ENOUGH} replicas needed do not show"
         return Respect(bound.kind, None, f"{standing(bound, curve, int(gap.argmin()))}; {few}{until}")
-    rounding = ROUNDING[experiment.run.dtype] * curve.loss[0]
-    errors = np.where(beyond, gap / np.maximum(curve.stderr, rounding), np.inf)
+    rounding = ROUNDING[experiment.run.dtype] * loss[0]
+    errors = np.where(beyond, gap / np.maximum(curve.stderr[:sound], rounding), np.inf)
     worst, allowed = int(errors.argmin()), _allowed(replicas)
     holds = bool(errors[worst] >= -allowed)
     detail = f"{standing(bound, curve, worst)}, where {allowed:.1f} are allowed{until}"
@@ -138,7 +140,8 @@ def _allowed(replicas: int) -> float:
 
 def _closest(bound: BoundCurve, curve: Curve, gap: np.ndarray) -> str:
     """How close a curve comes to a bound after the first example, where that is not 0."""
-    matters = (curve.x > 0) & (np.interp(curve.x, bound.x, bound.loss) > ZERO)
+    x = curve.x[: len(gap)]
+    matters = (x > 0) & (np.interp(x, bound.x, bound.loss) > ZERO)
     at = int(np.where(matters, gap, np.inf).argmin()) if matters.any() else int(gap.argmin())
     return f"closest: {standing(bound, curve, at)}"
 

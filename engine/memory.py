@@ -19,6 +19,7 @@ from engine.lazy import torch
 from engine.parts import BadField, BadInput
 from engine.paths import path_of, vectors
 from engine.recorder import CELLS
+from engine.series import bytes_of
 from engine.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 COPIES = 7
@@ -43,7 +44,7 @@ ROTATED = 3
 """Matrices [d, d] in float64 that a rotation is made of."""
 
 CHARTED = 6
-"""Numbers that a record has on the curve of a learner, at most, and about as many on all of the theory."""
+"""Clocks and measures that a curve has at most; all of the theory has about as many numbers."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
@@ -76,7 +77,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
     records = experiment.protocol.records(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
-    shares["protocol"] = 8 * CHARTED * records * curves
+    shares["protocol"] = curves * bytes_of(CHARTED, records, replicas)
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -28,15 +28,13 @@ MOST_CELLS = 1 << 25
 class Block(NamedTuple):
     """A few consecutive records of a learner, for R replicas and V variants (rates, say)."""
 
-    x: NDArray[np.float64]
-    """Where on the x-axis the records lie, [S]."""
-
-    loss: NDArray[np.float64]
-    """Average loss over rows and targets, [S, R, V]."""
+    clocks: dict[str, NDArray[np.float64]]
+    """How far training had come at every record [S], by the name of the clock, that of the x-axis first."""
 
     measures: dict[str, NDArray[np.float64]]
-    """What else is measured of every replica and variant, by name, [S, R, V]; NaN where it was not.
+    """What was measured of every replica and variant, by name, [S, R, V]; NaN where it was not.
 
+    loss: the average loss over rows and targets.
     error: the share of rows that are mistaken, for labels ±1 by the sign of a prediction, for 0 and 1 by its
       side of the loss's boundary. A prediction on the boundary counts one half. Rounding moves it off there,
       and on unseen Hadamard rows even to the right side: up to √eps away still counts as on it.
@@ -53,9 +51,14 @@ class Block(NamedTuple):
     spectrum: NDArray[np.float64] | None
     """Singular values of the first replica's weights across targets, [S, V, r]; NaN where not computed."""
 
+    @property
+    def loss(self) -> NDArray[np.float64]:
+        """The average loss over rows and targets, [S, R, V]."""
+        return self.measures["loss"]
+
 
 Measures = dict[str, list["torch.Tensor"]]
-"""What was measured of some records, [S, R, V] in pieces, by name: the loss, and the measures of a block."""
+"""What was measured of some records, [S, R, V] in pieces, by name."""
 
 
 class Evaluator(Protocol):
@@ -106,17 +109,20 @@ class Recorder:
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
         self._taken = 0
-        self._x: list[float] = []
+        self._clocks: defaultdict[str, list[float]] = defaultdict(list)
+        self._waiting = 0
         self._weights: dict[int, torch.Tensor] = {}
         self._spectra: list[torch.Tensor] = []
 
-    def take(self, x: float, seen: int | torch.Tensor) -> None:
-        """Record the hypothesis at a place on the x-axis, after `seen` examples, one number or [B, 1]."""
+    def take(self, clocks: Mapping[str, float], seen: int | torch.Tensor) -> None:
+        """Record the hypothesis when the clocks say this, after `seen` examples, one number or [B, 1]."""
         if self._stride:
             self._look(self.keeps(self._taken), self._data.spectrum and looked_at(self._taken))
         self._evaluator.take(self._hypothesis, seen)
-        self._x.append(x)
+        for name, time in clocks.items():
+            self._clocks[name].append(time)
         self._taken += 1
+        self._waiting += 1
 
     def keeps(self, record: int) -> bool:
         """Whether the first weights will be kept at a record."""
@@ -131,7 +137,7 @@ class Recorder:
         first = self._data.variants * self._data.targets
         if keep:
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
-            self._weights[len(self._x)] = kept
+            self._weights[self._waiting] = kept
         if self._data.spectrum:
             shape = self._data.variants, self._data.targets, self._data.instances.d
             weights = self._hypothesis.weights() if spectrum else None
@@ -158,15 +164,20 @@ class Recorder:
             by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
             weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
-            np.array(self._x),
-            measures.pop("loss", np.empty((0, self._data.replicas, self._data.variants))),
-            measures,
+            {name: np.array(times, float) for name, times in self._clocks.items()},
+            measures or nothing_measured(self._data),
             weights,
             torch.stack(self._spectra).numpy() if self._spectra else None,
         )
-        for taken in (self._x, self._weights, self._spectra):
+        for taken in (self._clocks, self._weights, self._spectra):
             taken.clear()
+        self._waiting = 0
         return block
+
+
+def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
+    """The measures of no records."""
+    return {"loss": np.empty((0, data.replicas, data.variants))}
 
 
 def evaluator(

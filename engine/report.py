@@ -58,15 +58,18 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "grid": [{"rate": rate, "mean_loss": _number(mean)} for rate, mean in curve.grid.items()],
         "k": series(curve.x),
         "loss": series(curve.loss),
-        "error": None if curve.error is None else series(curve.error),
-        "train": None if curve.train is None else series(curve.train),
-        "unseen": None if curve.unseen is None else series(curve.unseen),
-        "stderr": None if curve.stderr is None else series(curve.stderr),
+        **{measure: _maybe(curve.mean(measure), series) for measure in ("error", "train", "unseen")},
+        "stderr": _maybe(curve.stderr, series),
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
         "diverged_at": _number(curve.diverged_at),
+        "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
         "path": curve.path,
         "verdict": curve.verdict._asdict(),
     }
+
+
+def _maybe(values: Floats | None, series: Series) -> Any:
+    return None if values is None else series(values)
 
 
 def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine import __version__, catalogue, memory
 from engine import device as devices
@@ -19,7 +20,8 @@ from engine.pacing import MOST
 from engine.parts import BadInput
 from engine.paths import way
 from engine.problems.data import Data, draw
-from engine.protocols import Course
+from engine.protocols import CLOCKS, Course
+from engine.recorder import Block
 from engine.streams import Streams
 from engine.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
 from engine.updates import BEST
@@ -31,7 +33,7 @@ WAITING = 4 << 20
 """Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
 
 DIVERGED = 1e6
-"""A learner whose loss exceeds so many times its initial loss is stopped. Source: theory.md §10."""
+"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,18 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Diverged:
-    """One learner was stopped because its loss is not finite or far above where it started."""
+    """The loss of a learner is not finite or far above where it started.
+
+    It is told of when the first of its replicas diverges, and when the last does: then the learner has ended.
+    """
 
     learner: str
     x: float
+    replicas: int = 1
+    """How many have diverged by now."""
+
+    of: int = 1
+    """How many there are."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +93,8 @@ def run(
                 for trial in list(active):
                     if scattered:
                         memory.give_back()
-                    for curve in trial.advance(min(records, most)):
-                        assert curve.diverged_at is not None, "only curves that diverged are told of"
-                        notify(Diverged(curve.name, curve.diverged_at))
+                    for event in trial.advance(min(records, most)):
+                        notify(event)
                     if trial.ended:
                         trial.settle()
                         active.remove(trial)
@@ -112,32 +121,32 @@ class Trial:
     course: Course
     curves: list[Curve]
     shown: Curve | None
+    starts: dict[int, Floats] = field(default_factory=dict)
+    """The loss of every replica at the first record [R], by the number of the curve."""
 
     @property
     def ended(self) -> bool:
-        """Whether every curve is complete or has diverged."""
+        """Whether every curve is complete or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
-    def advance(self, records: int) -> list[Curve]:
-        """Go on for some records; the curves that diverged in them."""
+    def advance(self, records: int) -> list[Diverged]:
+        """Go on for some records; the curves of which the first or the last replica diverged in them."""
         block = self.course.advance(records)
-        diverged = []
+        events: list[Diverged] = []
+        if not len(block.loss):
+            return events
         for variant, curve in enumerate(self.curves):
-            if curve.ended or not len(block.x):
+            if curve.ended:
                 continue
-            sound = _sound(curve, block.loss[:, :, variant])
-            curve.append(
-                block.x[:sound],
-                block.loss[:sound, :, variant],
-                {name: values[:sound, :, variant] for name, values in block.measures.items()},
-                {record: each[variant] for record, each in block.weights.items() if record < sound},
-                None if block.spectrum is None else block.spectrum[:sound, variant],
-            )
-            if sound < len(block.x):
-                curve.diverged_at = float(block.x[sound])
-                diverged.append(curve)
-            curve.ended = sound < len(block.x) or curve.complete
-        return diverged
+            before = curve.diverged
+            start = self.starts.setdefault(variant, block.loss[0, :, variant].copy())
+            _append(curve, block, variant, start)
+            last = curve.diverged == curve.replicas
+            curve.ended = last or curve.complete
+            if curve.diverged > before and (before == 0 or last):
+                x = float((np.nanmax if last else np.nanmin)(curve.divergences))
+                events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
+        return events
 
     def settle(self) -> None:
         """Compare the rates in hindsight by the mean of their curves."""
@@ -157,7 +166,8 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
     data = replace(data, train_loss=experiment.run.train_loss, spectrum=experiment.run.spectrum)
     loss = catalogue.make("losses", experiment.protocol.loss)
-    x = experiment.protocol.grid(data.instances.n)
+    planned = experiment.protocol.clocks(data.instances.n)
+    records = len(next(iter(planned.values())))
     trials = []
     for learner in experiment.learners:
         rates, judged = rates_of(learner), verdict(learner, experiment)
@@ -167,7 +177,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
         curves = [
             Curve(
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
-                len(x),
+                records,
                 experiment.run.replicas,
                 judged,
                 learner.name,
@@ -178,14 +188,14 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
         ]
         shown = None
         if getattr(learner.update, "lr", None) == BEST:
-            shown = Curve(learner.name, len(x), experiment.run.replicas, judged, path=path)
+            shown = Curve(learner.name, records, experiment.run.replicas, judged, path=path)
             shown.hindsight = True
         trials.append(Trial(course, curves, shown))
     trace = Trace(
         [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],
-        bounds_of(experiment, data, x),
-        x,
-        x_label=experiment.protocol.x_label,
+        bounds_of(experiment, data, planned),
+        planned,
+        x_label=CLOCKS[next(iter(planned))],
         y_label=f"average {loss.kind} loss",
         environment={
             "version": __version__,
@@ -198,10 +208,10 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     return trace, trials
 
 
-def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]:
+def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) -> list[BoundCurve]:
     """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
     labels = Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
-    seen = experiment.protocol.seen(x, data.instances.n)
+    x = next(iter(planned.values()))
     bounds = []
     for kind in catalogue.members("bounds"):
         bound: Bound = catalogue.make("bounds", kind)
@@ -220,7 +230,7 @@ def bounds_of(experiment: Experiment, data: Data, x: Floats) -> list[BoundCurve]
                     for learner in experiment.learners
                 },
                 x=x if on_problem.holds else nothing,
-                loss=bound.curve(experiment, labels, seen) if on_problem.holds else nothing,
+                loss=bound.curve(experiment, labels, planned["k"]) if on_problem.holds else nothing,
             )
         )
     return bounds
@@ -234,9 +244,31 @@ def _most_records(experiment: Experiment) -> int:
     return stride * max(1, WAITING // size)
 
 
-def _sound(curve: Curve, loss: Floats) -> int:
-    """How many records with losses [S, R] come before the first that is not finite or has diverged."""
-    initial = float(curve.loss[0]) if curve.length else float(loss[0].mean())
-    limit = DIVERGED * (initial if initial > 0 else 1.0)
-    bad = ~(np.isfinite(loss) & (loss <= limit)).all(1)
-    return int(bad.argmax()) if bad.any() else len(loss)
+def _append(curve: Curve, block: Block, variant: int, start: Floats) -> None:
+    """Publish the records of one curve, every replica up to where it diverges.
+
+    Args:
+        start: the losses that the replicas began with, [R].
+    """
+    measures = {name: values[:, :, variant] for name, values in block.measures.items()}
+    sound = _sound(curve, measures["loss"], start)
+    records, own = int(sound.max()), int(sound[0])
+    x = next(iter(block.clocks.values()))
+    for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
+        curve.divergences[replica] = x[sound[replica]]
+    if (sound < records).any():
+        after = np.arange(len(x))[:, None] >= sound
+        measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
+    curve.append(
+        {name: times[:records] for name, times in block.clocks.items()},
+        {name: values[:records] for name, values in measures.items()},
+        {record: each[variant] for record, each in block.weights.items() if record < own},
+        None if block.spectrum is None else block.spectrum[:own, variant],
+    )
+
+
+def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
+    """How many of the records with losses [S, R] every replica has before it diverges."""
+    limit = DIVERGED * np.where(start > 0, start, 1.0)
+    bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)
+    return np.where(bad.any(0), bad.argmax(0), len(loss))

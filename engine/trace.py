@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.parts import Finding, Path, Verdict
+from engine.series import Series
 
 Floats = NDArray[np.float64]
+
+NOTHING = np.empty(0)
 
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
@@ -51,10 +54,12 @@ class Spectrum(NamedTuple):
 
 
 class Curve:
-    """A learner's average loss along the x-axis, mean and standard error over replicas.
+    """A learner's training run at one rate: every measure and every clock along its records, by replica.
 
-    The arrays are allocated at their full length; `length` says how many entries are valid. The writer fills
-    entries first and raises `length` last, so that a reader never sees a half-written one.
+    Arrays are allocated for `capacity` records; `length` says how many entries are valid. The writer fills
+    entries first and raises `length` last, so that a reader never sees a half-written one. Clocks are how far
+    training has come, in examples `k`, epochs …, as far as the learner has them; the first is that of the
+    x-axis. A replica that diverges is NaN from there on, and the others go on.
     """
 
     def __init__(
@@ -78,17 +83,18 @@ class Curve:
         self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.path = path
-        self.diverged_at: float | None = None
+        self.replicas = replicas
+        self.divergences = np.full(replicas, np.nan)
+        """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
+
         self.ended = False
         self.hindsight = False
         """Whether it becomes the curve of the best of several rates, once all of these are complete."""
         self.length = 0
         self.weights_length = 0
-        self._x = np.empty(capacity)
-        self._loss = np.empty(capacity)
-        self._stderr = np.empty(capacity) if replicas > 1 else None
-        self._measures: dict[str, Floats] = {}
         self.capacity = capacity
+        self._clocks: dict[str, Floats] = {}
+        self._series: dict[str, Series] = {}
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
         self._spectrum: Spectrum | None = None
@@ -98,40 +104,69 @@ class Curve:
         """Whether the curve has all its records."""
         return self.length == self.capacity
 
-    def diverged_by(self, x: float) -> bool:
-        """Whether it has diverged and has no record past x."""
-        return self.diverged_at is not None and bool((self.x[-1:] <= x).all())
+    @property
+    def diverged_at(self) -> float | None:
+        """Where the first of its replicas diverged; None if none did."""
+        return float(np.nanmin(self.divergences)) if self.diverged else None
+
+    @property
+    def diverged(self) -> int:
+        """How many replicas have diverged."""
+        return int(np.count_nonzero(~np.isnan(self.divergences)))
+
+    @property
+    def sound(self) -> int:
+        """How many records come before the first divergence: there, means are over all replicas."""
+        at = self.diverged_at
+        return self.length if at is None else int(np.searchsorted(self.x, at))
+
+    def diverged_by(self, x: float) -> int:
+        """How many replicas have diverged by x: all of them if that ended the curve and no record follows."""
+        if self.diverged == self.replicas and (self.x[-1:] <= x).all():
+            return self.replicas
+        return int(np.count_nonzero(self.divergences <= x))
 
     @property
     def x(self) -> Floats:
-        return self._x[: self.length]
+        """The clock of the x-axis."""
+        return next(iter(self._clocks.values()), NOTHING)[: self.length]
+
+    @property
+    def clocks(self) -> dict[str, Floats]:
+        """How far training had come at every record [S], by the name of the clock."""
+        return {name: times[: self.length] for name, times in self._clocks.items()}
 
     @property
     def loss(self) -> Floats:
-        return self._loss[: self.length]
+        """The average loss over all rows, mean over replicas."""
+        loss = self.mean("loss")
+        return NOTHING if loss is None else loss
 
     @property
     def stderr(self) -> Floats | None:
-        """Standard error of the mean over replicas; None for a single replica."""
-        return None if self._stderr is None else self._stderr[: self.length]
+        """Standard error of the mean of the loss; None for a single replica."""
+        stderr = self.stderr_of("loss")
+        return NOTHING if stderr is None and self.replicas > 1 else stderr
 
     @property
-    def error(self) -> Floats | None:
-        """The share of rows that are mistaken; None unless labels are two classes: ±1, or 0 and 1."""
-        return self._measure("error")
+    def measures(self) -> tuple[str, ...]:
+        """The names of what was measured along the curve."""
+        return tuple(self._series)
 
-    @property
-    def train(self) -> Floats | None:
-        """The average loss over the examples seen, NaN before the first; None unless the run records it."""
-        return self._measure("train")
+    def mean(self, measure: str) -> Floats | None:
+        """The mean of a measure over replicas [S], NaN where it was not measured; None if nowhere."""
+        series = self._series.get(measure)
+        return None if series is None else series.mean[: self.length]
 
-    @property
-    def unseen(self) -> Floats | None:
-        """The average loss over the rows never seen, NaN after the last; None unless the run records it."""
-        return self._measure("unseen")
+    def stderr_of(self, measure: str) -> Floats | None:
+        """The standard error of that mean [S]; None if it was not measured, or for a single replica."""
+        series = self._series.get(measure)
+        return None if series is None or series.stderr is None else series.stderr[: self.length]
 
-    def _measure(self, name: str) -> Floats | None:
-        return self._measures[name][: self.length] if name in self._measures else None
+    def values(self, measure: str) -> Floats | None:
+        """A measure of every replica [S, R], as far as they are kept; None if it was not measured."""
+        series = self._series.get(measure)
+        return None if series is None else series.values[: self.length]
 
     @property
     def weights_x(self) -> Floats:
@@ -149,8 +184,8 @@ class Curve:
         return self._spectrum
 
     def at(self, measure: str, x: float) -> float | None:
-        """A measure (loss, error, train, unseen, rank) at x; None where it was not recorded."""
-        places, values = self.x, self.loss if measure == "loss" else self._measure(measure)
+        """The mean of a measure (loss, error, train, unseen, rank) at x; None where it was not recorded."""
+        places, values = self.x, self.mean(measure)
         if measure == "rank" and self.spectrum is not None:
             places, values = self.spectrum.x, self.spectrum.rank.astype(float)
         found = np.flatnonzero(places == x)
@@ -160,50 +195,48 @@ class Curve:
 
     def append(
         self,
-        x: Floats,
-        loss: Floats,
-        measures: Mapping[str, Floats] = MappingProxyType({}),
+        clocks: Mapping[str, Floats],
+        measures: Mapping[str, Floats],
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         spectrum: Floats | None = None,
     ) -> None:
-        """Publish records at x [S]: losses [S, R] and, where there are any, the rest.
+        """Publish S records: what the clocks say [S], and what was measured of every replica [S, R], by name.
+
+        The names are those of the first records.
 
         Args:
-            measures: error, train and unseen, [S, R] each; NaN where one was not measured.
-            weights: [d], by the record among the S.
-            spectrum: [S, r]; records with NaN have none.
+            weights: [d] of the first replica, by the record among the S.
+            spectrum: [S, r] of the first replica, shorter if that has diverged; records with NaN have none.
         """
-        start, end = self.length, self.length + len(x)
+        start, x = self.length, next(iter(clocks.values()))
+        if not start:  # readers may go through the names meanwhile
+            self._clocks = {name: np.empty(self.capacity) for name in clocks}
+            self._series = {name: Series(self.capacity, self.replicas) for name in measures}
+        for name, times in clocks.items():
+            self._clocks[name][start : start + len(x)] = times
         for name, values in measures.items():
-            if name not in self._measures:
-                self._measures[name] = np.full(self.capacity, np.nan)
-            self._measures[name][start:end] = values.mean(1)
-        self._x[start:end] = x
-        self._loss[start:end] = loss.mean(1)
-        if self._stderr is not None:
-            self._stderr[start:end] = loss.std(1, ddof=1) / np.sqrt(loss.shape[1])
+            self._series[name].fill(start, values)
         for record, kept in weights.items():
             self._keep(x[record], kept)
         if spectrum is not None:
             computed = ~np.isnan(spectrum[:, 0])
-            new = Spectrum(x[computed], spectrum[computed])
+            new = Spectrum(x[: len(spectrum)][computed], spectrum[computed])
             self._spectrum = new if self._spectrum is None else self._spectrum.followed_by(new)
-        self.length = end
+        self.length = start + len(x)
 
     def copy(self, winner: Curve, tried: list[Curve]) -> None:
         """Become the curve of the best of the rates that were tried, and remember how the others did."""
         self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
-        self.rate, self.diverged_at = winner.rate, winner.diverged_at
-        self._x, self._loss, self._stderr = winner._x, winner._loss, winner._stderr
-        self._measures = winner._measures
+        self.rate, self.divergences = winner.rate, winner.divergences
+        self._clocks, self._series = winner._clocks, winner._series
         self._weights, self._weights_x = winner._weights, winner._weights_x
         self._spectrum = winner._spectrum
         self.length, self.weights_length = winner.length, winner.weights_length
         self.ended = True
 
     def mean_loss(self) -> float:
-        """The mean of the curve, infinite if it diverged: what rates are compared by in hindsight."""
-        if self.diverged_at is not None or not self.length:
+        """The mean of the curve, infinite if a replica diverged: what rates are compared by in hindsight."""
+        if self.diverged or not self.length:
             return float("inf")
         return float(self.loss.mean())
 
@@ -251,11 +284,15 @@ class BoundCurve:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """All that a run yields: curves of the learners and curves of the theory on the same axes."""
+    """All that a run yields: curves of the learners and curves of the theory on the same axes.
+
+    `planned` says what the clocks are going to say at the records that the protocol plans [S], by name; the
+    first is the clock of the x-axis. The records that there are, are those of the curves.
+    """
 
     curves: list[Curve]
     bounds: list[BoundCurve]
-    x: Floats
+    planned: dict[str, Floats]
     x_label: str
     y_label: str
     environment: dict[str, str]
@@ -269,6 +306,11 @@ class Trace:
         growing = [curve for curve in self.curves if not curve.ended and not curve.hindsight]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
+
+    @property
+    def x(self) -> Floats:
+        """The places on the x-axis at which records are planned."""
+        return next(iter(self.planned.values()))
 
     @property
     def last(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from typing import Protocol as Interface
 
 import numpy as np
@@ -26,6 +26,9 @@ else:
 
 Floats = NDArray[np.float64]
 
+CLOCKS = {"k": "examples k", "epoch": "epochs"}
+"""By what is told how far training has come, and how an x-axis says it."""
+
 
 class Course(Interface):
     """One learner on its way through a protocol."""
@@ -40,8 +43,6 @@ class Course(Interface):
 
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
-
-    x_label: ClassVar[str] = "examples k"
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
@@ -76,9 +77,12 @@ class Protocol(Part, frozen=True):
         last = self.last(n)
         return np.append(np.arange(0.0, last, self.spacing), float(last))
 
-    def seen(self, x: Floats, n: int) -> Floats:
-        """How many examples a learner has seen at the places x; by default x itself."""
-        return x
+    def clocks(self, n: int) -> dict[str, Floats]:
+        """What the clocks say at every record of a course over n instances, by their names in CLOCKS.
+
+        The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
+        """
+        return {"k": self.grid(n)}
 
     def models(self, n: int) -> int:
         """How many models an architecture is trained as, side by side."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -27,8 +27,6 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     Source: theory.md §5.
     """
 
-    x_label: ClassVar[str] = "epochs"
-
     train: Annotated[
         Count | None, Meta(title="training rows", description="the first so many; none: half of them")
     ] = None
@@ -49,8 +47,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     def last(self, n: int) -> int:
         return self.epochs
 
-    def seen(self, x: Floats, n: int) -> Floats:
-        return np.where(x > 0, float(self.rows(n)), 0.0)
+    def clocks(self, n: int) -> dict[str, Floats]:
+        epochs = self.grid(n)
+        return {"epoch": epochs, "k": np.where(epochs > 0, float(self.rows(n)), 0.0)}
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Passes:
         return Passes(self, learner, data, loss, streams)
@@ -75,6 +74,6 @@ class Passes:
                 for first in range(0, self._rows, self._batch):
                     some = slice(first, min(first + self._batch, self._rows))
                     self.hypothesis.learn(self._data.instances.at(some), self._data.labels[:, some])
-            self._recorder.take(epoch, self._rows)
+            self._recorder.take({"epoch": epoch, "k": self._rows if epoch else 0}, self._rows)
         self._next = end
         return self._recorder.block()

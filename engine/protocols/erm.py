@@ -16,7 +16,7 @@ from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import Course, Floats, Protocol
-from engine.recorder import Block, Recorder
+from engine.recorder import Block, Recorder, nothing_measured
 from engine.streams import Streams
 from engine.trace import stride_of_weights
 
@@ -69,7 +69,7 @@ class FreshModels:
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
     def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
-        self._protocol, self._empty = protocol, np.empty((0, data.replicas, data.variants))
+        self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, None)
         grid = protocol.grid(data.instances.n)
         assert learner.architecture is not None, "solvers have a course of their own"
         members = data.replicas * data.variants * data.targets
@@ -84,7 +84,7 @@ class FreshModels:
     def advance(self, records: int) -> Block:
         while self._step < self._protocol.steps and any(group.training for group in self._groups):
             if records == 0:
-                return Block(np.empty(0), self._empty, {}, {}, None)
+                return self._nothing_yet
             records -= 1
             self._step += 1
             drawn = None if self._batch is None else self._drawn(self._batch)
@@ -169,7 +169,7 @@ class Group:
         """The records of all models of the group."""
         if self._narrow:
             self.hypothesis.widen()
-        self._recorder.take(0, self._seen)
+        self._recorder.take({}, self._seen)
         whole = self._recorder.block()
         k, variants = len(self._grid), self._one.variants
 
@@ -181,8 +181,7 @@ class Group:
         if whole.weights:
             weights = dict(enumerate(whole.weights[0].reshape(k, variants, -1)))
         return Block(
-            self._grid,
-            by_k(whole.loss),
+            {"k": self._grid},
             {name: by_k(values) for name, values in whole.measures.items()},
             weights,
             None if whole.spectrum is None else whole.spectrum[0].reshape(k, variants, -1),
@@ -195,8 +194,7 @@ def _joined(blocks: list[Block]) -> Block:
     stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
     spectra = [block.spectrum for block in blocks if block.spectrum is not None]
     return Block(
-        np.concatenate([block.x for block in blocks]),
-        np.concatenate([block.loss for block in blocks]),
+        {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
         {record: each for record, each in enumerate(weights) if record % stride == 0},
         np.concatenate(spectra) if spectra else None,
@@ -218,6 +216,6 @@ class Fits:
             if self._told < k:
                 self.hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
             self._told = int(k)
-            self._recorder.take(k, int(k))
+            self._recorder.take({"k": k}, int(k))
             self._next += 1
         return self._recorder.block()

@@ -104,10 +104,10 @@ class Pass:
         for k in range(first, end):
             if k > 0:
                 self._learn(k)
-            self._recorder.take(k, k)
+            self._recorder.take({"k": k}, k)
         self._next = end
         block = self._recorder.block()
-        return self._averaged(block) if self._average and len(block.x) else block
+        return self._averaged(block) if self._average and len(block.loss) else block
 
     def _learn(self, k: int) -> None:
         """Learn example number k, counted from one."""
@@ -121,15 +121,17 @@ class Pass:
         There is no mean of errors that are not counted at every record.
         """
         measures = dict(block.measures)
-        if (errors := measures.pop("error", None)) is not None and self._counted_everywhere:
-            measures["error"] = self._means("error", block.x, errors)
-        return block._replace(loss=self._means("loss", block.x, block.loss), measures=measures)
+        if not self._counted_everywhere:
+            measures.pop("error", None)
+        for name in measures.keys() & {"loss", "error"}:
+            measures[name] = self._means(name, block.clocks["k"], measures[name])
+        return block._replace(measures=measures)
 
-    def _means(self, name: str, x: Floats, values: Floats) -> Floats:
+    def _means(self, name: str, k: Floats, values: Floats) -> Floats:
         before = self._sums.get(name, np.zeros_like(values[:1]))
         sums = np.cumsum(np.concatenate([before, values]), 0)
         self._sums[name] = sums[-1:]
-        k = x[:, None, None]
+        k = k[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 

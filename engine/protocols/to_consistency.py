@@ -59,7 +59,7 @@ class Rounds:
         for k in range(self._next, end):
             if k > 0:
                 self._round(k)
-            self._recorder.take(k, k)
+            self._recorder.take({"k": k}, k)
         self._next = end
         return self._recorder.block()
 

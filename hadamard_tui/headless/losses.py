@@ -75,7 +75,7 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
 
 
 def _has(curve: Curve, measure: str) -> bool:
-    return curve.spectrum is not None if measure == "rank" else getattr(curve, measure) is not None
+    return curve.spectrum is not None if measure == "rank" else measure in curve.measures
 
 
 def _rate(trace: Trace, curve: Curve) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from engine.claims import Outcome, expected_to_diverge
 from engine.experiment import Experiment
 from engine.parts import Finding
-from engine.trace import BoundCurve, Trace
+from engine.trace import BoundCurve, Curve, Trace
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.drawing import NAMES, loss_axes, loss_series
 from hadamard_tui.headless import losses
@@ -86,11 +86,18 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
     claimed = expected_to_diverge(experiment)
     for curve in trace.curves:
         if curve.learner in strayed:
-            text = f"✗ {curve.name} diverged at k = {curve.diverged_at:g}, and no claim expects it"
-            yield Text(text, "bold red")
-        elif curve.diverged_at is not None:
-            as_claimed = ", as claimed" if curve.learner in claimed else ""
-            yield Text(f"{curve.name} diverged at k = {curve.diverged_at:g}{as_claimed}")
+            yield Text(f"✗ {_diverged(curve)}, and no claim expects it", "bold red")
+        elif curve.diverged:
+            yield Text(f"{_diverged(curve)}{', as claimed' if curve.learner in claimed else ''}")
+
+
+def _diverged(curve: Curve) -> str:
+    """Where a learner diverged, and how many of its replicas."""
+    if curve.replicas == 1:
+        return f"{curve.name} diverged at k = {curve.diverged_at:g}"
+    those = f"in {curve.diverged} of {curve.replicas} replicas, in the first at k = {curve.diverged_at:g}"
+    means = "" if curve.diverged == curve.replicas else "; means are over the others from there on"
+    return f"{curve.name} diverged {those}{means}"
 
 
 def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:

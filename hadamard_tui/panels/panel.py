@@ -45,11 +45,11 @@ def plot(
 
 
 def measured(sight: Sight, measure: str) -> list[Series]:
-    """A measure of every learner that has it, by the name of its curve's property, up to what is shown."""
+    """A measure of every learner that has it, up to what is shown."""
     return [
         one
         for number, curve in enumerate(sight.trace.curves)
-        if (values := getattr(curve, measure)) is not None
+        if (values := curve.mean(measure)) is not None
         for one in sight.pen.draw(number, curve, measure, values)
     ]
 

@@ -39,10 +39,8 @@ def show(sight: Sight) -> Plot | Text:
         series.append(Series(name, x[:count], rank[:count], colour(number), mark=mark(number)))
     if not series:
         return nothing(why_none(sight))
-    n, _ = sight.experiment.problem.matrix.shape()
-    k = sight.experiment.protocol.seen(sight.trace.x, n)
     for name, growth in GROWTH.items():
-        height = growth(k)
+        height = growth(sight.trace.planned["k"])
         reached = np.minimum(height, greatest)
         inside = np.searchsorted(height, greatest, side="left") + 1
         series.append(Series(name, sight.trace.x[:inside], reached[:inside], theory(), style="dashed"))

@@ -19,12 +19,12 @@ def show(sight: Sight) -> Plot | Text:
     series = measured(sight, "train")
     if not series:
         return nothing("No learner has begun yet.")
-    if sight.curve.unseen is not None:
+    if (unseen := sight.curve.mean("unseen")) is not None:
         number = sight.trace.curves.index(sight.curve)
         name = f"{sight.curve.name} on unseen rows"
         series += [
             replace(one, name=name if one.name else "", style="dash-dot", mark=None)
-            for one in sight.pen.draw(number, sight.curve, "unseen", sight.curve.unseen)
+            for one in sight.pen.draw(number, sight.curve, "unseen", unseen)
         ]
     return plot(sight, "Loss over the examples seen", "train loss", series, most=tallest(sight.trace))
 

@@ -130,8 +130,8 @@ class Running(Screen[None]):
             self.query_one(Setup).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
-            case Diverged(learner, x):
-                self.notify(f"{learner} diverged at k = {x:g}; the others go on.", severity="warning")
+            case Diverged() as diverged:
+                self.notify(_told(diverged), severity="warning")
             case engine.Failed(traceback):
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)
@@ -158,3 +158,13 @@ class Running(Screen[None]):
         self._draft = draft
         await self.query_one(Setup).show(draft)
         self._pick(selected)
+
+
+def _told(diverged: Diverged) -> str:
+    """Who diverged where, and who goes on."""
+    who, where = diverged.learner, f"at k = {diverged.x:g}"
+    if diverged.of == 1:
+        return f"{who} diverged {where}; the others go on."
+    if diverged.replicas == diverged.of:
+        return f"{who} diverged in all {diverged.of} replicas, in the last {where}; the others go on."
+    return f"{who} diverged in {diverged.replicas} of {diverged.of} replicas {where}; the others go on."

@@ -23,7 +23,7 @@ def rows(trace: Trace) -> Iterator[Row]:
     """Every point of every curve, as far as it is computed, then every point of every bound that is drawn."""
     for curve in trace.curves:
         count = curve.length
-        stderr, error = curve.stderr, curve.error
+        stderr, error = curve.stderr, curve.mean("error")
         for i in range(count):
             yield (
                 "learner",

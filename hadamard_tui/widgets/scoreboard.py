@@ -183,8 +183,9 @@ def _decimals(number: float, count: int) -> str:
 
 def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
     """Where a learner stands, in words."""
-    if curve.diverged_by(place):
-        return f"diverged at {curve.diverged_at:g}"
+    if count := curve.diverged_by(place):
+        some = f": {count}/{curve.replicas}" if count < curve.replicas else ""
+        return f"diverged at {curve.diverged_at:g}{some}"
     if place >= trace.last:
         return "done"
     return "stopped" if stopped else "learning"

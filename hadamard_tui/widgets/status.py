@@ -187,7 +187,8 @@ def _lowest_ratio(of: weakref.ref[Trace], counts: tuple[int, ...]) -> tuple[floa
     assert trace is not None, "whoever asks holds the trace"
     found = []
     for curve, count in zip(trace.curves, counts, strict=True):
-        x, loss = curve.x[:count], curve.loss[:count]
+        whole = min(count, curve.sound)  # a mean over the replicas that have not diverged is no lowest loss
+        x, loss = curve.x[:whole], curve.loss[:whole]
         heights = trace.heights(curve.learner, x)
         if heights.any():
             ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > 0)

@@ -212,15 +212,15 @@ def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
 def test_mistakes_are_those_of_the_trace_and_need_signs(one: Sight):
     shown = series(mistakes.show(one))
     for curve in one.trace.curves:
-        assert curve.error is not None
-        assert shown[curve.name].y == pytest.approx(curve.error)
+        assert curve.mean("error") is not None
+        assert shown[curve.name].y == pytest.approx(curve.mean("error"))
     assert "no 0/1 error" in words(mistakes.show(sight_of("gaussian-128")))
 
 
 def test_the_train_loss_is_shown_where_it_is_recorded(one: Sight, many: Sight):
     assert "set train loss to yes" in words(train.show(one))
     shown = series(train.show(many))
-    train_loss = many.curve.train
+    train_loss = many.curve.mean("train")
     assert train_loss is not None
     assert shown["GD"].y == pytest.approx(train_loss[~np.isnan(train_loss)])
     assert "GD on unseen rows" in shown

@@ -45,6 +45,25 @@ def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
     assert best_now(trace, trace.frontier) is None
 
 
+def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best() -> None:
+    one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
+    many = ["problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1"]
+    trace = run(presets.load("hadamard-128", small(one, *many)))
+    [gd] = trace.curves
+    assert 0 < gd.diverged < 20
+    first = gd.diverged_at
+    assert first is not None
+    assert row(trace, gd, first - 1)["state"] == "learning"
+    assert row(trace, gd, 32)["state"] == f"diverged at {first:g}: {gd.diverged}/20"
+    assert row(trace, gd, 32)["loss"]
+    assert best_now(trace, first - 1) is not None
+    assert best_now(trace, first) is None
+    before = gd.loss[: gd.sound] / trace.heights("GD", gd.x[: gd.sound])
+    lowest = lowest_ratio(trace, 32)
+    assert lowest is not None
+    assert lowest[0] == before.min(), "of means over all replicas"
+
+
 def test_the_lowest_ratio_is_never_one_of_before() -> None:
     loaded: list[Trace] = []
     early: list[object] = []

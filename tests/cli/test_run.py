@@ -126,6 +126,20 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
+def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, call: Call) -> None:
+    gaussian = ("problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1")
+    settings = (*gaussian, "learners.GD.update.lr=0.1", "claims=[]")
+    code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
+    assert code == 1
+    found = re.search(r"✗ GD diverged in (\d+) of 20 replicas, in the first at k =\s+(\d+)", out)
+    assert found, out
+    assert 0 < int(found.group(1)) < 20
+    assert "means are over the others" in " ".join(out.split())
+    table = out[out.index("A GD") : out.index("✗ GD")]
+    assert re.search(r"\n +32 +\d", table), "the curve goes on to the end"
+    assert "diverged" not in table
+
+
 def test_a_rate_that_loses_by_diverging_is_not_said_to_be_claimed(small: Path, call: Call) -> None:
     settings = ("learners.GD.update.lr=[0.01, 3000]", "claims=[]")
     code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))

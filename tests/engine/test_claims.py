@@ -22,8 +22,8 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve = Curve("it", D + 1, 1 if stderr is None else 2, Verdict(True, "made by hand"))
     spread = np.zeros_like(loss) if stderr is None else np.broadcast_to(stderr, loss.shape)
     pair = loss[:, None] if stderr is None else np.stack([loss - spread, loss + spread], 1)
-    curve.append(np.arange(len(loss), dtype=float), pair)
-    curve.diverged_at = diverged_at
+    curve.append({"k": np.arange(len(loss), dtype=float)}, {"loss": pair})
+    curve.divergences[:] = np.nan if diverged_at is None else diverged_at
     x = np.arange(D + 1, dtype=float)
     one = BoundCurve(
         "ri-signed",
@@ -36,7 +36,7 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
         x[: len(bound)],
         np.asarray(bound),
     )
-    return Trace([curve], [one], x, "k", "loss", {})
+    return Trace([curve], [one], {"k": x}, "k", "loss", {})
 
 
 def outcome(trace, **claim):
@@ -146,8 +146,8 @@ def classified(error):
     curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
     errors = np.full((D + 1, 1), 0.9)
     errors[4] = error
-    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), {"error": errors})
-    return Trace([curve], [], np.arange(D + 1.0), "k", "loss", {})
+    curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1)), "error": errors})
+    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", "loss", {})
 
 
 def spanned(rank):
@@ -155,8 +155,8 @@ def spanned(rank):
     curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
     values = np.zeros((D + 1, D))
     values[4, :rank] = 1.0
-    curve.append(np.arange(D + 1.0), np.ones((D + 1, 1)), spectrum=values)
-    return Trace([curve], [], np.arange(D + 1.0), "k", "loss", {})
+    curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1))}, spectrum=values)
+    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", "loss", {})
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def pair(loss, other):
     """A trace with the curve of `it` and that of `other`."""
     curves = [Curve(name, D + 1, 1, Verdict(True, "made by hand")) for name in ("it", "other")]
     for curve, values in zip(curves, (loss, other), strict=True):
-        curve.append(np.arange(len(values), dtype=float), np.asarray(values)[:, None])
-    return Trace(curves, [], np.arange(D + 1.0), "k", "loss", {})
+        curve.append({"k": np.arange(len(values), dtype=float)}, {"loss": np.asarray(values)[:, None]})
+    return Trace(curves, [], {"k": np.arange(D + 1.0)}, "k", "loss", {})
 
 
 def alike(trace, same_as="other"):

@@ -12,7 +12,7 @@ import torch
 from building import LLS, data_of, experiment, gd
 
 import engine.run
-from engine import catalogue, device, memory, presets
+from engine import catalogue, device, memory, presets, series
 from engine.parts import BadInput
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
@@ -179,6 +179,33 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     data = data_of(described)
     held = data.instances.rows.nbytes + data.labels.nbytes
     assert held <= memory.needed(described)
+
+
+@pytest.mark.parametrize("most", [1 << 30, 1 << 18])
+def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, monkeypatch):
+    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", most)
+
+    def held(described):
+        (curve,) = run(described).curves
+        together = [*curve.clocks.values()]
+        for measure in curve.measures:
+            together += [curve.values(measure), curve.mean(measure), curve.stderr_of(measure)]
+        return sum(values.nbytes for values in together)
+
+    short, long = (
+        experiment(
+            "gaussian", d=4, replicas=50, train_loss=True, protocol={"kind": "epochs", "epochs": epochs}
+        )
+        for epochs in (10, 1000)
+    )
+    assert memory.needed(long) - memory.needed(short) >= held(long) - held(short)
+
+
+def test_more_replicas_never_need_less(monkeypatch):
+    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 1 << 18)
+    epochs = {"kind": "epochs", "epochs": 10**4}
+    needs = [memory.needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
+    assert needs == sorted(needs)
 
 
 @pytest.mark.parametrize("lr", ["best", [0.01, 0.02, 0.03]])

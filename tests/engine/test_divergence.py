@@ -1,14 +1,17 @@
-"""A learner that diverges stops alone, keeps its curve, and the others finish."""
+"""A learner that diverges stops alone, keeps its curve, and the others finish; so does a replica of many."""
 
 import naive
 import numpy as np
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd, losses
+from building import LLS, data_of, experiment, gd
 
 from engine import catalogue
-from engine.claims import unexpected_divergence
+from engine.claims import judge, unexpected_divergence
+from engine.judgement import respect
+from engine.parts import Finding
 from engine.run import DIVERGED, Diverged, Finished, Loaded, run
+from engine.trace import BoundCurve
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
 GOOD = {"GD": gd(0.005), "net": gd(0.005, **NET), "LLS": LLS}
@@ -61,13 +64,100 @@ def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
     np.testing.assert_allclose(curve.loss, expected[:k], rtol=1e-9)
 
 
-def test_one_replica_of_many_is_enough():
-    described = experiment("gaussian", learners={"wild": gd(0.25)}, d=32, replicas=20, seed=1)
-    of = losses(described)["wild"]
-    beyond = of > DIVERGED * of[0].mean()
-    first = int(beyond.any(1).argmax())
-    assert beyond[first].sum() < 20, "not all of them at once"
-    assert run(described).curves[0].diverged_at == first
+EDGE = {"learners": {"it": gd(0.1)}, "d": 32, "seed": 1}
+"""A rate at which gradient descent on Gaussian instances diverges in some replicas and not in others."""
+
+
+@pytest.fixture(scope="module")
+def partly():
+    """An experiment of which some replicas diverge, what it told, and its curve."""
+    described, events = experiment("gaussian", replicas=20, **EDGE), []
+    return described, events, run(described, lambda: 7, events.append).curves[0]
+
+
+def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly):
+    _, _, curve = partly
+    assert 0 < curve.diverged < 20
+    assert curve.complete
+    assert curve.ended
+    for replica in range(20):
+        alone = run(experiment("gaussian", **{**EDGE, "seed": 1 + replica})).curves[0]
+        own = curve.values("loss")[:, replica]
+        np.testing.assert_allclose(own[: alone.length], alone.loss, rtol=1e-9)
+        assert np.isnan(own[alone.length :]).all()
+        at = curve.divergences[replica]
+        assert at == alone.diverged_at or (np.isnan(at) and alone.diverged_at is None)
+
+
+def test_means_are_over_the_replicas_that_are_left(partly):
+    _, _, curve = partly
+    values = curve.values("loss")
+    np.testing.assert_allclose(curve.loss, np.nanmean(values, 1), rtol=1e-12)
+    left = (~np.isnan(values)).sum(1)
+    assert left[0] == 20 > left[-1] > 1
+    np.testing.assert_allclose(curve.stderr, np.nanstd(values, 1, ddof=1) / np.sqrt(left), rtol=1e-12)
+    assert np.isfinite(curve.loss).all()
+    assert curve.sound == int((left == 20).argmin()) == curve.diverged_at
+    assert curve.mean_loss() == np.inf, "no rate is the best that diverges in a replica"
+
+
+def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partly):
+    _, events, curve = partly
+    assert [type(event) for event in events] == [Loaded, Diverged, Finished]
+    assert (events[1].learner, events[1].x, events[1].of) == ("it", curve.diverged_at, 20)
+    assert 1 <= events[1].replicas <= curve.diverged
+    events = []
+    wild = experiment("gaussian", replicas=20, learners={"it": gd(0.3)}, d=32, seed=1)
+    curve = run(wild, lambda: 1, events.append).curves[0]
+    first, last = (event for event in events if isinstance(event, Diverged))
+    assert (first.x, last.x) == (np.min(curve.divergences), np.max(curve.divergences))
+    assert first.replicas < last.replicas == last.of == 20
+    assert curve.ended
+    assert curve.length == last.x < curve.capacity
+
+
+def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
+    learners = {"it": gd(0.12)}
+    described = experiment(
+        "gaussian", target="all", spectrum=True, replicas=20, **{**EDGE, "learners": learners}
+    )
+    curve = run(described).curves[0]
+    at = curve.divergences[0]
+    assert at < np.nanmax(curve.divergences)
+    assert curve.weights_x.tolist() == list(range(int(at)))
+    assert curve.spectrum.x.max() < at
+
+
+def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(partly):
+    described, _, _ = partly
+    forms = [
+        {"k": 32, "above": 0.0},
+        {"never_below": "ri-gaussian", "within": 1e9},
+        {"same_as": "slow", "within": 1e30},
+        {"diverges": True},
+    ]
+    learners = {"it": gd(0.1), "slow": gd(1e-6)}
+    claims = [{"text": str(form), "learner": "it", **form} for form in forms]
+    described = experiment("gaussian", replicas=20, claims=claims, **{**EDGE, "learners": learners})
+    trace = run(described)
+    count = trace.curves[0].diverged
+    for outcome in judge(described, trace):
+        assert not outcome.holds, outcome.claim.text
+        assert f"{count} of 20 replicas diverged" in outcome.detail
+    early = {"text": "before", "learner": "it", "k": 1, "above": 0.0}
+    assert judge(experiment("gaussian", replicas=20, claims=[early], **EDGE), trace)[0].holds
+
+
+def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
+    described, _, curve = partly
+    kept = curve.sound
+    x = curve.x
+    line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
+    finding = Finding(True, "made by hand")
+    bound = BoundCurve("line", "lower", False, "", "", finding, {"it": finding}, x[:kept], line[:kept])
+    found = respect(described, bound, curve)
+    assert found.holds is True
+    assert "until it diverged at" in found.detail
 
 
 def test_learning_slowly_or_rising_a_little_is_no_divergence():

@@ -45,9 +45,9 @@ def agree(curve, twin, path, tolerance=1e-9):
     np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
     np.testing.assert_allclose(curve.stderr, twin.stderr, rtol=0, atol=tolerance * twin.loss.max())
     np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=tolerance * abs(twin.weights).max())
-    assert (curve.error is None) == (twin.error is None)
-    if twin.error is not None:
-        np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
+    assert (curve.mean("error") is None) == (twin.mean("error") is None)
+    if twin.mean("error") is not None:
+        np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
 
 
 def both(path, dtype="float64", **words):
@@ -131,7 +131,7 @@ def test_members_that_fill_a_bundle_alone_are_those_of_the_matrix(name, target, 
     target = {"kind": "feature", "index": 0} if target == "feature" else target
     [(curve, twin)] = both("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
     np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
     np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=1e-9)
 
 
@@ -199,9 +199,9 @@ def test_errors_told_by_a_sweep_are_those_of_predictions(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
     monkeypatch.setattr(recorder, "MOST_CELLS", 0)
     [(curve, twin)] = both("compiled", **words)
-    assert np.array_equal(np.isnan(curve.error), np.isnan(twin.error))
-    np.testing.assert_allclose(curve.error, twin.error, rtol=0, atol=1e-12)
-    assert np.nanmin(curve.error) < 0.01 < np.nanmax(curve.error)
+    assert np.array_equal(np.isnan(curve.mean("error")), np.isnan(twin.mean("error")))
+    np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
+    assert np.nanmin(curve.mean("error")) < 0.01 < np.nanmax(curve.mean("error"))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ def curve(gap, spread=0.0, replicas=1):
     """A curve so far above the line, whose replicas lie ± spread around it in turn."""
     made = Curve("it", D + 1, replicas, Verdict(True, "made by hand"))
     turns = spread * np.where(np.arange(replicas) % 2, 1.0, -1.0)
-    made.append(np.arange(D + 1.0), (LINE + gap)[:, None] + (turns if replicas > 1 else 0.0))
+    losses = (LINE + gap)[:, None] + (turns if replicas > 1 else 0.0)
+    made.append({"k": np.arange(D + 1.0)}, {"loss": losses})
     return made
 
 

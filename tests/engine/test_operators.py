@@ -324,9 +324,9 @@ def test_errors_of_a_large_course_are_thinned_and_the_others_are_those_of_a_smal
     whole = run(experiment(path="structured", **words))
     monkeypatch.setattr(recorder, "MOST_CELLS", 0)
     for curve, full in zip(run(experiment(path="structured", **words)).curves, whole.curves, strict=True):
-        measured = ~np.isnan(curve.error)
+        measured = ~np.isnan(curve.mean("error"))
         few = [*range(8), *range(8, 16, 2), *range(16, 32, 4), *range(32, 65, 8)]
         assert np.flatnonzero(measured).tolist() == few
-        assert np.array_equal(curve.error[measured], full.error[measured])
+        assert np.array_equal(curve.mean("error")[measured], full.mean("error")[measured])
         assert np.array_equal(curve.loss, full.loss)
         assert curve.at("error", 17) is None

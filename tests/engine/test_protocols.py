@@ -174,14 +174,14 @@ def test_variants_are_copies_on_the_same_data():
 
 def test_mistakes_are_counted_beside_the_loss_of_signs():
     described = experiment(learners={"GD": gd(1 / (2 * D))}, d=D)
-    np.testing.assert_allclose(run(described).curves[0].error, (1 - np.arange(D + 1) / D) / 2)
-    assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].error is None
+    np.testing.assert_allclose(run(described).curves[0].mean("error"), (1 - np.arange(D + 1) / D) / 2)
+    assert run(experiment("gaussian", learners={"GD": gd(0.1)}, d=D)).curves[0].mean("error") is None
 
 
 @pytest.mark.parametrize(("loss", "boundary"), [("square", 0.5), ("entropic", 0.0)])
 def test_labels_0_and_1_are_mistaken_on_the_wrong_side_of_the_loss_boundary(loss, boundary):
     described = experiment("hadamard01", learners={"GD": gd(0.05)}, d=D, loss=loss)
-    found = run(described).curves[0].error
+    found = run(described).curves[0].mean("error")
     hypothesis, data = beginning(described)
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     for k in range(data.instances.n + 1):
@@ -196,7 +196,7 @@ def test_the_error_of_hypotheses_so_far_is_averaged_like_their_loss():
     plain = run(experiment(learners={"GD": gd(0.05)}, d=D)).curves[0]
     mean = run(experiment(learners={"GD": gd(0.05)}, d=D, protocol={"kind": "one-pass", "average": True}))
     for k in range(1, D + 1):
-        assert mean.curves[0].error[k] == pytest.approx(plain.error[:k].mean())
+        assert mean.curves[0].mean("error")[k] == pytest.approx(plain.mean("error")[:k].mean())
         assert mean.curves[0].loss[k] == pytest.approx(plain.loss[:k].mean())
 
 
@@ -256,9 +256,9 @@ def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of
 def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
     protocol = {"kind": "one-pass", "average": True}
     described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
-    assert run(described).curves[0].error is not None
+    assert run(described).curves[0].mean("error") is not None
     monkeypatch.setattr(recorder, "MOST_CELLS", D * D)
-    assert run(described).curves[0].error is None
+    assert run(described).curves[0].mean("error") is None
 
 
 def test_rates_are_listed_as_they_are_given():
@@ -271,6 +271,6 @@ def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
     _, (trial,) = prepare(described)
     with torch.no_grad():
-        lengths = [len(trial.course.advance(4).x) for _ in range(3)]
+        lengths = [len(trial.course.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
     np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])

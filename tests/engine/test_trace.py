@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd, losses
 
+from engine import series
 from engine import trace as traces
 from engine.parts import Verdict
 from engine.run import run
@@ -22,7 +23,7 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
         loss = np.tile(2 * x[:, None], (1, replicas))
         stride = 1 if d is None else traces.stride_of_weights(capacity, d, 8)
         kept = [] if d is None else np.flatnonzero(x % stride == 0)
-        curve.append(x, loss, weights={record: np.full(d, x[record]) for record in kept})
+        curve.append({"k": x}, {"loss": loss}, weights={record: np.full(d, x[record]) for record in kept})
     return curve
 
 
@@ -32,13 +33,13 @@ def test_a_curve_publishes_what_was_appended_and_no_more():
     assert len(curve.x) == len(curve.loss) == len(curve.weights_x) == 0
     assert curve.weights is None
     assert curve.stderr is None
-    curve.append(np.array([0.0, 1.0]), np.array([[3.0], [2.0]]))
-    curve.append(np.array([2.0]), np.array([[1.0]]))
+    curve.append({"k": np.array([0.0, 1.0])}, {"loss": np.array([[3.0], [2.0]])})
+    curve.append({"k": np.array([2.0])}, {"loss": np.array([[1.0]])})
     assert curve.length == 3
     assert not curve.complete
     assert curve.x.tolist() == [0, 1, 2]
     assert curve.loss.tolist() == [3, 2, 1]
-    curve.append(np.empty(0), np.empty((0, 1)))
+    curve.append({"k": np.empty(0)}, {"loss": np.empty((0, 1))})
     assert curve.length == 3
 
 
@@ -50,6 +51,52 @@ def test_mean_and_standard_error_are_those_of_numpy_over_replicas():
         assert np.array_equal(curve.loss, of.mean(1))
         expected = [np.std(row, ddof=1) / np.sqrt(7) for row in of]
         np.testing.assert_allclose(curve.stderr, expected, rtol=1e-12)
+
+
+def test_every_replica_keeps_its_own_values_of_every_measure():
+    words = {"learners": {"GD": gd(0.02)}, "d": 8, "train_loss": True, "noise": 0.2}
+    described = experiment("gaussian", replicas=3, **words)
+    curve = run(described, gate=lambda: 2).curves[0]
+    assert set(curve.measures) == {"loss", "train", "unseen"}
+    for replica in range(3):
+        alone = run(experiment("gaussian", seed=replica, **words))
+        for measure in curve.measures:
+            own = curve.values(measure)[:, replica]
+            np.testing.assert_allclose(own, alone.curves[0].mean(measure), rtol=1e-12)
+    np.testing.assert_allclose(curve.mean("train"), curve.values("train").mean(1), rtol=1e-12)
+    assert np.isnan(curve.stderr_of("train")).tolist() == [True] + 8 * [False]
+
+
+def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_error(monkeypatch):
+    described = experiment("gaussian", learners={"GD": gd(0.3)}, d=32, replicas=5)
+    whole = run(described).curves[0]
+    assert whole.values("loss").shape == (whole.length, 5)
+    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 5 * 33 * 8 - 1)
+    small = run(described, gate=lambda: 3).curves[0]
+    assert small.values("loss").shape == (whole.length, 1)
+    assert np.array_equal(small.values("loss")[:, 0], whole.values("loss")[:, 0], equal_nan=True)
+    assert np.array_equal(small.loss, whole.loss)
+    assert np.array_equal(small.stderr, whole.stderr, equal_nan=True)
+    assert small.divergences.tolist() == whole.divergences.tolist()
+
+
+def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
+    epochs = {"kind": "epochs", "epochs": 3, "train": 5}
+    trace = run(experiment(learners={"GD": gd(0.01), "wild": gd(1e9)}, d=8, protocol=epochs))
+    curve, wild = trace.curves
+    assert {name: times.tolist() for name, times in curve.clocks.items()} == {
+        "epoch": [0, 1, 2, 3],
+        "k": [0, 5, 5, 5],
+    }
+    assert np.array_equal(curve.x, curve.clocks["epoch"])
+    assert trace.x_label == "epochs"
+    assert [len(times) for times in wild.clocks.values()] == [wild.length] * 2 == [1, 1]
+    assert {name: times.tolist() for name, times in trace.planned.items()} == {
+        name: times.tolist() for name, times in curve.clocks.items()
+    }
+    for protocol in ("one-pass", "to-consistency", "erm"):
+        (alone,) = run(experiment(d=8, protocol=protocol)).curves
+        assert list(alone.clocks) == ["k"]
 
 
 def test_a_single_replica_has_no_standard_error():
@@ -112,7 +159,7 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     for start in range(0, 20_000, 5):
         x = np.arange(start, start + 5, dtype=float)
         kept = {0: x[:1]} if start % stride == 0 else {}
-        curve.append(x, np.tile(2 * x[:, None], (1, 2)), weights=kept)
+        curve.append({"k": x}, {"loss": np.tile(2 * x[:, None], (1, 2))}, weights=kept)
     done.set()
     reader.join()
     assert not wrong

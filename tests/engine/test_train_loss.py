@@ -27,15 +27,16 @@ def test_one_pass(matrix):
     described = experiment(matrix, d=D, learners={"GD": gd(0.03)}, train_loss=True)
     found = run(described).curves[0]
     expected = [naive(losses, list(range(k))) for k, losses in enumerate(row_losses(described))]
-    np.testing.assert_allclose(np.transpose([found.train, found.unseen]), expected, rtol=1e-12, atol=1e-15)
+    both = np.transpose([found.mean("train"), found.mean("unseen")])
+    np.testing.assert_allclose(both, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_gradient_descent_on_hadamard_knows_what_it_saw_and_nothing_else():
     found = curve(d=D, learners={"GD": gd(1 / (2 * D))}, train_loss=True)
-    np.testing.assert_allclose(found.train[1:], 0, atol=1e-15)
-    np.testing.assert_allclose(found.unseen[:-1], 1, rtol=1e-15)
-    assert np.isnan(found.train[0])
-    assert np.isnan(found.unseen[-1])
+    np.testing.assert_allclose(found.mean("train")[1:], 0, atol=1e-15)
+    np.testing.assert_allclose(found.mean("unseen")[:-1], 1, rtol=1e-15)
+    assert np.isnan(found.mean("train")[0])
+    assert np.isnan(found.mean("unseen")[-1])
 
 
 def test_rows_drawn_twice_count_twice():
@@ -48,7 +49,8 @@ def test_rows_drawn_twice_count_twice():
     w = np.zeros(D)
     for k in range(D + 1):
         train, unseen = naive((x @ w - y) ** 2, list(draws[:k]))
-        np.testing.assert_allclose([found.train[k], found.unseen[k]], [train, unseen], rtol=1e-12)
+        both = [found.mean("train")[k], found.mean("unseen")[k]]
+        np.testing.assert_allclose(both, [train, unseen], rtol=1e-12)
         if k < D:
             w -= 0.03 * 2 * (x[draws[k]] @ w - y[draws[k]]) * x[draws[k]]
 
@@ -59,8 +61,8 @@ def test_replicas_targets_and_rates_are_averaged_apart():
     both = run(experiment("gaussian", learners=learners, **words)).curves
     for rate, together in zip((0.01, 0.03), both, strict=True):
         alone = curve("gaussian", learners={"GD": gd(rate)}, **words)
-        np.testing.assert_allclose(together.train, alone.train, rtol=1e-12)
-        np.testing.assert_allclose(together.unseen, alone.unseen, rtol=1e-12)
+        np.testing.assert_allclose(together.mean("train"), alone.mean("train"), rtol=1e-12)
+        np.testing.assert_allclose(together.mean("unseen"), alone.mean("unseen"), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -75,20 +77,21 @@ def test_replicas_targets_and_rates_are_averaged_apart():
 def test_all_rows_are_seen_or_unseen(protocol, learner):
     found = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
     k = found.x
-    whole = (k * np.nan_to_num(found.train) + (D - k) * np.nan_to_num(found.unseen)) / D
+    whole = (k * np.nan_to_num(found.mean("train")) + (D - k) * np.nan_to_num(found.mean("unseen"))) / D
     np.testing.assert_allclose(whole, found.loss, rtol=1e-12)
-    assert np.isnan(found.train).tolist() == (k == 0).tolist()
-    assert np.isnan(found.unseen).tolist() == (k == D).tolist()
+    assert np.isnan(found.mean("train")).tolist() == (k == 0).tolist()
+    assert np.isnan(found.mean("unseen")).tolist() == (k == D).tolist()
 
 
 def test_epochs_train_on_the_first_rows():
     protocol = {"kind": "epochs", "train": 3, "epochs": 5}
     found = curve("gaussian", d=D, learners={"GD": gd(0.02)}, protocol=protocol, train_loss=True)
-    np.testing.assert_allclose((3 * found.train + (D - 3) * found.unseen) / D, found.loss, rtol=1e-12)
-    assert (np.diff(found.train) < 0).all()
+    whole = (3 * found.mean("train") + (D - 3) * found.mean("unseen")) / D
+    np.testing.assert_allclose(whole, found.loss, rtol=1e-12)
+    assert (np.diff(found.mean("train")) < 0).all()
 
 
 def test_nobody_pays_for_a_train_loss_that_was_not_asked_for():
     found = curve(d=D)
-    assert found.train is None
-    assert found.unseen is None
+    assert found.mean("train") is None
+    assert found.mean("unseen") is None
