@@ -50,10 +50,9 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
             block = slice(start, start + kept)
             loss = falling[block]
             weights = {0: rng.normal(size=D)}
-            spectrum = np.full((len(loss), D), np.nan)
-            spectrum[0] = np.exp(-np.arange(D) / 10)
+            arrays = {"spectrum": {0: np.exp(-np.arange(D) / 10)[None]}}
             measures = {"loss": loss, "error": loss / 2, "train": loss, "unseen": loss}
-            curve.append({"k": x[block]}, measures, weights, spectrum)
+            curve.append({"k": x[block]}, measures, weights, arrays)
         curve.ended = True
         curves.append(curve)
     holds = Finding(True, "it was built so")

@@ -19,6 +19,7 @@ FOLDERS = {
     "solvers": "engine.solvers",
     "losses": "engine.losses",
     "protocols": "engine.protocols",
+    "measures": "engine.measures",
     "bounds": "engine.bounds",
 }
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from engine import catalogue
+from engine.measures import named
 from engine.parts import LARGEST, MOST, MOST_LAYERS, BadField, BadInput, Count, Values
 
 if TYPE_CHECKING:
@@ -134,12 +135,10 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("update", reason)
 
 
-Measure = Literal["loss", "error", "train", "unseen", "rank"]
-"""What a claim may speak of.
-
-The average loss over all rows, the 0/1 error, the loss over the rows seen and over those unseen, and the rank
-of the weights across targets.
-"""
+if TYPE_CHECKING:
+    MeasureName = str
+else:
+    MeasureName = Literal[tuple(name for name, measure in named().items() if measure.is_number)]
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,7 +163,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rank: Annotated[int, Meta(ge=0, le=MOST)] | None = None
     below: float | None = None
     above: float | None = None
-    of: Measure = "loss"
+    of: MeasureName = "loss"
     never_below: Name | None = None
     never_above: Name | None = None
     follows: Name | None = None
@@ -204,7 +203,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise BadField(name, f"{value} is not a finite number; no measurement could decide it")
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> str:
         """What a claim about a single k speaks of."""
         return "error" if self.error is not None else "rank" if self.rank is not None else self.of
 
@@ -255,13 +254,7 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].solver", reason)
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
-    lacks: dict[Measure, str] = {}
-    if problem.label_values == "any":
-        lacks["error"] = "labels are two classes: +1 and −1, or 0 and 1"
-    if not experiment.run.train_loss:
-        lacks["train"] = lacks["unseen"] = "run.train_loss is true"
-    if not experiment.run.spectrum:
-        lacks["rank"] = "run.spectrum is true"
+    measures = named()
     last = experiment.protocol.last(n)
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
@@ -275,7 +268,7 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
         if claim.k is not None and (near := experiment.protocol.nearest(claim.k, n)) != claim.k:
             raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near}")
-        if lack := lacks.get(claim.measure):
+        if lack := measures[claim.measure].refuses(experiment):
             raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)

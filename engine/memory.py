@@ -16,6 +16,7 @@ from engine.experiment import check as check_experiment
 from engine.free_memory import free_bytes, in_words
 from engine.hypothesis import rates_of
 from engine.lazy import torch
+from engine.measures import asked
 from engine.parts import BadField, BadInput
 from engine.paths import path_of, vectors
 from engine.recorder import CELLS
@@ -43,8 +44,8 @@ SEEN = 4
 ROTATED = 3
 """Matrices [d, d] in float64 that a rotation is made of."""
 
-CHARTED = 6
-"""Clocks and measures that a curve has at most; all of the theory has about as many numbers."""
+CLOCKS = 2
+"""A curve has at most so many; all of the theory has about as many numbers as a curve."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
@@ -77,7 +78,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
     records = experiment.protocol.records(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
-    shares["protocol"] = curves * bytes_of(CHARTED, records, replicas)
+    shares["protocol"] = curves * bytes_of(CLOCKS + len(asked(experiment)), records, replicas)
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from engine.costs import Cost
 from engine.hypothesis import Descent, Weighted
 from engine.lazy import torch
+from engine.measures.error import sides
 from engine.problems.axes import Axes
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.recorder import Measures, over_targets, sides
+from engine.recorder import Measures
 from engine.streams import Streams
 from engine.updates import Striding
 
@@ -76,12 +77,14 @@ class OneByOne:
 class Tally:
     """Average losses and errors over all rows, brought up to date by the one row that changed."""
 
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
     def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne) -> None:
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
         self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
         self._balance = (
-            None if data.values == "any" else self._sides(predictions, data.labels).double().sum(1)
+            None if not data.asks("error") else self._sides(predictions, data.labels).double().sum(1)
         )
         self._waiting: list[Change] = []
 
@@ -109,10 +112,10 @@ class Tally:
         changes = self._values(after, labels).double() - self._values(before, labels).double()
         totals = torch.cat((self._total[None], changes)).cumsum_(0)[1:]
         self._total = totals[-1].clone()
-        found = {"loss": [over_targets(self._data, totals) / n]}
+        found = {"loss": [self._data.over_targets(totals) / n]}
         if self._balance is not None:
             turned = self._sides(after, labels) - self._sides(before, labels)
             balances = turned.cumsum(0, dtype=torch.float64).add_(self._balance)
             self._balance = balances[-1].clone()
-            found["error"] = [(1 - over_targets(self._data, balances) / n) / 2]
+            found["error"] = [(1 - self._data.over_targets(balances) / n) / 2]
         return found

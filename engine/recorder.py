@@ -1,10 +1,10 @@
-"""Records: the loss of a hypothesis on all rows, for every replica and variant."""
+"""Records: what is measured of a hypothesis, for every replica and variant."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from engine.costs import Cost
 from engine.hypothesis import Weighted
 from engine.lazy import torch
 from engine.losses.square import Square
-from engine.parts import Values
+from engine.measures import Measure, Probe
+from engine.measures.error import sides
 from engine.problems.data import Data
-from engine.spectrum import looked_at, singular_values
+from engine.spectrum import looked_at
 from engine.trace import stride_of_weights
 
 CELLS = 1 << 18
@@ -32,15 +33,7 @@ class Block(NamedTuple):
     """How far training had come at every record [S], by the name of the clock, that of the x-axis first."""
 
     measures: dict[str, NDArray[np.float64]]
-    """What was measured of every replica and variant, by name, [S, R, V]; NaN where it was not.
-
-    loss: the average loss over rows and targets.
-    error: the share of rows that are mistaken, for labels ±1 by the sign of a prediction, for 0 and 1 by its
-      side of the loss's boundary. A prediction on the boundary counts one half. Rounding moves it off there,
-      and on unseen Hadamard rows even to the right side: up to √eps away still counts as on it.
-    train: the average loss over the examples seen; NaN before the first.
-    unseen: the average loss over the rows never seen; NaN after the last.
-    """
+    """What was measured of every replica and variant, by name, [S, R, V]; NaN where it was not."""
 
     weights: dict[int, NDArray[np.floating[Any]]]
     """The weight vectors of the first replica and target [V, d], if predictions are linear, by record.
@@ -48,8 +41,11 @@ class Block(NamedTuple):
     Records are counted from the first of the block; only those that the trace keeps are there.
     """
 
-    spectrum: NDArray[np.float64] | None
-    """Singular values of the first replica's weights across targets, [S, V, r]; NaN where not computed."""
+    arrays: dict[str, dict[int, NDArray[np.float64]]]
+    """Measures that have indices, by name and by record, where they were measured: [R or 1, V, *index].
+
+    Records are counted from the first of the block.
+    """
 
     @property
     def loss(self) -> NDArray[np.float64]:
@@ -63,6 +59,9 @@ Measures = dict[str, list["torch.Tensor"]]
 
 class Evaluator(Protocol):
     """A way to the average losses of the records of a course, and to what is measured beside them."""
+
+    serves: ClassVar[frozenset[str]]
+    """The measures that it has, by name; others are asked what they say of the hypothesis."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
@@ -108,16 +107,24 @@ class Recorder:
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
+        self._loss, self._order = loss, order
+        self._others = [
+            measure
+            for measure in data.measures
+            if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
+        ]
         self._taken = 0
         self._clocks: defaultdict[str, list[float]] = defaultdict(list)
         self._waiting = 0
         self._weights: dict[int, torch.Tensor] = {}
-        self._spectra: list[torch.Tensor] = []
+        self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._others}
 
     def take(self, clocks: Mapping[str, float], seen: int | torch.Tensor) -> None:
         """Record the hypothesis when the clocks say this, after `seen` examples, one number or [B, 1]."""
-        if self._stride:
-            self._look(self.keeps(self._taken), self._data.spectrum and looked_at(self._taken))
+        if self.keeps(self._taken):
+            kept = self._first_weights() if self._keeping is None else self._keeping.kept()
+            self._weights[self._waiting] = kept
+        self._measure_others(seen)
         self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
             self._clocks[name].append(time)
@@ -130,21 +137,17 @@ class Recorder:
 
     def looks(self, record: int) -> bool:
         """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""
-        return (self._data.spectrum and looked_at(record)) or self._evaluator.looks(record)
+        return any(_due(one, record) for one in self._others) or self._evaluator.looks(record)
 
-    def _look(self, keep: bool, spectrum: bool) -> None:
-        """Keep the first replica's weights of the first target, or their spectrum across targets."""
-        first = self._data.variants * self._data.targets
-        if keep:
-            kept = self._first_weights() if self._keeping is None else self._keeping.kept()
-            self._weights[self._waiting] = kept
-        if self._data.spectrum:
-            shape = self._data.variants, self._data.targets, self._data.instances.d
-            weights = self._hypothesis.weights() if spectrum else None
-            if weights is not None:
-                self._spectra.append(singular_values(weights[:first].view(shape)).cpu())
-            else:
-                self._spectra.append(torch.full((shape[0], min(shape[1:])), torch.nan, dtype=torch.float64))
+    def _measure_others(self, seen: int | torch.Tensor) -> None:
+        """What the measures say that the evaluator does not have, at records where it is their turn."""
+        due = [measure for measure in self._others if _due(measure, self._taken)]
+        if due:
+            probe = Probe(
+                self._data, self._loss, self._hypothesis, lambda: seen_counts(self._data, self._order, seen)
+            )
+            for measure in due:
+                self._values[measure.name][self._waiting] = probe.value(measure).cpu()
 
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
@@ -157,6 +160,13 @@ class Recorder:
         """The records taken since the last block."""
         found = self._evaluator.measured()
         measures = {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+        arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
+        for measure in self._others:
+            values, self._values[measure.name] = self._values[measure.name], {}
+            if measure.is_number:
+                measures[measure.name] = self._everywhere(values)
+            else:
+                arrays[measure.name] = {record: value.numpy() for record, value in values.items()}
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
@@ -165,14 +175,40 @@ class Recorder:
             weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
             {name: np.array(times, float) for name, times in self._clocks.items()},
-            measures or nothing_measured(self._data),
+            nothing_measured(self._data) | measures,
             weights,
-            torch.stack(self._spectra).numpy() if self._spectra else None,
+            arrays,
         )
-        for taken in (self._clocks, self._weights, self._spectra):
-            taken.clear()
+        self._clocks.clear()
+        self._weights.clear()
         self._waiting = 0
         return block
+
+    def _everywhere(self, values: dict[int, torch.Tensor]) -> NDArray[np.float64]:
+        """Numbers [R or 1, V] by record as [S, R, V], NaN where there are none."""
+        whole = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
+        for record, value in values.items():
+            whole[record, : len(value)] = value.numpy()
+        return whole
+
+
+def _due(measure: Measure, record: int) -> bool:
+    """Whether a measure is made at a record."""
+    return not measure.expensive or looked_at(record)
+
+
+def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
+    """How often every row is among the first `seen` examples, one number or [B, 1]; [B, n] or [1, n].
+
+    `order` [R, n] says which row is seen first, second, …; without it they are seen in their order.
+    """
+    if order is None:
+        rows = torch.arange(data.instances.n, device=data.labels.device)
+        return (rows < seen).view(-1, data.instances.n).double()
+    first = order[:, :seen]
+    counts = torch.zeros_like(order, dtype=torch.float64)
+    counts.scatter_add_(1, first, torch.ones_like(first, dtype=torch.float64))
+    return counts.repeat_interleave(data.variants * data.targets, 0)
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
@@ -187,7 +223,7 @@ def evaluator(
 
     Where labels are xᵀw*, the mean square loss of xᵀw is (w − w*)ᵀ(XᵀX/n)(w − w*), without any prediction.
     """
-    wanted = isinstance(loss, Square) and weights is not None and not data.train_loss
+    wanted = isinstance(loss, Square) and weights is not None and not data.asks("train")
     if wanted and weights is not None and data.star is not None:
         square = data.instances.mean_square(data.from_star(weights))
         if square is not None:
@@ -202,6 +238,8 @@ class ByPredictions:
     Those of losses that are not steady are averaged record by record.
     """
 
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
+
     def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
         self._data, self._loss, self._order = data, loss, order
         self._mistakes = Mistakes(data, loss, records)
@@ -211,8 +249,8 @@ class ByPredictions:
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        if self._data.train_loss:
-            self._counts.append(self._count(seen))
+        if self._data.asks("train"):
+            self._counts.append(seen_counts(self._data, self._order, seen))
         weights = hypothesis.weights() if self._data.instances.better_together else None
         self._of_weights = weights is not None
         self._waiting.append(hypothesis.predict(self._data.instances) if weights is None else weights)
@@ -228,17 +266,6 @@ class ByPredictions:
         found, self._measures = self._measures, defaultdict(list)
         return found | self._mistakes.measured()
 
-    def _count(self, seen: int | torch.Tensor) -> torch.Tensor:
-        """How often every row is among the first `seen` examples, [B, n] or [1, n]."""
-        data = self._data
-        if self._order is None:
-            rows = torch.arange(data.instances.n, device=data.labels.device)
-            return (rows < seen).view(-1, data.instances.n).double()
-        first = self._order[:, :seen]
-        counts = torch.zeros_like(self._order, dtype=torch.float64)
-        counts.scatter_add_(1, first, torch.ones_like(first, dtype=torch.float64))
-        return counts.repeat_interleave(data.variants * data.targets, 0)
-
     def _measure(self) -> None:
         if self._of_weights:
             predictions = self._data.instances.products_of_each(self._waiting)  # [S, B, n]
@@ -249,7 +276,7 @@ class ByPredictions:
         together = len(predictions) if self._loss.steady else 1
         for some in torch.split(predictions, together):
             averages = self._loss.average(some, self._data.labels)
-            self._measures["loss"].append(over_targets(self._data, averages))
+            self._measures["loss"].append(self._data.over_targets(averages))
             if self._counts:
                 self._measure_seen(some, torch.stack(self._counts[:together]))
                 del self._counts[:together]
@@ -259,11 +286,13 @@ class ByPredictions:
         losses = self._loss.value(predictions, self._data.labels)
         for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
-            self._measures[name].append(over_targets(self._data, means))
+            self._measures[name].append(self._data.over_targets(means))
 
 
 class ByWeights:
     """Mean square loss from the distance of the weights to those that made the labels."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
     def __init__(self, data: Data, loss: Cost, records: int) -> None:
         self._data = data
@@ -282,7 +311,7 @@ class ByWeights:
         return self._mistakes.counts(record)
 
     def measured(self) -> Measures:
-        found = {"loss": [over_targets(self._data, torch.stack(self._losses))]} if self._losses else {}
+        found = {"loss": [self._data.over_targets(torch.stack(self._losses))]} if self._losses else {}
         self._losses = []
         return found | self._mistakes.measured()
 
@@ -296,7 +325,7 @@ class Mistakes:
 
     def __init__(self, data: Data, loss: Cost, records: int) -> None:
         self._data = data
-        self._counted = data.values != "any"
+        self._counted = data.asks("error")
         self._loss = loss
         self._everywhere = counted_everywhere(data, records)
         self._first, self._record = 0, 0
@@ -329,7 +358,7 @@ class Mistakes:
         """Ask somebody how many are right less how many are wrong [B], if it is this record's turn."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
-            self._shares.append(over_targets(self._data, (1 - right()[None] / self._data.instances.n) / 2))
+            self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
         self._record += 1
 
     def measured(self) -> Measures:
@@ -353,26 +382,9 @@ class Mistakes:
     def _count(self, predictions: torch.Tensor) -> None:
         found = sides(predictions, self._data.labels, self._data.values, self._loss)
         right = found.sum(2).double() / found.shape[2]  # exact: whole numbers
-        self._shares.append(over_targets(self._data, (1 - right) / 2))
-
-
-def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """+1 for a prediction on the side of its label, −1 on the other, and 0 for one that is a tie.
-
-    For labels ±1 or, by `values`, 0 and 1. Up to √eps from the boundary is a tie: rounding moves it off.
-    """
-    if values == "bits":
-        predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1
-    margins = predictions * labels
-    tie = torch.finfo(margins.dtype).eps ** 0.5
-    return torch.nn.functional.hardshrink(margins, tie).sign_()
+        self._shares.append(self._data.over_targets((1 - right) / 2))
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
     """Whether a course is so small that its mistakes are counted at every record."""
     return records * data.labels.numel() <= MOST_CELLS
-
-
-def over_targets(data: Data, values: torch.Tensor) -> torch.Tensor:
-    """Values [S, B] averaged over targets, [S, R, V]."""
-    return values.view(len(values), data.replicas, data.variants, data.targets).mean(3)

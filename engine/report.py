@@ -13,6 +13,9 @@ from engine.claims import judge
 from engine.experiment import Experiment
 from engine.trace import BoundCurve, Curve, Floats, Spectrum, Trace
 
+MEASURES = ("error", "train", "unseen")
+"""They are null where they were not measured; others are there only where they were."""
+
 Series = Callable[[Floats], Any]
 
 
@@ -58,7 +61,7 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "grid": [{"rate": rate, "mean_loss": _number(mean)} for rate, mean in curve.grid.items()],
         "k": series(curve.x),
         "loss": series(curve.loss),
-        **{measure: _maybe(curve.mean(measure), series) for measure in ("error", "train", "unseen")},
+        **{measure: _maybe(curve.mean(measure), series) for measure in _listed(curve)},
         "stderr": _maybe(curve.stderr, series),
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
         "diverged_at": _number(curve.diverged_at),
@@ -66,6 +69,12 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "path": curve.path,
         "verdict": curve.verdict._asdict(),
     }
+
+
+def _listed(curve: Curve) -> list[str]:
+    """The measures beside the loss, and the rank, which is with the spectrum."""
+    names = dict.fromkeys((*MEASURES, *curve.measures))
+    return [name for name in names if name not in ("loss", "rank")]
 
 
 def _maybe(values: Floats | None, series: Series) -> Any:

@@ -16,6 +16,7 @@ from engine.free_memory import in_words
 from engine.hypothesis import rates_of
 from engine.invariance import verdict
 from engine.lazy import torch
+from engine.measures import asked
 from engine.pacing import MOST
 from engine.parts import BadInput
 from engine.paths import way
@@ -164,7 +165,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
-    data = replace(data, train_loss=experiment.run.train_loss, spectrum=experiment.run.spectrum)
+    data = replace(data, measures=asked(experiment))
     loss = catalogue.make("losses", experiment.protocol.loss)
     planned = experiment.protocol.clocks(data.instances.n)
     records = len(next(iter(planned.values())))
@@ -263,8 +264,16 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats) -> None:
         {name: times[:records] for name, times in block.clocks.items()},
         {name: values[:records] for name, values in measures.items()},
         {record: each[variant] for record, each in block.weights.items() if record < own},
-        None if block.spectrum is None else block.spectrum[:own, variant],
+        {
+            name: {record: _left(values[:, variant], sound > record) for record, values in taken.items()}
+            for name, taken in block.arrays.items()
+        },
     )
+
+
+def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
+    """The values [R or 1, *index] of the replicas that have not diverged, NaN for the others."""
+    return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,20 @@ Floats = NDArray[np.float64]
 
 MOST_REPLICA_BYTES = 32 << 20
 """A series that would take more keeps the values of its first replica only, beside mean and error."""
+
+
+class Arrays(NamedTuple):
+    """What a measure with indices was at some of the records of a curve, for its first replica or for all."""
+
+    x: Floats
+    """Where on the x-axis it was measured, [S]."""
+
+    values: Floats
+    """[S, R or 1, *index]."""
+
+    def followed_by(self, later: Arrays) -> Arrays:
+        """These and later ones."""
+        return Arrays(np.concatenate([self.x, later.x]), np.concatenate([self.values, later.values]))
 
 
 class Series:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.parts import Finding, Path, Verdict
-from engine.series import Series
+from engine.series import Arrays, Series
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +47,6 @@ class Spectrum(NamedTuple):
     def rank(self) -> NDArray[np.int64]:
         """The numerical rank [S]."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
-
-    def followed_by(self, later: Spectrum) -> Spectrum:
-        """These and later ones."""
-        return Spectrum(np.concatenate([self.x, later.x]), np.concatenate([self.values, later.values]))
 
 
 class Curve:
@@ -97,7 +93,7 @@ class Curve:
         self._series: dict[str, Series] = {}
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
-        self._spectrum: Spectrum | None = None
+        self._arrays: dict[str, Arrays] = {}
 
     @property
     def complete(self) -> bool:
@@ -181,14 +177,16 @@ class Curve:
     @property
     def spectrum(self) -> Spectrum | None:
         """The singular values of the weights across targets; None unless the run records them."""
-        return self._spectrum
+        found = self._arrays.get("spectrum")
+        return None if found is None else Spectrum(found.x, found.values[:, 0])
+
+    def array(self, measure: str) -> Arrays | None:
+        """A measure that has indices, where it was measured; None if nowhere."""
+        return self._arrays.get(measure)
 
     def at(self, measure: str, x: float) -> float | None:
-        """The mean of a measure (loss, error, train, unseen, rank) at x; None where it was not recorded."""
-        places, values = self.x, self.mean(measure)
-        if measure == "rank" and self.spectrum is not None:
-            places, values = self.spectrum.x, self.spectrum.rank.astype(float)
-        found = np.flatnonzero(places == x)
+        """The mean of a measure at x; None where it was not recorded."""
+        found, values = np.flatnonzero(self.x == x), self.mean(measure)
         if values is None or not len(found) or np.isnan(values[found[0]]):
             return None
         return float(values[found[0]])
@@ -198,7 +196,7 @@ class Curve:
         clocks: Mapping[str, Floats],
         measures: Mapping[str, Floats],
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
-        spectrum: Floats | None = None,
+        arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
         """Publish S records: what the clocks say [S], and what was measured of every replica [S, R], by name.
 
@@ -206,7 +204,7 @@ class Curve:
 
         Args:
             weights: [d] of the first replica, by the record among the S.
-            spectrum: [S, r] of the first replica, shorter if that has diverged; records with NaN have none.
+            arrays: measures with indices [R or 1, *index], by name and record; what is NaN is left out.
         """
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # readers may go through the names meanwhile
@@ -218,10 +216,12 @@ class Curve:
             self._series[name].fill(start, values)
         for record, kept in weights.items():
             self._keep(x[record], kept)
-        if spectrum is not None:
-            computed = ~np.isnan(spectrum[:, 0])
-            new = Spectrum(x[: len(spectrum)][computed], spectrum[computed])
-            self._spectrum = new if self._spectrum is None else self._spectrum.followed_by(new)
+        for name, taken in arrays.items():
+            there = [record for record, values in taken.items() if not np.isnan(values).all()]
+            if there:
+                new = Arrays(x[there], np.stack([taken[record] for record in there]))
+                old = self._arrays.get(name)
+                self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
         self.length = start + len(x)
 
     def copy(self, winner: Curve, tried: list[Curve]) -> None:
@@ -230,7 +230,7 @@ class Curve:
         self.rate, self.divergences = winner.rate, winner.divergences
         self._clocks, self._series = winner._clocks, winner._series
         self._weights, self._weights_x = winner._weights, winner._weights_x
-        self._spectrum = winner._spectrum
+        self._arrays = winner._arrays
         self.length, self.weights_length = winner.length, winner.weights_length
         self.ended = True
 

@@ -16,6 +16,7 @@ from engine.streams import Streams
 
 if TYPE_CHECKING:
     from engine.experiment import Problem
+    from engine.measures import Measure
     from engine.problems.matrices import Rows
     from engine.problems.targets import Combination
 
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate. What is recorded beside the loss
-    over all rows: with `train_loss` that over the rows seen and over those unseen, with `spectrum` the
-    singular values of the weights across targets. `star` is w* [R, m, r], if every label is xᵀw*: the
-    features that have a part in each target, and their weights. `values` says what every label is.
+    Variants are copies of a learner on the same data, such as one per rate. `measures` are what is recorded
+    of learners on it. `star` is w* [R, m, r], if every label is xᵀw*: the features that have a part in each
+    target, and their weights. `values` says what every label is.
     """
 
     instances: Instances
@@ -35,10 +35,17 @@ class Data:
     replicas: int
     targets: int
     variants: int = 1
-    train_loss: bool = False
-    spectrum: bool = False
+    measures: tuple[Measure, ...] = ()
     star: tuple[torch.Tensor, torch.Tensor] | None = None
     values: Values = "any"
+
+    def asks(self, measure: str) -> bool:
+        """Whether a measure of this name is recorded."""
+        return any(one.name == measure for one in self.measures)
+
+    def over_targets(self, values: torch.Tensor) -> torch.Tensor:
+        """Values [S, B] averaged over targets, [S, R, V]."""
+        return values.view(len(values), self.replicas, self.variants, self.targets).mean(3)
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""

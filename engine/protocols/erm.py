@@ -69,7 +69,7 @@ class FreshModels:
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
     def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
-        self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, None)
+        self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, {})
         grid = protocol.grid(data.instances.n)
         assert learner.architecture is not None, "solvers have a course of their own"
         members = data.replicas * data.variants * data.targets
@@ -173,31 +173,38 @@ class Group:
         whole = self._recorder.block()
         k, variants = len(self._grid), self._one.variants
 
-        def by_k(values: Floats) -> Floats:
-            moved: Floats = np.moveaxis(values[0].reshape(-1, k, variants), 1, 0)
-            return moved
-
         weights = {}
         if whole.weights:
             weights = dict(enumerate(whole.weights[0].reshape(k, variants, -1)))
         return Block(
             {"k": self._grid},
-            {name: by_k(values) for name, values in whole.measures.items()},
+            {name: np.moveaxis(_apart(values[0], k), 1, 0) for name, values in whole.measures.items()},
             weights,
-            None if whole.spectrum is None else whole.spectrum[0].reshape(k, variants, -1),
+            {
+                name: dict(enumerate(np.moveaxis(_apart(taken[0], k), 1, 0)))
+                for name, taken in whole.arrays.items()
+            },
         )
+
+
+def _apart(values: Floats, k: int) -> Floats:
+    """What was measured of the models for every k [R, K V, …] as [R, K, V, …]."""
+    return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
     """The blocks of all groups as one, with the weights of those records that a curve keeps."""
     weights = [each for block in blocks for each in block.weights.values()]
     stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
-    spectra = [block.spectrum for block in blocks if block.spectrum is not None]
+    arrays: dict[str, dict[int, Floats]] = {name: {} for name in blocks[0].arrays}
+    for name, taken in arrays.items():
+        each = [values for block in blocks for values in block.arrays[name].values()]
+        taken.update(enumerate(each))
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
         {record: each for record, each in enumerate(weights) if record % stride == 0},
-        np.concatenate(spectra) if spectra else None,
+        arrays,
     )
 
 

@@ -61,7 +61,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
-        strangers = isinstance(data.instances, Axes) and self.single and not data.train_loss
+        strangers = isinstance(data.instances, Axes) and self.single and not data.asks("train")
         if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, Striding):
             return OneByOnePass(self, learner, data, loss, streams)
         return Pass(self, learner, data, loss, streams)

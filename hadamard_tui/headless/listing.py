@@ -120,6 +120,8 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str]:
-    """What a bound says and where it is proved; other parts say all in their fields."""
+    """What a bound says and where it is proved, or what a measure costs; all else is said by fields."""
+    if getattr(member, "expensive", False):
+        return ["expensive: at some of many evaluation points only"]
     sense, formula, source = (getattr(member, name, "") for name in ("sense", "formula", "source"))
     return [f"{NAMES[sense]} {formula}; {source}"] if formula else []

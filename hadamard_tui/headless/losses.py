@@ -37,7 +37,7 @@ NOTHING = "—"
 
 def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
     """One row per curve and, within it, one line per place of `where`."""
-    measured = [name for name in MEASURES if any(_has(curve, name) for curve in trace.curves)]
+    measured = [name for name in MEASURES if any(name in curve.measures for curve in trace.curves)]
     spared = set(MEASURES) - set(measured)
     if width < NARROW + MEASURE * len(measured):
         spared.add("which")
@@ -72,10 +72,6 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
             yield Text(f"{curve.name} tried η = (mean of the curve) {tried}", "dim")
-
-
-def _has(curve: Curve, measure: str) -> bool:
-    return curve.spectrum is not None if measure == "rank" else measure in curve.measures
 
 
 def _rate(trace: Trace, curve: Curve) -> str:

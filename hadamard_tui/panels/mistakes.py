@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from engine.measures.error import Error
 from hadamard_tui.drawing import Plot
 from hadamard_tui.panels.panel import Panel, measured, nothing, plot
 from hadamard_tui.sight import Sight
@@ -16,7 +17,7 @@ def show(sight: Sight) -> Plot | Text:
     series = measured(sight, "error")
     if not series:
         return nothing("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
-    return plot(sight, "0/1 error: share of rows that are mistaken", "0/1 error", series)
+    return plot(sight, "0/1 error: share of rows that are mistaken", Error.label, series)
 
 
 PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from rich.text import Text
 
+from engine.measures.rank import Rank
 from hadamard_tui.charts.series import Series
 from hadamard_tui.drawing import Plot, colour, mark, theory
 from hadamard_tui.panels.panel import Panel, nothing, plot
@@ -44,7 +45,7 @@ def show(sight: Sight) -> Plot | Text:
         reached = np.minimum(height, greatest)
         inside = np.searchsorted(height, greatest, side="left") + 1
         series.append(Series(name, sight.trace.x[:inside], reached[:inside], theory(), style="dashed"))
-    return plot(sight, "Rank of the weights across targets", "rank", series)
+    return plot(sight, "Rank of the weights across targets", Rank.label, series)
 
 
 PANEL = Panel("rank", "the rank of every learner's weights across targets against k, 2k + 1 and 2^k", show)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
+from engine.measures.spectrum import SingularValues
 from hadamard_tui.charts.series import Series
 from hadamard_tui.drawing import Plot, colour, others
 from hadamard_tui.panels.panel import Panel, nothing, plot
@@ -56,7 +57,7 @@ def show(sight: Sight) -> Plot | Text:
         )
         for i in shown[::-1]
     ]
-    return plot(sight, f"Spectrum of {curve.name}", "singular value", series, floor=0.0)
+    return plot(sight, f"Spectrum of {curve.name}", SingularValues.label, series, floor=0.0)
 
 
 PANEL = Panel("svd", "the singular values of the selected learner's weights across targets", show)

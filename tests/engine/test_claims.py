@@ -153,9 +153,8 @@ def classified(error):
 def spanned(rank):
     """A trace whose weights across targets have this rank after k = 4 examples."""
     curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
-    values = np.zeros((D + 1, D))
-    values[4, :rank] = 1.0
-    curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1))}, spectrum=values)
+    ranks = np.where(np.arange(D + 1) == 4, rank, 0.0)[:, None]
+    curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1)), "rank": ranks})
     return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", "loss", {})
 
 

@@ -9,9 +9,10 @@ from building import LLS, data_of, experiment, gd
 from engine import catalogue
 from engine.claims import judge, unexpected_divergence
 from engine.judgement import respect
-from engine.parts import Finding
-from engine.run import DIVERGED, Diverged, Finished, Loaded, run
-from engine.trace import BoundCurve
+from engine.parts import Finding, Verdict
+from engine.recorder import Block
+from engine.run import DIVERGED, Diverged, Finished, Loaded, Trial, run
+from engine.trace import BoundCurve, Curve
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
 GOOD = {"GD": gd(0.005), "net": gd(0.005, **NET), "LLS": LLS}
@@ -116,6 +117,32 @@ def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partl
     assert curve.length == last.x < curve.capacity
 
 
+class Given:
+    """A course whose losses [S, R] are given beforehand, one record at a time."""
+
+    def __init__(self, losses):
+        self.hypothesis, self._losses = None, iter(enumerate(losses))
+
+    def advance(self, records):
+        k, losses = next(self._losses)
+        return Block({"k": np.array([float(k)])}, {"loss": np.array(losses)[None, :, None]}, {}, {})
+
+
+def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_start():
+    curve = Curve("it", 4, 3, Verdict(True, "made by hand"))
+    trial = Trial(Given([[1.0, 1e-3, 0.0], [1e7, 1.0, 1e5], [1.0, 1e4, 1e5], [1.0, 1.0, 1e5]]), [curve], None)
+    told = [event for _ in range(4) for event in trial.advance(1)]
+    assert curve.divergences.tolist()[:2] == [1.0, 2.0]
+    assert np.isnan(curve.divergences[2])
+    expected = [[1.0, 1e-3, 0.0], [np.nan, 1.0, 1e5], [np.nan, np.nan, 1e5], [np.nan, np.nan, 1e5]]
+    np.testing.assert_array_equal(curve.values("loss"), expected)
+    assert curve.loss.tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
+    assert np.isnan(curve.stderr).tolist() == [False, False, True, True], "one alone has no error"
+    assert [(event.x, event.replicas, event.of) for event in told] == [(1.0, 1, 3)]
+    assert trial.ended
+    assert curve.complete
+
+
 def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
     learners = {"it": gd(0.12)}
     described = experiment(
@@ -154,7 +181,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     x = curve.x
     line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
     finding = Finding(True, "made by hand")
-    bound = BoundCurve("line", "lower", False, "", "", finding, {"it": finding}, x[:kept], line[:kept])
+    bound = BoundCurve("line", "lower", False, "", "", finding, {"it": finding}, x, line)
     found = respect(described, bound, curve)
     assert found.holds is True
     assert "until it diverged at" in found.detail

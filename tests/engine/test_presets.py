@@ -8,6 +8,7 @@ import pytest
 from engine import catalogue, presets
 from engine.claims import judge, unexpected_divergence
 from engine.experiment import check
+from engine.measures import asked
 from engine.parts import BadInput
 from engine.run import run
 
@@ -81,6 +82,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
+        used["measures"] |= {measure.kind for measure in asked(described)}
         for claim in described.claims:
             used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
     for family, kinds in used.items():

@@ -31,10 +31,11 @@ FOLDER = Path(__file__).resolve().parent / "digests"
 
 EGU = 'learners=[{name="EGU", architecture={kind="linear"}, update={kind="egu", lr=0.05}}]'
 WILD = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=[0.01, 0.4]}}]'
+SLOW = "learners.GD.update.lr=0.00390625"
 
 SMALL = {
     "small-compiled": ("hadamard-128", [EGU, "problem.matrix.d=64", "run.path=compiled", "run.replicas=2"]),
-    "small-consistency": ("consistency-128", ["problem.matrix.d=8", "protocol.passes=20"]),
+    "small-consistency": ("consistency-128", [SLOW, "problem.matrix.d=8", "protocol.passes=20"]),
     "small-diverging": ("gaussian-128", [WILD, "problem.matrix.d=16", "run.replicas=1"]),
     "small-erm": ("deep-nets-64", ["problem.matrix.d=8", "run.replicas=2", "protocol.steps=50"]),
 }

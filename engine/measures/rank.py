@@ -1,0 +1,31 @@
+"""The numerical rank of a learner's weight matrix across targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.lazy import torch
+from engine.measures import Measure, Probe
+from engine.measures.spectrum import SingularValues
+
+if TYPE_CHECKING:
+    from engine.experiment import Experiment
+
+
+class Rank(Measure, frozen=True, tag="rank"):
+    """The numerical rank of the weights across targets: how many singular values are not rounding.
+
+    Source: WKA21 Thm 9; theory.md §§7, 10.
+    """
+
+    label: ClassVar[str] = "rank"
+    always: ClassVar[bool] = True
+    expensive: ClassVar[bool] = True
+    of_weights: ClassVar[bool] = True
+
+    def refuses(self, experiment: Experiment) -> str | None:
+        return SingularValues().refuses(experiment)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        values = probe.value(SingularValues())
+        return torch.where(values.isnan().any(-1), torch.nan, (values > 0).sum(-1).double())

@@ -1,0 +1,42 @@
+"""The singular values of a learner's weight matrix across targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.lazy import torch
+from engine.measures import Index, Measure, Probe
+from engine.spectrum import singular_values
+
+if TYPE_CHECKING:
+    from engine.experiment import Experiment
+
+
+class SingularValues(Measure, frozen=True, tag="spectrum"):
+    """The singular values of the weights across targets, largest first: how far a learner has left the span.
+
+    Those that rounding alone could have made are 0. Source: WKA21 Thm 9; theory.md §§7, 10.
+    """
+
+    label: ClassVar[str] = "singular value"
+    always: ClassVar[bool] = True
+    expensive: ClassVar[bool] = True
+    of_weights: ClassVar[bool] = True
+
+    def index(self, experiment: Experiment) -> tuple[Index, ...]:
+        matrix = experiment.problem.matrix
+        count = min(experiment.problem.target.columns(matrix), matrix.shape()[1])
+        return (Index("j", np.arange(1.0, count + 1)),)
+
+    def refuses(self, experiment: Experiment) -> str | None:
+        if experiment.problem.target.columns(experiment.problem.matrix) == 1:
+            return "there are several targets, as with all or doubled"
+        return None if experiment.run.spectrum else "run.spectrum is true"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, weights = probe.data, probe.weights
+        assert weights is not None, "a measure of weights is asked where there are any"
+        first = weights[: data.variants * data.targets]
+        return singular_values(first.view(data.variants, data.targets, data.instances.d))[None]

@@ -1,0 +1,180 @@
+"""Measures: what the fast ways record is what a measure says of a learner, and what is asked is recorded."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from building import curve, experiment, gd, weights
+
+import engine.run as runs
+from engine import recorder
+from engine.measures import Index, Measure, asked, named
+from engine.parts import BadInput
+from engine.protocols import one_pass
+from engine.report import report
+from engine.run import run
+from engine.spectrum import looked_at
+
+D = 8
+
+
+class Nothing:
+    """An evaluator that has no measure, so that each is asked what it says of the hypothesis."""
+
+    serves: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, *arguments):
+        pass
+
+    def take(self, hypothesis, seen):
+        pass
+
+    def looks(self, record):
+        return False
+
+    def measured(self):
+        return {}
+
+
+GD = {"learners": {"GD": gd(0.02)}, "replicas": 2}
+DRAWN = {"kind": "one-pass", "replacement": True}
+FRESH = {"kind": "erm", "steps": 5}
+FAST = {
+    "ByWeights": {**GD, "path": "dense"},
+    "ByPredictions": {"matrix": "gaussian", **GD, "noise": 0.1, "train_loss": True},
+    "ByPredictions of drawn rows": {**GD, "train_loss": True, "protocol": DRAWN},
+    "ByPredictions of bits": {"matrix": "hadamard01", "learners": {"EG": {"update": "eg"}}},
+    "ByPredictions of fresh models": {**GD, "train_loss": True, "protocol": FRESH},
+    "Tally": {**GD, "path": "structured"},
+    "Told": {"learners": {"EGU": {"update": "egu"}}, "path": "compiled", "d": 64},
+    "across targets": {**GD, "target": "all", "spectrum": True, "path": "dense"},
+}
+
+
+@pytest.mark.parametrize("way", FAST)
+def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypatch):
+    described = experiment(**{"d": D, **FAST[way]})
+    fast = run(described).curves[0]
+    monkeypatch.setattr(recorder, "evaluator", Nothing)
+    monkeypatch.setattr(one_pass, "Tally", Nothing)
+    if way == "Told":
+        monkeypatch.setattr("engine.sweeps.Told", Nothing)
+    slow = run(described).curves[0]
+    assert {"loss"} < set(fast.measures) == set(slow.measures)
+    for measure in fast.measures:
+        np.testing.assert_allclose(fast.values(measure), slow.values(measure), rtol=1e-9, atol=1e-12)
+
+
+def test_a_run_asks_for_what_every_run_records_and_refuses_nowhere():
+    def names(**words):
+        return {measure.name for measure in asked(experiment(d=D, **words))}
+
+    assert names() == {"loss", "error"}
+    assert names(matrix="gaussian", noise=0.1) == {"loss"}
+    assert names(train_loss=True) == {"loss", "error", "train", "unseen"}
+    assert names(target="all", spectrum=True) == {"loss", "error", "spectrum", "rank"}
+
+
+class Norm(Measure, frozen=True, tag="norm"):
+    """The length of the weights."""
+
+    label: ClassVar[str] = "norm"
+    of_weights: ClassVar[bool] = True
+
+    def value(self, probe):
+        return probe.data.over_targets(probe.weights.norm(dim=1)[None])[0]
+
+
+class Largest(Measure, frozen=True, tag="largest"):
+    """The two largest weights, in some of the records."""
+
+    label: ClassVar[str] = "weight"
+    of_weights: ClassVar[bool] = True
+    expensive: ClassVar[bool] = True
+
+    def index(self, experiment):
+        return (Index("j", np.array([1.0, 2.0])),)
+
+    def value(self, probe):
+        return probe.weights.topk(2).values.view(probe.data.replicas, probe.data.variants, 2)
+
+
+@pytest.fixture
+def outsiders(monkeypatch):
+    monkeypatch.setattr(runs, "asked", lambda described: (*asked(described), Norm(), Largest()))
+
+
+@pytest.mark.usefixtures("outsiders")
+def test_a_measure_from_outside_is_recorded_of_every_replica():
+    described = experiment("gaussian", d=D, **GD)
+    trace = run(described, gate=lambda: 3)
+    found = trace.curves[0]
+    expected = weights(described)
+    np.testing.assert_allclose(found.values("norm"), np.linalg.norm(expected, axis=2), rtol=1e-12)
+    largest = found.array("largest")
+    np.testing.assert_allclose(largest.values, np.sort(expected)[:, :, :-3:-1], rtol=1e-12)
+    assert largest.x.tolist() == list(range(D + 1))
+    written = report(described, trace)["curves"][0]
+    np.testing.assert_allclose(written["norm"], found.mean("norm"), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("outsiders")
+def test_an_expensive_measure_is_made_at_some_of_many_records():
+    epochs = {"kind": "epochs", "epochs": 300}
+    found, in_pieces = (
+        run(experiment("gaussian", d=D, protocol=epochs, **GD), gate=lambda count=count: count).curves[0]
+        for count in (1000, 1)
+    )
+    assert found.array("largest").x.tolist() == [record for record in range(301) if looked_at(record)]
+    assert np.isfinite(found.values("norm")).all()
+    assert np.array_equal(in_pieces.array("largest").values, found.array("largest").values)
+    assert set(in_pieces.measures) == set(found.measures) == {"loss", "norm"}
+
+
+@pytest.mark.usefixtures("outsiders")
+def test_measures_of_weights_are_not_asked_of_what_is_not_linear():
+    net = gd(0.01, kind="dense", widths=[4], activation="relu")
+    found = run(experiment("gaussian", learners={"net": net}, d=D)).curves[0]
+    assert set(found.measures) == {"loss"}
+    assert found.array("largest") is None
+
+
+@pytest.mark.usefixtures("outsiders")
+def test_a_replica_that_diverged_has_no_more_values_of_any_measure():
+    found = run(experiment("gaussian", learners={"it": gd(0.1)}, d=32, replicas=20, seed=1)).curves[0]
+    assert 0 < found.diverged < 20
+    gone = np.isnan(found.values("loss"))
+    assert np.array_equal(np.isnan(found.values("norm")), gone)
+    largest = found.array("largest")
+    assert np.array_equal(np.isnan(largest.values[:, :, 0]), gone[largest.x.astype(int)])
+
+
+def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch):
+    calls = []
+    computed = torch.linalg.svdvals
+    monkeypatch.setattr(torch.linalg, "svdvals", lambda matrices: calls.append(1) or computed(matrices))
+    found = curve(d=D, target="all", spectrum=True)
+    assert len(calls) == D + 1
+    np.testing.assert_array_equal(found.mean("rank"), found.spectrum.rank)
+
+
+def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
+    for measure, where in {
+        "error": "labels are two classes",
+        "unseen": "run.train_loss is true",
+        "rank": "there are several targets",
+    }.items():
+        claim = {"text": "It is low", "learner": "GD", "k": 1, "below": 1.0, "of": measure}
+        with pytest.raises(BadInput) as caught:
+            run(experiment("gaussian", d=D, noise=0.1, learners={"GD": gd(0.1)}, claims=[claim]))
+        assert f"{measure} is measured only where {where}" in caught.value.what
+
+
+def test_every_measure_has_a_name_of_its_own_and_says_its_indices():
+    described = experiment(d=D, target="all", spectrum=True)
+    assert {"loss", "error", "train", "unseen", "rank", "spectrum"} <= named().keys()
+    for measure in named().values():
+        assert measure.is_number == (measure.index(described) == ())
+    (index,) = named()["spectrum"].index(described)
+    assert (index.name, index.values.tolist()) == ("j", list(range(1, D + 1)))
