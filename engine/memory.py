@@ -44,6 +44,9 @@ SEEN = 4
 ROTATED = 3
 """Matrices [d, d] in float64 that a rotation is made of."""
 
+GENERATORS = 2 * 1400
+"""Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
+
 CLOCKS = 2
 """A curve has at most so many; all of the theory has about as many numbers as a curve."""
 
@@ -70,6 +73,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
         drawn = n * (8 * VECTORS + 3 * d * item)
     else:
         drawn = n * 8 * VECTORS
+    drawn += GENERATORS
     if matrix.rotate:
         drawn += 8 * d * (ROTATED * d + n)
     labels = replicas * targets * n * (8 + item)

@@ -2,6 +2,8 @@
 
 import gc
 import re
+import subprocess
+import sys
 import tracemalloc
 import weakref
 
@@ -400,3 +402,19 @@ def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, ex
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_the_generators_of_many_replicas_count():
+    program = """
+import sys, numpy
+from engine.streams import Stream
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+numpy.random.default_rng([0, 1])
+before, stream = resident(), Stream(range(4000), "matrix")
+stream.uniform(1)
+print((resident() - before) / 4000)
+"""
+    each = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    few, many = (memory.needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20)))
+    assert (many - few) / (1 << 20) > each
