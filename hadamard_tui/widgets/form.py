@@ -82,8 +82,13 @@ class Row(Vertical):
         lines = self.query(".value").results(Static)
         if (line := next(lines, None)) is not None:
             line.update(said)
-        elif said:  # few rows have an expression
+        elif said and self._ready:  # few rows have an expression
             self.query_one(Horizontal).mount(Static(said, classes="value", markup=False))
+
+    @property
+    def _ready(self) -> bool:
+        """Whether lines can be added: a row is spoken to before it is composed, and when it is taken away."""
+        return self.is_attached and any(line.is_attached for line in self.query(Horizontal))
 
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""
@@ -95,7 +100,7 @@ class Row(Vertical):
         """Have a line below the control say something."""
         if lines := self.query(f".{kind}"):
             lines.only_one(Static).update(text)
-        elif text and self.is_attached:  # a row may have the focus when it is taken away
+        elif text and self._ready:
             line = Static(text, classes=kind, markup=False)
             self.mount(line, after=0 if kind == "problem" else None)
 

@@ -399,16 +399,28 @@ async def test_a_field_shows_an_expression_and_what_it_comes_to_with_another_d()
         assert shown_value(row_of(app, "problem.matrix.d")) == "= 64"
         assert app.laboratory.draft.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
         row.query_one(Input).value = "1/(2d), 1/x"
-        await until(pilot, lambda: "'x' is unknown" in str(row.query_one(".problem", Static).render()))
+        await until(pilot, lambda: "'x' is unknown" in shown_value(row, ".problem"))
         assert shown_value(row) == ""
         row.query_one(Input).value = "1/(2d), 1/d"
         await until(pilot, lambda: shown_value(row) == "= 0.0078125, 0.015625")
         assert app.laboratory.draft.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
 
 
-def shown_value(row: Row) -> str:
-    """What a row says that its expression comes to."""
-    return "".join(str(line.render()) for line in row.query(".value").results(Static))
+def shown_value(row: Row, kind: str = ".value") -> str:
+    """What a row says that its expression comes to, or what else it says."""
+    return "".join(str(line.render()) for line in row.query(kind).results(Static))
+
+
+async def test_a_row_may_be_spoken_to_before_it_is_composed():
+    app: App[None] = App()
+    async with app.run_test(size=SMALL) as pilot:
+        row = Row("run.seed", "seed", "help", Static(), 0)
+        row.say_value(3.0)
+        row.complain("too large")
+        app.mount(row)
+        row.say_value(3.0)
+        row.complain("too large")
+        await until(pilot, lambda: row.is_mounted)
 
 
 def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_typed():
