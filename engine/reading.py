@@ -172,8 +172,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     The matrix comes first; then the target, which may name d and n; then all else, which may name m, too.
     Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
     """
-    if "problem" not in raw:
-        raise _missing("problem", raw)
+    _need("problem", raw, Experiment, "", raw)
     numbers = {"problem": raw["problem"], **raw}
     if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
         numbers["problem"] = dict(raw["problem"])
@@ -189,8 +188,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
     """The matrix or the target, its numbers put in place. Raises: BadInput."""
     place, problem = f"problem.{name}", numbers["problem"]
-    if name not in problem:
-        raise _missing(place, raw)
+    _need(name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[name]
     problem[name] = resolved(kind, problem[name], place, names)
     return _typed(kind, place, numbers, raw)
@@ -218,8 +216,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
         )
         if isinstance(struct, inspect.StructType) and struct.tag_field:
             fields.insert(0, struct.tag_field)
-        what = f"unknown key; {nearest(match.group(1), fields)}"
-        return BadInput(".".join(filter(None, (where, match.group(1)))), what)
+        return _unknown(match.group(1), where, fields)
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
         return _missing(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
@@ -238,6 +235,22 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
     if isinstance(text, str) and isinstance(value, int | float):
         shown = f"{text} = {value:g}"
     return BadInput(where, f"{shown} does not fit; it must be {expected}")
+
+
+def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
+    """See that a table has a key. Raises: BadInput, which names a key that may be it mistyped."""
+    if key not in table:
+        known = list(types_of(kind))
+        stranger = next((other for other in table if other not in known), None)
+        raise (
+            _missing(f"{place}.{key}".lstrip("."), raw)
+            if stranger is None
+            else _unknown(stranger, place, known)
+        )
+
+
+def _unknown(key: str, place: str, known: list[str]) -> BadInput:
+    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {nearest(key, known)}")
 
 
 def _missing(place: str, raw: Any) -> BadInput:

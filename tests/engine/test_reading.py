@@ -325,3 +325,14 @@ def test_a_field_that_means_nothing_in_a_claim_is_refused(form, useless):
     error = refusal(described)
     assert error.where == f"claims[0].{useless}"
     assert "leave it out" in error.what
+
+
+@pytest.mark.parametrize(("table", "key"), [("", "problem"), ("problem", "matrix"), ("problem", "target")])
+def test_a_required_key_that_is_mistyped_is_named_with_the_right_one(table, key):
+    described = copy.deepcopy(GOOD)
+    holder = described[table] if table else described
+    typed = key.replace("e", "", 1).replace("i", "", 1)
+    holder[typed] = holder.pop(key)
+    error = refusal(described)
+    assert error.where == f"{table}.{typed}".lstrip(".")
+    assert f"unknown key; did you mean {key}?" in error.what
