@@ -53,6 +53,8 @@ class HadamardApp(App[None]):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
+    # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
+    ALLOW_SELECT: ClassVar[bool] = False
     # With priority: a field would copy, and a page on top would not hear of it.
     # Those who speak in halls press page down and page up, whatever has the focus.
     BINDINGS: ClassVar[list[BindingType]] = [
