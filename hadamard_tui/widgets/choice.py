@@ -6,9 +6,32 @@ from collections.abc import Iterable
 from typing import Any
 
 from textual import events
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Select
+from textual.widgets._select import SelectCurrent
+
+
+class Chosen(SelectCurrent):
+    """What is chosen, and an arrow, drawn as one: Textual's own are four widgets in every field."""
+
+    DEFAULT_CSS = "Chosen { height: 1; }"
+
+    def compose(self) -> ComposeResult:
+        yield from ()
+
+    def update(self, label: object) -> None:
+        assert isinstance(label, Content), "choices are text"
+        self.label = label
+        self.has_value = True
+        self.refresh()
+
+    def render(self) -> Content:
+        arrow = "▲" if self.query_ancestor(Choice).expanded else "▼"
+        width = max(0, self.content_size.width - 2)
+        assert isinstance(self.label, Content)
+        return Content.assemble(self.label.truncate(width, pad=True), " ", (arrow, "$foreground 50%"))
 
 
 class Choice(Select[str]):
@@ -26,8 +49,16 @@ class Choice(Select[str]):
         """Let a person choose among others."""
         self.set_options(_plain(choices))
 
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            yield Chosen("") if isinstance(widget, SelectCurrent) else widget
+
+    def watch_expanded(self) -> None:
+        for chosen in self.query(Chosen):
+            chosen.refresh()
+
     def on_mount(self, event: events.Mount) -> None:
-        if not (self.query("SelectOverlay") and self.query("#label")):  # widgets go from the inside out
+        if not (self.query("SelectOverlay") and self.query(Chosen)):  # widgets go from the inside out
             event.prevent_default()
 
     def post_message(self, message: Message) -> bool:

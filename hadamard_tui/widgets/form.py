@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 import msgspec
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Checkbox, Input, Label, Select, Static
+from textual.widgets import Checkbox, Input, Select, Static
 
 from engine.catalogue import members
 from engine.fields import Field, fields_of
@@ -34,16 +35,22 @@ class Edited(Message):
         return self.place.endswith(".kind")
 
 
+TITLE = 14
+"""Columns of a title."""
+
+
 class Row(Vertical):
     """A title, a control, what an expression in it comes to, and below them what is wrong with the value, and
-    its help while it is edited. The lines below are made when they have something to say: most never do."""
+    its help while it is edited.
+
+    What stands beside the control is drawn by the row itself, and what most rows never say below it has a
+    widget once it is said: there are many rows, and widgets are what a form costs.
+    """
 
     DEFAULT_CSS = """
-    Row { height: auto; }
-    Row Horizontal { height: 1; }
-    Row Label { width: 14; color: $text-muted; text-overflow: ellipsis; text-wrap: nowrap; }
-    Row Input, Row Select, Row Checkbox { width: 1fr; }
-    Row .value { width: auto; max-width: 60%; color: $text-muted; padding: 0 0 0 1; }
+    Row { height: auto; color: $text-muted; }
+    Row > Input, Row > Select, Row > Checkbox { width: 1fr; margin: 0 0 0 14; }
+    Row > Checkbox { color: $foreground; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
     Row.-wrong .problem { display: block; }
     Row .help { display: none; color: $text-muted; text-style: italic; padding: 0 0 0 1; height: auto; }
@@ -55,12 +62,17 @@ class Row(Vertical):
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
+        self.said = ""
+        """What is said beside the control."""
         self.explain(help)
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
-            yield Label(self._title, markup=False)
-            yield self._control
+        yield self._control
+
+    def render(self) -> Content:
+        """The title, left of the control, and what the expression in it comes to, right of it."""
+        title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
+        return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.said))) + self.said
 
     def explain(self, help: str) -> None:
         """Say what the value means: below the control while it has the focus, and to the mouse."""
@@ -78,17 +90,14 @@ class Row(Vertical):
 
     def say_value(self, value: Any) -> None:
         """Say beside the control what the expression in it comes to, or nothing."""
-        said = "" if value is None else f"= {_text(value, digits=6)}"
-        lines = self.query(".value").results(Static)
-        if (line := next(lines, None)) is not None:
-            line.update(said)
-        elif said and self._ready:  # few rows have an expression
-            self.query_one(Horizontal).mount(Static(said, classes="value", markup=False))
+        self.said = "" if value is None else f"= {_text(value, digits=6)}"
+        self._control.styles.margin = (0, cell_len(self.said) + 1 if self.said else 0, 0, TITLE)
+        self.refresh()
 
     @property
     def _ready(self) -> bool:
         """Whether lines can be added: a row is spoken to before it is composed, and when it is taken away."""
-        return self.is_attached and any(line.is_attached for line in self.query(Horizontal))
+        return self.is_attached and self._control.is_attached
 
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""

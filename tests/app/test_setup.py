@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
-from textual.widgets._select import SelectCurrent, SelectOverlay
 
 from engine import catalogue, presets
 from engine.fields import fields_of
@@ -17,6 +16,7 @@ from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text
 
 
 def row_of(app: HadamardApp, place: str) -> Row:
@@ -76,25 +76,25 @@ async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
         def compose(self) -> ComposeResult:
             yield from ()
 
-    class Blank(SelectCurrent):
-        """As the label of a select is when what it holds has gone first."""
-
-        def compose(self) -> ComposeResult:
-            yield from ()
-
-    class Unlabelled(Choice):
-        def compose(self) -> ComposeResult:
-            yield Blank(self.prompt)
-            yield SelectOverlay()
-
     app: App[None] = App()
     async with app.run_test() as pilot:
-        await app.mount(Unlabelled([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await app.mount(Emptied([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await app.mount(whole := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
         await pilot.pause()
         assert whole.value == "b"
         assert whole.query_one("SelectOverlay", OptionList).option_count == 2
+
+
+async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
+    one: App[None] = App()
+    async with one.run_test(size=(20, 10)) as pilot:
+        choice = Choice([("a", "a"), ("[b]", "b")], value="b", allow_blank=False, compact=True)
+        await one.mount(choice)
+        await until(pilot, lambda: screen_text(one).startswith("[b]") and "▼" in screen_text(one))
+        choice.value = "a"
+        await until(pilot, lambda: screen_text(one).startswith("a "))
+        choice.expanded = True
+        await until(pilot, lambda: "▲" in screen_text(one) and "▼" not in screen_text(one))
 
 
 async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with():
@@ -392,22 +392,22 @@ async def test_a_field_shows_an_expression_and_what_it_comes_to_with_another_d()
     app = HadamardApp(Draft.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
         row = row_of(app, "learners[0].update.lr")
-        await until(pilot, lambda: shown_value(row) == "= 0.00390625")
+        await until(pilot, lambda: row.said == "= 0.00390625")
         assert row.query_one(Input).value == "1/(2d)"
         row_of(app, "problem.matrix.d").query_one(Input).value = "2^6"
-        await until(pilot, lambda: shown_value(row) == "= 0.0078125")
-        assert shown_value(row_of(app, "problem.matrix.d")) == "= 64"
+        await until(pilot, lambda: row.said == "= 0.0078125")
+        assert row_of(app, "problem.matrix.d").said == "= 64"
         assert app.laboratory.draft.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
         row.query_one(Input).value = "1/(2d), 1/x"
-        await until(pilot, lambda: "'x' is unknown" in shown_value(row, ".problem"))
-        assert shown_value(row) == ""
+        await until(pilot, lambda: "'x' is unknown" in shown(row, ".problem"))
+        assert row.said == ""
         row.query_one(Input).value = "1/(2d), 1/d"
-        await until(pilot, lambda: shown_value(row) == "= 0.0078125, 0.015625")
+        await until(pilot, lambda: row.said == "= 0.0078125, 0.015625")
         assert app.laboratory.draft.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
 
 
-def shown_value(row: Row, kind: str = ".value") -> str:
-    """What a row says that its expression comes to, or what else it says."""
+def shown(row: Row, kind: str) -> str:
+    """What a row says below its control."""
     return "".join(str(line.render()) for line in row.query(kind).results(Static))
 
 
@@ -421,6 +421,7 @@ async def test_a_row_may_be_spoken_to_before_it_is_composed():
         row.say_value(3.0)
         row.complain("too large")
         await until(pilot, lambda: row.is_mounted)
+        await until(pilot, lambda: "= 3" in screen_text(app))
 
 
 def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_typed():
