@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -315,8 +316,16 @@ def open_app(start: Start) -> int:
     code = app.return_code or 0
     if app.failure is not None:
         code = ending.broken(app.failure)
-    if not app.laboratory.end(PATIENCE):
+    if not app.laboratory.end(PATIENCE) or _engine_works():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _engine_works() -> bool:
+    """Whether a thread of the engine is alive, as of a run before the last one.
+
+    It would be ended with the interpreter in the midst of torch, which aborts the process then.
+    """
+    return any(thread.daemon for thread in threading.enumerate())
