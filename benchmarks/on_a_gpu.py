@@ -13,7 +13,7 @@ import msgspec
 import torch
 from contest import machine
 
-from engine.experiment import Experiment
+from engine.spec.experiment import Experiment
 from hadamard_tui.headless import jobs
 
 D, EXAMPLES = 4096, 256

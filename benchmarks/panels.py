@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult
 
-from engine import presets
-from engine.experiment import Experiment
-from engine.parts import Finding, Verdict
-from engine.trace import BoundCurve, Curve, Trace, stride_of_weights
-from hadamard_tui.lens import Lens
+from engine.core.parts import Finding, Verdict
+from engine.results.trace import BoundCurve, Curve, Trace, stride_of_weights
+from engine.spec import presets
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.sight import Sight
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.widgets.stage import PanelView, Stage
 
 WIDTH, HEIGHT = 120, 40

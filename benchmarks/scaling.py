@@ -17,7 +17,7 @@ from contest import machine, pinned
 from rich.console import Console
 from rich.table import Table
 
-from engine.experiment import Experiment
+from engine.spec.experiment import Experiment
 from hadamard_tui.headless import jobs
 
 STEPS = 40

@@ -73,7 +73,7 @@ sys.exit(main(sys.argv[1:]))
 HEADLESS = """
 import os, sys, threading, time
 from engine import presets, worker
-from engine.run import Finished, Loaded
+from engine.runtime.run import Finished, Loaded
 times = {}
 done = threading.Event()
 def tell(event):

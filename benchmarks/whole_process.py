@@ -12,7 +12,7 @@ import time
 
 from contest import Contender, Record, contest
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.headless import jobs
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
 
 
 async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40)) -> Path:

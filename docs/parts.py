@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine import catalogue
-from engine.parts import summary_of
+from engine.core import catalogue
+from engine.core.parts import summary_of
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BEGIN, END = "<!-- parts: made by docs/parts.py -->\n", "<!-- end of parts -->\n"

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.experiment import Claim, Experiment
-from engine.trace import Curve, Trace
+from engine.results.trace import Curve, Trace
+from engine.spec.experiment import Claim, Experiment
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 
 DENSE = 6
 """Every record is looked at up to 2^DENSE of them, then 2^DENSE / 2 at equal distances per octave."""

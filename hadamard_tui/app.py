@@ -20,16 +20,14 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import OptionList
 
-from engine.parts import BadInput
-from hadamard_tui import ending, keymap, memory, palette
-from hadamard_tui.actions import ACTIONS
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import loss_plot
-from hadamard_tui.guide import Guide
-from hadamard_tui.line import FrameRate, TimedDriver, most_frames
-from hadamard_tui.memory import Memory, View
-from hadamard_tui.plain_text import AsciiFilter
+from engine.core.parts import BadInput
+from hadamard_tui.charts.series_builder import loss_plot
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.headless import exit_codes
+from hadamard_tui.keyboard import keymap
+from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.looks import palette
+from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
@@ -37,10 +35,15 @@ from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.signals import heeded
-from hadamard_tui.starting import Start
-from hadamard_tui.themes import LOOKS, after
-from hadamard_tui.tour import Tour
+from hadamard_tui.state import state_file
+from hadamard_tui.state.config import Config
+from hadamard_tui.state.launch import Start
+from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.terminal.plain_text import AsciiFilter
+from hadamard_tui.terminal.signals import heeded
+from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
+from hadamard_tui.tours.guide import Guide
+from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.setup import Setup
 
 PATIENCE = 0.4
@@ -259,7 +262,7 @@ class HadamardApp(App[None]):
         """Write what is left for the next start; one line about why that cannot be done, or nothing."""
         if self.left is None or served() or self._guide is not None:
             return ""  # viewers in browsers share no memory, tours leave none
-        return memory.write(self.left)
+        return state_file.write(self.left)
 
     def _handle_exception(self, error: Exception) -> None:
         """What nobody caught ends the app: see before its screen goes what is left for the next start."""
@@ -315,7 +318,7 @@ def open_app(start: Start) -> int:
         print(complaint, file=sys.stderr)
     code = app.return_code or 0
     if app.failure is not None:
-        code = ending.broken(app.failure)
+        code = exit_codes.broken(app.failure)
     if not app.laboratory.end(PATIENCE) or _engine_works():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -15,13 +15,14 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from hadamard_tui import NAME, ending
-from hadamard_tui.standard_streams import Delivery, ReaderGone, discard, echo, prepare, printing
+from hadamard_tui import NAME
+from hadamard_tui.headless import exit_codes
+from hadamard_tui.terminal.standard_streams import Delivery, ReaderGone, discard, echo, prepare, printing
 
 if TYPE_CHECKING:
-    from engine.experiment import Experiment
-    from engine.reading import Raw
-    from engine.trace import Trace
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
 
 DEFAULT_PRESET = "hadamard-128"
 
@@ -110,13 +111,13 @@ def laboratory(
     """
     if context.invoked_subcommand is not None:
         if any((preset, run, settings, device, reset, theme, ascii_only, view)):
-            from engine.parts import BadInput
+            from engine.core.parts import BadInput
 
             command = context.invoked_subcommand
             raise BadInput("", f"options before {command} belong to the app; put them after the command")
         return 0
     _need_terminal(preset or DEFAULT_PRESET)
-    from hadamard_tui.starting import begin
+    from hadamard_tui.state.launch import begin
 
     wanted = None
     if preset or settings or device:
@@ -153,19 +154,19 @@ def run_headless(
     Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
     3: the program failed. 130: stopped by Ctrl-C.
     """
-    from hadamard_tui import saving
+    from hadamard_tui.state import atomic_write
 
     if out is not None:
-        saving.check(out)
+        atomic_write.check(out)
     if exports:
         from hadamard_tui.sharing import exporting
 
         for file in exports:
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)
-    from engine import reading
     from engine.claims import judge, unexpected_divergence
-    from engine.report import encode
+    from engine.results.report import encode
+    from engine.spec import reading
     from hadamard_tui.headless import console
     from hadamard_tui.headless.compute import compute
 
@@ -184,7 +185,7 @@ def run_headless(
     with Delivery() as delivery:
         delivery.attempt(show)
         if out is not None:
-            delivery.attempt(lambda: saving.write(out, encode(experiment, trace)))
+            delivery.attempt(lambda: atomic_write.write(out, encode(experiment, trace)))
         for file in exports or ():
             delivery.attempt(partial(_export, file, experiment, trace, document))
     return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
@@ -201,12 +202,12 @@ def verify_presets(
     ] = None,
 ) -> int:
     """Run presets and judge their claims. Exit code 1 if one fails."""
-    from engine import presets
-    from hadamard_tui import saving
+    from engine.spec import presets
     from hadamard_tui.headless import console, verifying
+    from hadamard_tui.state import atomic_write
 
     if report is not None:
-        saving.check(report, "--report")
+        atomic_write.check(report, "--report")
     done = []
     with Delivery() as delivery:
         for verified in verifying.verify(names or presets.names(), console.errors()):
@@ -220,7 +221,9 @@ def verify_presets(
         else:
             delivery.attempt(lambda: console.output().print(verifying.total(done)))
         if report is not None:
-            delivery.attempt(lambda: saving.write(report, verifying.as_markdown(done).encode(), "--report"))
+            delivery.attempt(
+                lambda: atomic_write.write(report, verifying.as_markdown(done).encode(), "--report")
+            )
     return 0 if all(verified.holds for verified in done) else 1
 
 
@@ -236,7 +239,7 @@ def print_verdict(
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
     document = _load(preset, settings, device)
-    from engine import reading
+    from engine.spec import reading
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
@@ -308,7 +311,7 @@ def open_demo(
     """
     stops = stops or []
     _need_terminal(stops[0] if stops else DEFAULT_PRESET)
-    from hadamard_tui.starting import begin_tour
+    from hadamard_tui.state.launch import begin_tour
 
     start = begin_tour(stops, script, theme, ascii_only)
     from hadamard_tui.app import open_app
@@ -344,9 +347,9 @@ def print_config(
     ] = False,
 ) -> None:
     """Say where the configuration file belongs, or what it may say."""
-    from engine import files
-    from engine.parts import BadInput
-    from hadamard_tui import config
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from hadamard_tui.state import config
 
     if path == default:
         raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
@@ -366,36 +369,38 @@ def print_schema() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
     prepare()
-    from engine.parts import BadInput
+    from engine.core.parts import BadInput
 
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
         with printing():
             pass  # what is in the buffer, too
     except BadInput as error:
-        return ending.refused(str(error))
+        return exit_codes.refused(str(error))
     except TyperException as error:
-        return ending.refused(ending.usage(error))
+        return exit_codes.refused(exit_codes.usage(error))
     except (ReaderGone, SystemExit):  # SystemExit is what typer and rich make of a reader who left their help
         return 0
     except KeyboardInterrupt:
-        code = ending.STOPPED
+        code = exit_codes.STOPPED
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            return ending.broken(error)
+            return exit_codes.broken(error)
         discard()
-        return ending.refused(f"standard output: cannot be written: {error.strerror}")  # it was a help page
+        return exit_codes.refused(
+            f"standard output: cannot be written: {error.strerror}"
+        )  # it was a help page
     except Exception as error:
-        return ending.broken(error)
-    if code == ending.STOPPED:
-        ending.stop()
+        return exit_codes.broken(error)
+    if code == exit_codes.STOPPED:
+        exit_codes.stop()
     return code or 0
 
 
 def _load(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
     """The document of a preset with the changes asked for. Raises: BadInput."""
-    from engine import presets
-    from engine.parts import BadInput
+    from engine.core.parts import BadInput
+    from engine.spec import presets
 
     overrides = list(settings or [])
     for name, value in (("device", device), ("path", path)):
@@ -419,7 +424,7 @@ def _export(file: Path, experiment: Experiment, trace: Trace, document: Raw) -> 
 
 def _need_terminal(preset: str) -> None:
     """Raises: BadInput where the app could not draw or hear keys."""
-    from engine.parts import BadInput
+    from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:
         return
@@ -434,8 +439,8 @@ def _need_terminal(preset: str) -> None:
 
 def _refuse_preset(word: str) -> None:
     """Raises: BadInput for a preset given without the option or the command that takes it."""
-    from engine import presets
-    from engine.parts import BadInput
+    from engine.core.parts import BadInput
+    from engine.spec import presets
 
     if word in presets.names() or word.endswith(".toml"):
         raise BadInput(word, f"a preset is no command; use {NAME} --preset {word} or {NAME} run {word}")

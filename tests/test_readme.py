@@ -12,9 +12,9 @@ import msgspec
 import pytest
 import torch
 
-from engine import reading
 from engine.claims import judge
-from engine.run import run
+from engine.runtime.run import run
+from engine.spec import reading
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.lazy import torch
-from engine.parts import Part, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Part, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 Params = dict[str, "torch.Tensor"]
 """Tensors by name; the first dimension of each is the batch B = replicas × variants × targets."""

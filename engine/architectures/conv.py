@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import MOST_LAYERS, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import MOST_LAYERS, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class Conv(Architecture, frozen=True, tag="conv"):

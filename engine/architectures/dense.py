@@ -9,12 +9,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.activations import KINKED, Activation, kinked, transfer
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import MOST_LAYERS, BadField, Count, Verdict
+from engine.architectures.activations import KINKED, Activation, kinked, transfer
+from engine.core.lazy import torch
+from engine.core.parts import MOST_LAYERS, BadField, Count, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class Dense(Architecture, frozen=True, tag="dense"):

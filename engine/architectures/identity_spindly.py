@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.architectures.spindly import Spindly
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 
 
 class IdentitySpindly(Spindly, frozen=True, tag="identity-spindly"):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class Linear(Architecture, frozen=True, tag="linear"):

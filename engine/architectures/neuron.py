@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.activations import KINKED, Activation, kinked, transfer
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import BadField, Verdict
+from engine.architectures.activations import KINKED, Activation, kinked, transfer
+from engine.core.lazy import torch
+from engine.core.parts import BadField, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class Neuron(Architecture, frozen=True, tag="neuron"):

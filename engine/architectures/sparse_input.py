@@ -8,12 +8,12 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.activations import Activation, transfer
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import Count, Verdict
+from engine.architectures.activations import Activation, transfer
+from engine.core.lazy import torch
+from engine.core.parts import Count, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class SparseInput(Architecture, frozen=True, tag="sparse-input"):

@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Params, Start
-from engine.lazy import torch
-from engine.parts import MOST_LAYERS, Positive, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import MOST_LAYERS, Positive, Verdict
+from engine.core.streams import Stream
 from engine.problems.instances import Instances
-from engine.streams import Stream
 
 
 class Spindly(Architecture, frozen=True, tag="spindly"):

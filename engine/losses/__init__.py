@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.lazy import torch
-from engine.parts import Part, Values
+from engine.core.lazy import torch
+from engine.core.parts import Part, Values
 
 
 class Loss(Part, frozen=True):

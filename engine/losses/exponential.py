@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.lazy import torch
+from engine.core.lazy import torch
+from engine.core.parts import Values
 from engine.losses import Loss
-from engine.parts import Values
 
 
 class Exponential(Loss, frozen=True, tag="exponential"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from engine.lazy import torch
+from engine.core.lazy import torch
+from engine.core.parts import Values
 from engine.losses import Loss
-from engine.parts import Values
 
 
 class Hinge(Loss, frozen=True, tag="hinge"):

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import catalogue
-from engine.lazy import torch
-from engine.parts import Part
+from engine.core import catalogue
+from engine.core.lazy import torch
+from engine.core.parts import Part
 
 if TYPE_CHECKING:
-    from engine.costs import Cost
-    from engine.experiment import Experiment
-    from engine.hypothesis import Weighted
+    from engine.losses.cost import Cost
     from engine.problems.data import Data
+    from engine.runtime.hypothesis import Weighted
+    from engine.spec.experiment import Experiment
 
 
 class Index(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.costs import Cost
-from engine.lazy import torch
+from engine.core.lazy import torch
+from engine.core.parts import Values
+from engine.losses.cost import Cost
 from engine.measures import Measure, Probe
-from engine.parts import Values
 
 if TYPE_CHECKING:
-    from engine.experiment import Experiment
+    from engine.spec.experiment import Experiment
 
 
 class Error(Measure, frozen=True, tag="error"):

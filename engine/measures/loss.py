@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
-    from engine.experiment import Experiment
+    from engine.spec.experiment import Experiment
 
 NAMES = {"all": "loss", "train": "train", "test": "unseen"}
 

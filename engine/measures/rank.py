@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 from engine.measures import Measure, Probe
 from engine.measures.spectrum import SingularValues
 
 if TYPE_CHECKING:
-    from engine.experiment import Experiment
+    from engine.spec.experiment import Experiment
 
 
 class Rank(Measure, frozen=True, tag="rank"):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
 from engine.spectrum import singular_values
 
 if TYPE_CHECKING:
-    from engine.experiment import Experiment
+    from engine.spec.experiment import Experiment
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.lazy import torch
-from engine.parts import Values
+from engine.core.lazy import torch
+from engine.core.parts import Values
+from engine.core.streams import Streams
 from engine.problems.instances import Dense, Instances
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
-from engine.streams import Streams
 
 if TYPE_CHECKING:
-    from engine.experiment import Problem
     from engine.measures import Measure
     from engine.problems.matrices import Rows
     from engine.problems.targets import Combination
+    from engine.spec.experiment import Problem
 
 
 @dataclass(frozen=True)

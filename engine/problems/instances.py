@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 
 CACHE, PIECE = 8 << 20, 4 << 20
 """A matrix of more bytes than a cache holds is multiplied by pieces, each of them by several vectors.

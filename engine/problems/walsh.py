@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 from engine.problems.hadamard_matrices import sylvester
 
 ROW_BITS = 10

@@ -9,16 +9,16 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.catalogue import members
-from engine.costs import Cost
-from engine.hypothesis import Predictor
-from engine.parts import Part, Values
+from engine.core.catalogue import members
+from engine.core.parts import Part, Values
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
 from engine.problems.data import Data
-from engine.recorder import Block
-from engine.streams import Streams
+from engine.runtime.hypothesis import Predictor
+from engine.runtime.recorder import Block
 
 if TYPE_CHECKING:
-    from engine.experiment import Learner
+    from engine.spec.experiment import Learner
 
     LossKind = str
 else:

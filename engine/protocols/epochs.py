@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.costs import Cost
-from engine.hypothesis import begin
-from engine.parts import BadInput, Count, Values
+from engine.core.parts import BadInput, Count, Values
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.protocols import Floats, Protocol
-from engine.recorder import Block, Recorder
-from engine.streams import Streams
+from engine.runtime.hypothesis import begin
+from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
-    from engine.experiment import Learner
+    from engine.spec.experiment import Learner
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):

@@ -8,20 +8,20 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.costs import Cost
-from engine.hypothesis import Descent, begin
-from engine.lazy import torch
-from engine.parts import Count
-from engine.problems.axes import Axes
+from engine.core.lazy import torch
+from engine.core.parts import Count
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.problems.scaled_identity import Axes
 from engine.protocols import Course, Floats, Protocol
-from engine.recorder import Block, Recorder, nothing_measured
-from engine.streams import Streams
-from engine.trace import stride_of_weights
+from engine.results.trace import stride_of_weights
+from engine.runtime.hypothesis import Descent, begin
+from engine.runtime.recorder import Block, Recorder, nothing_measured
 
 if TYPE_CHECKING:
-    from engine.experiment import Learner
+    from engine.spec.experiment import Learner
 
 
 Drawn = NDArray[np.int64]

@@ -8,21 +8,21 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures.linear import Linear
-from engine.costs import Clipped, Cost
-from engine.hypothesis import Weighted, begin
-from engine.lazy import torch
-from engine.one_by_one import OneByOne, Tally
-from engine.parts import BadInput, Count, Positive, Values
-from engine.problems.axes import Axes
+from engine.backends.orthogonal import OneByOne, Tally
+from engine.core.lazy import torch
+from engine.core.parts import BadInput, Count, Positive, Values
+from engine.core.streams import Streams
+from engine.losses.cost import Clipped, Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.problems.scaled_identity import Axes
 from engine.protocols import Course, Floats, Protocol
-from engine.recorder import Block, Recorder, counted_everywhere
-from engine.streams import Streams
+from engine.runtime.hypothesis import Weighted, begin
+from engine.runtime.recorder import Block, Recorder, counted_everywhere
 from engine.updates import Striding
 
 if TYPE_CHECKING:
-    from engine.experiment import Learner
+    from engine.spec.experiment import Learner
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
@@ -156,7 +156,7 @@ class SweptPass(Pass):
     def _begin(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
     ) -> tuple[Weighted, Recorder]:
-        from engine.sweeps import Sweep, Told  # which needs numba
+        from engine.backends.blocked import Sweep, Told  # which needs numba
 
         examples = data.instances if order is None else data.instances.pick(order)
         self._sweep = Sweep(learner, loss, data, streams, examples)

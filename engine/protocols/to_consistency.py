@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from engine.costs import Cost
-from engine.hypothesis import Descent
-from engine.lazy import torch
-from engine.parts import Count, Positive
+from engine.core.lazy import torch
+from engine.core.parts import Count, Positive
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.protocols import Course, Protocol
 from engine.protocols.one_pass import OnePass, Pass
-from engine.recorder import Block, Recorder
-from engine.streams import Streams
+from engine.runtime.hypothesis import Descent
+from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
-    from engine.experiment import Learner
+    from engine.spec.experiment import Learner
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):

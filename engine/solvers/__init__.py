@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.hypothesis import Hypothesis
-from engine.lazy import torch
-from engine.parts import Part, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Part, Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
 
 Floats = NDArray[np.float64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.hypothesis import Hypothesis
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.data import Data
+from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 TOLERANCE = 1e-10

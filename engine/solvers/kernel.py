@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.hypothesis import Hypothesis
-from engine.lazy import torch
-from engine.parts import Positive, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Positive, Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver, one_by_one
 
 DEPENDENT = 1e-11

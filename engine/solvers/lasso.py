@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.hypothesis import Hypothesis
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.data import Data
+from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 GAP = 1e-12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.hypothesis import Hypothesis
-from engine.lazy import torch
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver, one_by_one
 
 DEPENDENT = 1e-9

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from engine.hypothesis import Hypothesis
-from engine.lazy import torch
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver
 from engine.solvers.ridge import Recursion
 

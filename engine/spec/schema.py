@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from engine.experiment import Experiment
+from engine.spec.experiment import Experiment
 from engine.spec.expressions import LONGEST
 
 Schema = dict[str, Any]

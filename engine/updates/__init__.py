@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params
 from engine.architectures.spindly import Spindly
-from engine.lazy import torch
+from engine.core.lazy import torch
+from engine.core.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.losses import Loss
-from engine.motion import Motion
-from engine.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.problems.matrices import Matrix
+from engine.updates.multiplicative_step import Motion
 
 State = dict[str, Params]
 """What a rule remembers between steps: named copies of the parameters."""

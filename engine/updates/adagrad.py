@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Params
-from engine.lazy import torch
+from engine.core.lazy import torch
 from engine.updates import Diagonal, Rate, Rates, State
 
 

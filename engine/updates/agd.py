@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from engine.architectures import Params
-from engine.lazy import torch
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.architectures import Params
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update
 from engine.updates.agd import automatic_rate, direction, frobenius, ratio

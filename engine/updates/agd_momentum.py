@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Params
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, zeros
 from engine.updates.agd import AGD

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engine.architectures import Architecture, Params
 from engine.architectures.linear import Linear
-from engine.lazy import torch
-from engine.motion import Motion
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight
+from engine.updates.multiplicative_step import Motion
 
 
 class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate
 

@@ -8,11 +8,11 @@ from msgspec import Meta
 
 from engine.architectures import Architecture, Params
 from engine.architectures.linear import Linear
-from engine.lazy import torch
-from engine.motion import Motion
-from engine.parts import Positive, Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended
+from engine.updates.multiplicative_step import Motion
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.architectures import Params
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended, zeros
 

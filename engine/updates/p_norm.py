@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.architectures import Params
-from engine.lazy import torch
-from engine.parts import Verdict
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.architectures import Architecture
+from engine.core.parts import Verdict
 from engine.losses import Loss
-from engine.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate, only_mistakes
 

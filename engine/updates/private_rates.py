@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture, Params
-from engine.motion import Motion
-from engine.parts import Verdict
+from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, Weight, even, only_linear
+from engine.updates.multiplicative_step import Motion
 
 
 class PrivateRates(Update, frozen=True, tag="private-rates"):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.parts import Count, Verdict
+from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate
 

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from engine.lazy import torch
+from engine.core.lazy import torch
 from hadamard_tui.headless import jobs
 from hadamard_tui.headless.jobs import Job, Measured
 

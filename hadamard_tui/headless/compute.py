@@ -7,11 +7,11 @@ from concurrent.futures import Future, wait
 
 from rich.console import Console
 
-from engine.experiment import Experiment
-from engine.lazy import load_torch
-from engine.pacing import Pacing
-from engine.run import Event, Loaded, run
-from engine.trace import Trace
+from engine.core.lazy import load_torch
+from engine.results.trace import Trace
+from engine.runtime.pacing import Pacing
+from engine.runtime.run import Event, Loaded, run
+from engine.spec.experiment import Experiment
 from hadamard_tui.headless import console
 
 POLL_SECONDS = 0.05

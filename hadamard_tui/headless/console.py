@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from hadamard_tui.standard_streams import printing
+from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH = 80
 NARROWEST = 40

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from engine import presets, reading
-from engine.experiment import Experiment
-from engine.lazy import load_torch
-from engine.run import run
-from engine.trace import Trace
+from engine.core.lazy import load_torch
+from engine.results.trace import Trace
+from engine.runtime.run import run
+from engine.spec import presets, reading
+from engine.spec.experiment import Experiment
 
 LINEAR = {"kind": "linear"}
 ALL_TARGETS = {

@@ -14,10 +14,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine import catalogue
-from engine.fields import Field, fields_of
-from engine.parts import BadInput, Part, summary_of
-from hadamard_tui.drawing import NAMES
+from engine.core import catalogue
+from engine.core.parts import BadInput, Part, summary_of
+from engine.spec.fields import Field, fields_of
+from hadamard_tui.charts.series_builder import NAMES
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
@@ -34,7 +34,7 @@ ALLOWED = {
 
 def presets_table() -> Table:
     """Every preset with its title, the first sentence of its story, and its source."""
-    from engine import presets
+    from engine.spec import presets
 
     table = _table("preset", "what it shows, and where it comes from")
     for name in presets.names():

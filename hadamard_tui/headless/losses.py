@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.trace import ZERO, Curve, Trace
-from hadamard_tui.drawing import PATHS, colour, mark
+from engine.results.trace import ZERO, Curve, Trace
+from hadamard_tui.charts.series_builder import PATHS, colour, mark
 
 COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "invariant": ("rotation\ninvariant", "left"),

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome, expected_to_diverge
-from engine.experiment import Experiment
-from engine.parts import Finding
-from engine.trace import BoundCurve, Curve, Trace
+from engine.core.parts import Finding
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.drawing import NAMES, loss_axes, loss_series
+from hadamard_tui.charts.series_builder import NAMES, loss_axes, loss_series
 from hadamard_tui.headless import losses
 
 WIDEST_CHART = 120

@@ -9,10 +9,10 @@ from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from engine.experiment import Experiment
-from engine.judgement import Judgement, judgement
-from engine.trace import Trace
-from hadamard_tui.drawing import RESPECT_STYLES
+from engine.results.judgement import Judgement, judgement
+from engine.results.trace import Trace
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
 
 

@@ -11,9 +11,9 @@ from rich.console import Console, ConsoleRenderable
 from rich.table import Table
 from rich.text import Text
 
-from engine import presets
 from engine.claims import Outcome, judge, unexpected_divergence
-from engine.experiment import Experiment
+from engine.spec import presets
+from engine.spec.experiment import Experiment
 from hadamard_tui.headless.compute import compute
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from rich.text import Text
 
 from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, tallest, theory
+from hadamard_tui.charts.series_builder import Plot, tallest, theory
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel, nothing, plot
-from hadamard_tui.sight import Sight
 
 
 def show(sight: Sight) -> Plot | Text:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.measures.error import Error
-from hadamard_tui.drawing import Plot
+from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel, measured, nothing, plot
-from hadamard_tui.sight import Sight
 
 
 def show(sight: Sight) -> Plot | Text:

@@ -9,8 +9,8 @@ import numpy as np
 from rich.text import Text
 
 from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, axes
-from hadamard_tui.sight import Sight
+from hadamard_tui.charts.series_builder import Plot, axes
+from hadamard_tui.panels.context import Sight
 
 
 class Panel(NamedTuple):

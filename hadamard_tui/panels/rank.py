@@ -9,10 +9,10 @@ from rich.text import Text
 
 from engine.measures.rank import Rank
 from hadamard_tui.charts.series import Series
-from hadamard_tui.drawing import Plot, colour, mark, theory
+from hadamard_tui.charts.series_builder import Plot, colour, mark, theory
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel, nothing, plot
 from hadamard_tui.panels.spectrum import why_none
-from hadamard_tui.sight import Sight
 
 GROWTH: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "k": lambda k: k,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.claims import Outcome
-from engine.experiment import Experiment
-from hadamard_tui.drawing import NAMES
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.series_builder import NAMES
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.sight import Sight
 
 
 def show(sight: Sight) -> Text:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engine.trace import BoundCurve, Curve
-from hadamard_tui.drawing import NAMES, PATHS
+from engine.results.trace import BoundCurve, Curve
+from hadamard_tui.charts.series_builder import NAMES, PATHS
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.sight import Sight
 
 
 def show(sight: Sight) -> Text:

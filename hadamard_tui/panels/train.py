@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from hadamard_tui.drawing import Plot, tallest
+from hadamard_tui.charts.series_builder import Plot, tallest
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel, measured, nothing, plot
-from hadamard_tui.sight import Sight
 
 
 def show(sight: Sight) -> Plot | Text:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
-from engine.judgement import standing
-from engine.trace import BoundCurve, Curve
-from hadamard_tui.drawing import RESPECT_STYLES, colour, mark
-from hadamard_tui.measuring import Measuring
+from engine.results.judgement import standing
+from engine.results.trace import BoundCurve, Curve
+from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour, mark
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.sight import Sight
+from hadamard_tui.running.certificate_worker import Measuring
 
 
 def show(sight: Sight) -> Text:

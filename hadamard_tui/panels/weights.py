@@ -7,9 +7,9 @@ from rich.text import Text
 
 from engine.problems.targets.feature import Feature
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.drawing import Plot, colour, others
+from hadamard_tui.charts.series_builder import Plot, colour, others
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel, nothing
-from hadamard_tui.sight import Sight
 
 MOST_LINES = 256
 """More weights than a screen has dots are thinned to so many."""

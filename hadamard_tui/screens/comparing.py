@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from textual import on
 
-from hadamard_tui.draft import Draft
-from hadamard_tui.keymap import key
-from hadamard_tui.playback import Pace
-from hadamard_tui.runs import Kept, Runs
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.runs import Kept, Runs
+from hadamard_tui.running.session import Session
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
-from hadamard_tui.session import Session
 from hadamard_tui.widgets.side import RunList
 
 

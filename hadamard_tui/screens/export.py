@@ -13,9 +13,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from engine import files
-from engine.parts import BadInput
-from engine.texts import escaped
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.core.texts import escaped
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown

@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from hadamard_tui.actions import ACTIONS
-from hadamard_tui.keymap import placed
+from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.keymap import placed
 from hadamard_tui.screens.modal import Modal
 
 WHAT = (

@@ -14,22 +14,22 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from engine.texts import escaped
-from hadamard_tui.actions import ACTIONS
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
-from hadamard_tui.frames import Frames
-from hadamard_tui.line import FrameRate, line_of
-from hadamard_tui.memory import View
+from engine.core.texts import escaped
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.playback import Pace
+from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.placeholders import waiting_words
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.session import Session
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump, Place
 from hadamard_tui.screens.looking import Looking
-from hadamard_tui.session import Session
-from hadamard_tui.sight import Sight
-from hadamard_tui.waiting import waiting_words
+from hadamard_tui.state.config import Config
+from hadamard_tui.state.state_file import View
+from hadamard_tui.terminal.fps import Frames
+from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard

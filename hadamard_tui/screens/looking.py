@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from textual import on
 
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import loss_plot
-from hadamard_tui.lens import Lens, why_not_log
+from hadamard_tui.charts.chart_options import Lens, why_not_log
+from hadamard_tui.charts.series_builder import loss_plot
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.playback import Pace
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.session import Session
 from hadamard_tui.screens.running import Running
-from hadamard_tui.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.stage import PanelView, Stage
 

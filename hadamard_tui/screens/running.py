@@ -8,14 +8,14 @@ from textual import on
 from textual.message import Message
 from textual.screen import Screen
 
-from engine import worker as engine
-from engine.run import Diverged
-from engine.trace import Curve, Trace
-from hadamard_tui.draft import Draft
-from hadamard_tui.keymap import key
-from hadamard_tui.playback import Pace
+from engine.results.trace import Curve, Trace
+from engine.runtime import worker as engine
+from engine.runtime.run import Diverged
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.session import Session, refusal
 from hadamard_tui.screens.failure import Failure
-from hadamard_tui.session import Session, refusal
 from hadamard_tui.widgets.setup import Setup
 
 

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.screens.modal import Modal
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")

@@ -18,7 +18,7 @@ import textual_serve
 from aiohttp import WSCloseCode, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from engine.parts import BadInput
+from engine.core.parts import BadInput
 from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.access import guard, harden, need_own_page
 from hadamard_tui.serving.messages import size_of

@@ -11,12 +11,14 @@ from typing import Any
 
 import msgspec
 
-from engine import files, presets
-from engine.parts import BadInput
-from engine.reading import Raw
-from hadamard_tui import NAME, saving
-from hadamard_tui.memory import View
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.spec import presets
+from engine.spec.reading import Raw
+from hadamard_tui import NAME
 from hadamard_tui.panels import PANELS
+from hadamard_tui.state import atomic_write
+from hadamard_tui.state.state_file import View
 
 BASE = "hadamard-128"
 """What an experiment that is no preset is described as a change of."""
@@ -50,7 +52,7 @@ def keep(command: str) -> Path:
     with files.faults("the command line", "cannot be written"):
         file = user_state_path(NAME) / "command.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
-    saving.write(file, f"{command}\n".encode(), "the command line")
+    atomic_write.write(file, f"{command}\n".encode(), "the command line")
     return file
 
 

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from engine.experiment import Experiment
-from engine.parts import BadInput
-from engine.reading import Raw
-from engine.report import encode
-from engine.trace import Trace
-from hadamard_tui import palette, saving
+from engine.core.parts import BadInput
+from engine.results.report import encode
+from engine.results.trace import Trace
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.drawing import loss_axes, loss_series
+from hadamard_tui.charts.series_builder import loss_axes, loss_series
+from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.figure import figure
+from hadamard_tui.state import atomic_write
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ LONGEST_NAME = 200
 def check(path: Path, option: str) -> None:
     """See before a run that a file can be written. Raises: BadInput."""
     _need_kind(path, option)
-    saving.check(path, option)
+    atomic_write.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str) -> None:
@@ -68,7 +69,7 @@ def export(path: Path, shown: Shown, option: str) -> None:
         content = KINDS[path.suffix.lower()][1](shown)
     except BadInput as error:
         raise BadInput(f"{option} {path}".strip(), error.what) from error
-    saving.write(path, content, option)
+    atomic_write.write(path, content, option)
 
 
 def download(name: str, shown: Shown) -> BytesIO:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.drawing import SMALL_LETTERS
+from hadamard_tui.charts.series_builder import SMALL_LETTERS
 
 INCHES = (5.5, 3.8)
 DOTS_PER_INCH = 300

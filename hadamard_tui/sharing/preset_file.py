@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from engine.experiment import Experiment
-from engine.reading import Raw
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
 
 EMPTY: tuple[Any, ...] = (None, "", {}, [], ())
 """What need not be said: it is the default wherever it is allowed."""

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from engine.parts import BadInput
-from engine.trace import Trace
+from engine.core.parts import BadInput
+from engine.results.trace import Trace
 
 COLUMNS = ("series", "name", "x", "loss", "stderr", "error")
 """What a row says: `learner` or the sense of a bound, whose it is, and where; the last two may be none."""

@@ -10,9 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
-from engine.experiment import Experiment
-from engine.trace import Trace
-from hadamard_tui.tour import Tour
+from engine.results.trace import Trace
+from engine.spec.experiment import Experiment
+from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.status import best_now, lowest_ratio
 
 NOTHING = "–"

@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Input
 
-from engine.texts import printable
+from engine.core.texts import printable
 
 EDITS = {
     key.strip(): binding.action

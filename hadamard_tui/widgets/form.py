@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Select, Static
 
-from engine.catalogue import members
-from engine.fields import Field, fields_of
-from engine.parts import summary_of
+from engine.core.catalogue import members
+from engine.core.parts import summary_of
+from engine.spec.fields import Field, fields_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.entry import Entry
 

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hadamard_tui.actions import ACTIONS
+from hadamard_tui.keyboard.actions import ACTIONS
 
 _RANKS = {action.id: action.footer for action in ACTIONS if action.footer}
 _GAP = 2

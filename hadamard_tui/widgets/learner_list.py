@@ -7,8 +7,8 @@ from typing import Any
 from rich.text import Text
 from textual.widgets import OptionList
 
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import colour, mark
+from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.editing.draft import Draft
 
 
 class LearnerList(OptionList):

@@ -10,9 +10,9 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
-from engine.trace import ZERO, Curve, Trace
-from hadamard_tui.drawing import colour, mark, pinned_colour
-from hadamard_tui.sight import Sight
+from engine.results.trace import ZERO, Curve, Trace
+from hadamard_tui.charts.series_builder import colour, mark, pinned_colour
+from hadamard_tui.panels.context import Sight
 
 WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
 """The least width of every column. Fixed, so that nothing moves in a run."""

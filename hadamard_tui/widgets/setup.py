@@ -12,11 +12,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
-from engine import presets
-from engine.experiment import Learner, Problem, Run
-from engine.parts import BadInput
-from hadamard_tui.draft import Draft
-from hadamard_tui.keymap import key
+from engine.core.parts import BadInput
+from engine.spec import presets
+from engine.spec.experiment import Learner, Problem, Run
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList

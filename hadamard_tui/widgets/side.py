@@ -10,13 +10,13 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from engine.experiment import Experiment
-from engine.reading import Raw
-from hadamard_tui.keymap import key
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import story
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.story import told
-from hadamard_tui.runs import Kept, Runs, changes
-from hadamard_tui.sight import Sight
+from hadamard_tui.running.runs import Kept, Runs, changes
 
 NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
 KEYS = "{rename} renames · {delete} deletes · enter brings its set-up back"

@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
-from hadamard_tui.drawing import Plot, loss_plot
-from hadamard_tui.keymap import key
+from hadamard_tui.charts.series_builder import Plot, loss_plot
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
+from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.sight import Sight
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.tabs import Tabs

@@ -11,11 +11,11 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.trace import ZERO, Curve, Trace
-from hadamard_tui.draft import Draft
-from hadamard_tui.keymap import key
-from hadamard_tui.playback import Pace
-from hadamard_tui.session import Session
+from engine.results.trace import ZERO, Curve, Trace
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.session import Session
 
 STYLES = {
     "running": "bold green",

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.pilot import Pilot
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.widgets.setup import Setup
 
 WIDE, SMALL = (120, 40), (80, 24)

@@ -11,13 +11,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Digits
 
-from hadamard_tui.actions import ACTIONS, Action
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.actions import ACTIONS, Action
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.playback import Pace
-from hadamard_tui.tour import Tour
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.state.config import Config
+from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, OptionList
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.differences import differences
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import colour, pinned_colour
+from hadamard_tui.charts.series_builder import colour, pinned_colour
+from hadamard_tui.editing.differences import differences
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hadamard_tui.signals import FATAL, heeded
+from hadamard_tui.terminal.signals import FATAL, heeded
 
 from .terminal import Terminal
 

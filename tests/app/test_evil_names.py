@@ -13,12 +13,12 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input, OptionList
 from textual.widgets._toast import Toast
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
-from hadamard_tui.memory import View
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
+from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.choice import Choice
 
 from .conftest import until

@@ -18,7 +18,7 @@ import asyncio, sys
 from engine import presets
 from hadamard_tui import cli
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
 
 async def opened():
     async with HadamardApp(Draft(presets.load("hadamard-128"), "hadamard-128")).run_test(size={WIDE}):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.frames import Frames
+from hadamard_tui.terminal.fps import Frames
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_time_travel import finished

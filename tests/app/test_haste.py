@@ -17,8 +17,8 @@ from textual.widgets import OptionList
 
 from hadamard_tui import screens
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
-from hadamard_tui.memory import View
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.looks.themes import after
 from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.failure import Failure
@@ -27,7 +27,7 @@ from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.themes import after
+from hadamard_tui.state.state_file import View
 
 from .conftest import SMALL, until
 

@@ -11,11 +11,11 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.jump import Jump, Place, Spot
-from hadamard_tui.themes import LOOKS
+from hadamard_tui.state.config import Config
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup

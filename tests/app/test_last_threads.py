@@ -9,7 +9,7 @@ PROGRAM = """
 import sys, threading, time
 import torch
 from hadamard_tui import app
-from hadamard_tui.starting import begin
+from hadamard_tui.state.launch import begin
 
 def work():
     while True:

@@ -8,8 +8,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from hadamard_tui.actions import ACTIONS
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.chart_view import ChartView

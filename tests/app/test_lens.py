@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.chart_options import NARROWEST, Lens, why_not_log
 from hadamard_tui.charts.series import Axes
-from hadamard_tui.draft import Draft
-from hadamard_tui.lens import NARROWEST, Lens, why_not_log
-from hadamard_tui.memory import View
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.stage import Stage
 

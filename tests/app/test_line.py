@@ -9,7 +9,7 @@ import time
 import pytest
 from textual import events
 
-from hadamard_tui.line import (
+from hadamard_tui.terminal.terminal_io import (
     FORGETTING,
     SHARE,
     SHARE_BESIDE_ENGINE,

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from hadamard_tui import palette
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import pinned_colour
-from hadamard_tui.plain_text import to_ascii
-from hadamard_tui.themes import LOOKS, after
+from hadamard_tui.charts.series_builder import pinned_colour
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.looks import palette
+from hadamard_tui.looks.themes import LOOKS, after
+from hadamard_tui.state.config import Config
+from hadamard_tui.terminal.plain_text import to_ascii
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 

@@ -12,22 +12,23 @@ import numpy as np
 import pytest
 from rich.text import Text
 
-from engine import judgement, presets
 from engine.claims import judge
-from engine.judgement import Judgement
-from engine.parts import Verdict
-from engine.run import run
-from hadamard_tui import measuring as measuring_module
-from hadamard_tui.actions import ACTIONS
+from engine.core.parts import Verdict
+from engine.results import judgement
+from engine.results.judgement import Judgement
+from engine.runtime.run import run
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.charts.series import Series
-from hadamard_tui.draft import Draft
-from hadamard_tui.drawing import Plot
-from hadamard_tui.lens import Lens
-from hadamard_tui.measuring import Measuring
+from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, PANELS, gap, mistakes, rank, spectrum, story, theory, train, verdict
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.sight import Sight
+from hadamard_tui.panels.context import Sight
+from hadamard_tui.running import certificate_worker as measuring_module
+from hadamard_tui.running.certificate_worker import Measuring
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of

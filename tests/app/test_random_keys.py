@@ -13,9 +13,9 @@ from textual.keys import _character_to_key
 from textual.widgets import OptionList
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
-from hadamard_tui.memory import View
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.state.state_file import View
 
 from .conftest import SMALL, WIDE, opened, until
 

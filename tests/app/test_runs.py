@@ -8,14 +8,14 @@ import time
 import pytest
 from textual.widgets import Button, Input, Static, TextArea
 
-from engine import run as engine_run
-from engine import worker as engine_worker
+from engine.runtime import run as engine_run
+from engine.runtime import worker as engine_worker
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
-from hadamard_tui.playback import WHOLE_RUN_SECONDS
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
+from hadamard_tui.running.session import Session
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup

@@ -6,10 +6,11 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 
-from engine import catalogue, presets
-from engine.fields import fields_of
+from engine.core import catalogue
+from engine.spec import presets
+from engine.spec.fields import fields_of
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, Static
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.lens import Lens
-from hadamard_tui.memory import View, looked_at
+from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
+from hadamard_tui.state.state_file import View, looked_at
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of

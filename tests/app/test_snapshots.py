@@ -8,10 +8,10 @@ import pytest
 from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.config import Config
-from hadamard_tui.draft import Draft
-from hadamard_tui.frames import Frames
-from hadamard_tui.session import Session
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.running.session import Session
+from hadamard_tui.state.config import Config
+from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, WIDE, until

@@ -9,11 +9,11 @@ import weakref
 import pytest
 from rich.cells import cell_len
 
-from engine import presets
-from engine.run import Loaded, run
-from engine.trace import Trace
+from engine.results.trace import Trace
+from engine.runtime.run import Loaded, run
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.playback import Pace
+from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
 from hadamard_tui.widgets.status import best_now, lowest_ratio, status_text
 

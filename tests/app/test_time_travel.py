@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.playback import Pace, Playback
+from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 

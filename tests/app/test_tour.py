@@ -8,13 +8,14 @@ from textwrap import wrap
 import pytest
 from textual.widgets import Digits, OptionList, Static
 
-from engine import presets, worker
-from hadamard_tui import guide
+from engine.runtime import worker
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.panels.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tour import STOPS, Tour
-from hadamard_tui.waiting import WORDS
+from hadamard_tui.tours import guide
+from hadamard_tui.tours.tour import STOPS, Tour
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView
 

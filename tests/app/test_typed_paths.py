@@ -10,9 +10,9 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input, Static
 
-from engine import presets
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.draft import Draft
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.sharing.exporting import Shown

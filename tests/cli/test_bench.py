@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from engine import reading
+from engine.spec import reading
 from hadamard_tui.headless import bench, jobs
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hadamard_tui import config
-from hadamard_tui.actions import ACTIONS
-from hadamard_tui.config import Config
+from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.state import config
+from hadamard_tui.state.config import Config
 
 from .conftest import Answer
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from engine import __version__, catalogue, presets
-from engine.fields import fields_of
+from engine import __version__
+from engine.core import catalogue
+from engine.spec import presets
+from engine.spec.fields import fields_of
 from hadamard_tui.headless.listing import first_sentence
 
 from .conftest import Answer

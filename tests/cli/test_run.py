@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from engine import presets
 from engine.claims import judge
-from engine.report import encode
-from engine.run import run
-from hadamard_tui import saving
+from engine.results.report import encode
+from engine.runtime.run import run
+from engine.spec import presets
 from hadamard_tui.headless import summary
+from hadamard_tui.state import atomic_write
 
 from .conftest import SMALL, Answer
 
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(ValueError, match="No space left"):
-        saving.write(tmp_path / "result.json", b"content")
+        atomic_write.write(tmp_path / "result.json", b"content")
     assert not list(tmp_path.iterdir())
 
 

@@ -24,7 +24,7 @@ import psutil
 import pytest
 from PIL import Image
 
-from hadamard_tui import palette
+from hadamard_tui.looks import palette
 from hadamard_tui.serving.server import listen
 
 from .conftest import Answer

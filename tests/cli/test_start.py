@@ -11,11 +11,11 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from engine import presets, reading
-from hadamard_tui import config, memory
-from hadamard_tui.lens import Lens
-from hadamard_tui.memory import Memory, View
-from hadamard_tui.starting import Start
+from engine.spec import presets, reading
+from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.state import config, state_file
+from hadamard_tui.state.launch import Start
+from hadamard_tui.state.state_file import Memory, View
 
 from .conftest import Answer
 
@@ -88,7 +88,7 @@ def test_no_terminal_no_app(lack: dict[str, str | None], opened: Opened, on_term
 
 def left_behind(view: View | None = None) -> None:
     experiment = presets.load("gaussian-128", ["run.seed=7", "claims=[]"])
-    written = memory.write(Memory(view or View(), msgspec.to_builtins(experiment), "gaussian-128"))
+    written = state_file.write(Memory(view or View(), msgspec.to_builtins(experiment), "gaussian-128"))
     assert written == ""
 
 
@@ -110,7 +110,7 @@ def test_a_set_up_with_a_file_comes_back_in_another_folder(
     monkeypatch.chdir(tmp_path)
     matrix = 'problem.matrix={kind="file", path="X.csv"}'
     left = presets.load("gaussian-128", [matrix, "claims=[]"])
-    assert memory.write(Memory(View(), msgspec.to_builtins(left), "gaussian-128")) == ""
+    assert state_file.write(Memory(View(), msgspec.to_builtins(left), "gaussian-128")) == ""
     monkeypatch.chdir("/")
     assert on_terminal() == (0, "", "")
     [start] = opened
@@ -147,21 +147,21 @@ BROKEN = [
 def test_a_broken_memory_is_told_of_set_aside_and_not_fatal(
     content: bytes, opened: Opened, on_terminal: Call
 ) -> None:
-    memory.path().parent.mkdir(parents=True)
-    memory.path().write_bytes(content)
+    state_file.path().parent.mkdir(parents=True)
+    state_file.path().write_bytes(content)
     assert on_terminal().code == 0
     [start] = opened
     [note] = start.notes
     assert "last.json.broken" in note
     assert "\n" not in note
     assert start.preset == "hadamard-128"
-    assert not memory.path().exists()
-    assert memory.path().with_name("last.json.broken").read_bytes() == content
+    assert not state_file.path().exists()
+    assert state_file.path().with_name("last.json.broken").read_bytes() == content
 
 
 def test_a_memory_that_is_a_pipe_is_not_waited_for(opened: Opened, on_terminal: Call) -> None:
-    memory.path().parent.mkdir(parents=True)
-    os.mkfifo(memory.path())
+    state_file.path().parent.mkdir(parents=True)
+    os.mkfifo(state_file.path())
     assert on_terminal().code == 0
     [start] = opened
     [note] = start.notes

@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine import catalogue, reading
-from engine.experiment import Experiment
-from engine.hypothesis import Hypothesis, begin
+from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.problems.data import Data, draw
-from engine.run import prepare, run
-from engine.streams import Streams
-from engine.trace import Curve
+from engine.results.trace import Curve
+from engine.runtime.hypothesis import Hypothesis, begin
+from engine.runtime.run import prepare, run
+from engine.spec import reading
+from engine.spec.experiment import Experiment
 
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""

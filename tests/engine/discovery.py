@@ -9,8 +9,8 @@ import msgspec
 from crossing import Traits
 from msgspec import inspect
 
-from engine import catalogue
-from engine.parts import BadField, Part
+from engine.core import catalogue
+from engine.core.parts import BadField, Part
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16

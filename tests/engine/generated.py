@@ -18,9 +18,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from engine import catalogue, reading
-from engine.experiment import Experiment, Learner, Problem, Run
-from engine.parts import BadInput
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.spec import reading
+from engine.spec.experiment import Experiment, Learner, Problem, Run
 
 Raw = dict[str, Any]
 

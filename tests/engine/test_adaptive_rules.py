@@ -7,10 +7,11 @@ import pytest
 import torch
 from building import beginning, experiment, gd, losses, predictions, weights
 
-from engine import catalogue, memory
-from engine.invariance import certificate, verdict
-from engine.parts import BadInput
-from engine.run import run
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.results.invariance import certificate, verdict
+from engine.runtime import memory_estimate
+from engine.runtime.run import run
 from engine.updates import Diagonal
 
 INVARIANT = 1e-6
@@ -255,7 +256,7 @@ def test_agd_does_not_move_without_a_gradient():
 def test_memory_counts_the_matrices_of_second_order_rules():
     def need(kind, architecture):
         learner = {"update": kind, "architecture": architecture}
-        return memory.needed(experiment(target="all", learners={"it": learner}, d=64))
+        return memory_estimate.needed(experiment(target="all", learners={"it": learner}, d=64))
 
     for kind in ("online-newton", "adagrad-full"):
         for net, squares in (("linear", 64**2), ({"kind": "dense", "widths": [100]}, 64**2 + 100**2)):

@@ -7,11 +7,13 @@ import torch
 from building import beginning, experiment, gd, losses, predictions, raw, weights
 from discovery import name_of
 
-from engine import activations, catalogue, reading
-from engine.invariance import certificate, verdict
-from engine.parts import BadInput
+from engine.architectures import activations
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
 from engine.problems.instances import Dense
-from engine.streams import Streams
+from engine.results.invariance import certificate, verdict
+from engine.spec import reading
 
 EXACT = 1e-12
 

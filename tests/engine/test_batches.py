@@ -6,9 +6,10 @@ from building import beginning, experiment, losses, predictions
 from crossing import crossed, each
 from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for, traits
 
-from engine import catalogue, recorder
+from engine.core import catalogue
 from engine.problems import instances
-from engine.run import run
+from engine.runtime import recorder
+from engine.runtime.run import run
 
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")

@@ -8,10 +8,11 @@ from building import LLS, data_of, experiment, gd, weights
 from discovery import LEARNERS
 from naive import rank_bound, sylvester
 
-from engine import bounds, catalogue
-from engine.bounds import Labels
-from engine.invariance import verdict
-from engine.run import prepare, run
+from engine import theory
+from engine.core import catalogue
+from engine.results.invariance import verdict
+from engine.runtime.run import prepare, run
+from engine.theory import Labels
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
@@ -355,7 +356,7 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
 
 @pytest.mark.parametrize("doubled", [False, True])
 def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
-    monkeypatch.setattr(bounds, "PIECE", 6)
+    monkeypatch.setattr(theory, "PIECE", 6)
     H = sylvester(16)
     twice = H.copy()
     twice[13] = H[2]

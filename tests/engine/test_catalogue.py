@@ -10,10 +10,11 @@ from building import LLS, experiment, raw
 from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, matrix_for, plain, ready, variants
 from msgspec import inspect
 
-from engine import catalogue, reading
-from engine.fields import fields_of
-from engine.parts import BadInput, summary_of
-from engine.run import run
+from engine.core import catalogue
+from engine.core.parts import BadInput, summary_of
+from engine.runtime.run import run
+from engine.spec import reading
+from engine.spec.fields import fields_of
 
 
 def is_sentence(text: str) -> bool:

@@ -7,10 +7,10 @@ import pytest
 from building import LLS, experiment, gd
 
 from engine.claims import judge
-from engine.experiment import check
-from engine.parts import BadInput, Finding, Verdict
-from engine.run import run
-from engine.trace import BoundCurve, Curve, Trace
+from engine.core.parts import BadInput, Finding, Verdict
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.runtime.run import run
+from engine.spec.experiment import check
 
 D = 8
 LINE = 1 - np.arange(D + 1) / D

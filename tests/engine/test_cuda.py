@@ -7,8 +7,8 @@ from building import experiment, losses
 from crossing import crossed
 from discovery import GENTLE, traits
 
-from engine import presets
-from engine.run import run
+from engine.runtime.run import run
+from engine.spec import presets
 
 if not torch.cuda.is_available():
     pytest.skip("this machine has no CUDA device", allow_module_level=True)

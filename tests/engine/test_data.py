@@ -9,11 +9,11 @@ from building import LLS, data_of, experiment, gd
 from discovery import LEARNERS, name_of, ready, variants
 from naive import sylvester
 
-from engine import catalogue
-from engine.hypothesis import begin
-from engine.parts import BadInput
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
-from engine.streams import PIECE, Stream, Streams
+from engine.runtime.hypothesis import begin
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4

@@ -13,20 +13,23 @@ import pytest
 import torch
 from building import LLS, data_of, experiment, gd
 
-import engine.run
-from engine import catalogue, device, memory, presets, series
-from engine.parts import BadInput
+import engine.runtime.run
+from engine.core import catalogue, device
+from engine.core.parts import BadInput
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
-from engine.run import run
+from engine.results import series
+from engine.runtime import memory_estimate
+from engine.runtime.run import run
+from engine.spec import presets
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_granted(monkeypatch):
     """Small experiments stand here for large ones: the system is asked whatever they need."""
-    monkeypatch.setattr(memory, "GRANTED", -1)
+    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
 
 
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
@@ -54,9 +57,9 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
     def never(*_):
         raise AssertionError("nothing may be allocated")
 
-    monkeypatch.setattr(engine.run, "draw", never)
+    monkeypatch.setattr(engine.runtime.run, "draw", never)
     monkeypatch.setattr(Gaussian, "draw", never)
-    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment("gaussian", d=65536, replicas=10))
     error = caught.value
@@ -78,7 +81,7 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 
     net = {"update": "adagrad-full", "architecture": {"kind": "dense", "widths": [1 << 20, 1 << 20]}}
     monkeypatch.setattr(catalogue.members("architectures")["dense"], "start", never)
-    monkeypatch.setattr(memory, "available", lambda device: 3 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
     assert caught.value.where == "learners[1].architecture"
@@ -97,12 +100,12 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
 )
 def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, next_one, monkeypatch):
     free = 1 << 30
-    monkeypatch.setattr(memory, "available", lambda device: free)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
         run(experiment(matrix, d=d, path="dense"))
     offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.what)[1])
-    assert memory.fits(experiment(matrix, d=offered, path="dense"), free)
-    assert not memory.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
+    assert memory_estimate.fits(experiment(matrix, d=offered, path="dense"), free)
+    assert not memory_estimate.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
 
 
 OFFERS = {
@@ -118,35 +121,38 @@ OFFERS = {
 
 @pytest.mark.parametrize(("name", "settings"), OFFERS.items(), ids=OFFERS)
 def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda device: 8 << 30)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 8 << 30)
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
-        memory.check(presets.load(name, settings), "cpu")
+        memory_estimate.check(presets.load(name, settings), "cpu")
     offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
     assert offered
     for place, value in offered:
         value = value if value.isdigit() else f"'{value}'"
-        memory.check(presets.load(name, [*settings, f"{place}={value}"]), "cpu")
+        memory_estimate.check(presets.load(name, [*settings, f"{place}={value}"]), "cpu")
     assert ("run.path", "auto") in offered or "dense" not in settings[0]
 
 
 def test_what_fits_exactly_is_run_and_a_byte_less_is_not(monkeypatch):
     described = experiment(d=8, learners={"GD": gd(0.01), "LLS": LLS})
-    need = memory.needed(described)
-    monkeypatch.setattr(memory, "available", lambda device: need)
+    need = memory_estimate.needed(described)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: need)
     assert run(described).curves[0].complete
-    monkeypatch.setattr(memory, "available", lambda device: need - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: need - 1)
     with pytest.raises(BadInput):
         run(described)
 
 
 def test_the_system_is_asked_for_memory_only_by_runs_that_need_more_than_is_granted(monkeypatch):
     asked = []
-    monkeypatch.setattr(memory, "available", lambda device: asked.append(device) or (1 << 40))
+    monkeypatch.setattr(memory_estimate, "available", lambda device: asked.append(device) or (1 << 40))
     described = experiment(d=8)
-    for granted, expected in ((memory.needed(described), []), (memory.needed(described) - 1, ["cpu"])):
-        monkeypatch.setattr(memory, "GRANTED", granted)
-        memory.check(described, "cpu")
+    for granted, expected in (
+        (memory_estimate.needed(described), []),
+        (memory_estimate.needed(described) - 1, ["cpu"]),
+    ):
+        monkeypatch.setattr(memory_estimate, "GRANTED", granted)
+        memory_estimate.check(described, "cpu")
         assert asked == expected
 
 
@@ -155,7 +161,7 @@ def test_available_is_what_the_system_says(monkeypatch):
         available = 12345
 
     monkeypatch.setattr(psutil, "virtual_memory", Said)
-    assert memory.available("cpu") == 12345
+    assert memory_estimate.available("cpu") == 12345
 
 
 @pytest.mark.parametrize(
@@ -171,7 +177,9 @@ def test_available_is_what_the_system_says(monkeypatch):
 )
 def test_more_of_anything_needs_more(words):
     base = {"d": 64, "dtype": "float32", "learners": {"GD": gd(0.01)}}
-    assert memory.needed(experiment(**{**base, **words})) > memory.needed(experiment(**base))
+    assert memory_estimate.needed(experiment(**{**base, **words})) > memory_estimate.needed(
+        experiment(**base)
+    )
 
 
 @pytest.mark.parametrize("target", ["feature", "all"])
@@ -180,7 +188,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
     described = experiment(family, target, d=64, replicas=3)
     data = data_of(described)
     held = data.instances.rows.nbytes + data.labels.nbytes
-    assert held <= memory.needed(described)
+    assert held <= memory_estimate.needed(described)
 
 
 @pytest.mark.parametrize("most", [1 << 30, 1 << 18])
@@ -200,13 +208,15 @@ def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(most, mo
         )
         for epochs in (10, 1000)
     )
-    assert memory.needed(long) - memory.needed(short) >= held(long) - held(short)
+    assert memory_estimate.needed(long) - memory_estimate.needed(short) >= held(long) - held(short)
 
 
 def test_more_replicas_never_need_less(monkeypatch):
     monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 1 << 18)
     epochs = {"kind": "epochs", "epochs": 10**4}
-    needs = [memory.needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
+    needs = [
+        memory_estimate.needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)
+    ]
     assert needs == sorted(needs)
 
 
@@ -217,16 +227,16 @@ def test_every_rate_needs_as_much_as_a_learner_of_its_own(lr):
     def need(**learner):
         net = {"kind": "dense", "widths": [512], "activation": "relu"}
         learners = {"net": {"architecture": net, "update": {"kind": "gd", **learner}}}
-        return memory.needed(experiment(learners=learners, d=64, target="all"))
+        return memory_estimate.needed(experiment(learners=learners, d=64, target="all"))
 
-    data = memory.needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
+    data = memory_estimate.needed(experiment(d=64, target="all", learners={"GD": gd(0.01)}))
     one, several = need(lr=0.01), need(lr=lr)
     assert count * (one - data) <= several <= count * one
 
 
 def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     best = experiment(d=64, replicas=3, learners={"GD": {"update": {"kind": "gd", "lr": "best"}}})
-    monkeypatch.setattr(memory, "available", lambda device: memory.needed(best) - 1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: memory_estimate.needed(best) - 1)
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
@@ -239,23 +249,23 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
 def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypatch):
     words = {"d": 64, **words}
     described = experiment(**words)
-    limit = memory.needed(described) * 3 // 5
-    monkeypatch.setattr(memory, "available", lambda device: limit)
+    limit = memory_estimate.needed(described) * 3 // 5
+    monkeypatch.setattr(memory_estimate, "available", lambda device: limit)
     with pytest.raises(BadInput) as caught:
         run(described)
     offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.what))
     assert offered
     for place, value in offered.items():
         name, value = place.rsplit(".", 1)[1], int(value)
-        assert memory.needed(experiment(**{**words, name: value})) <= limit
+        assert memory_estimate.needed(experiment(**{**words, name: value})) <= limit
         larger = value + 1 if name == "replicas" else 2 * value
-        assert memory.needed(experiment(**{**words, name: larger})) > limit
+        assert memory_estimate.needed(experiment(**{**words, name: larger})) > limit
 
 
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (
-        memory.needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every}))
+        memory_estimate.needed(experiment(d=64, learners=net, protocol={"kind": "erm", "every": every}))
         for every in (64, 1)
     )
     assert many > 10 * few
@@ -263,7 +273,7 @@ def test_fresh_models_for_every_k_count():
 
 def test_mini_batches_that_fresh_models_draw_count():
     few, many = (
-        memory.needed(
+        memory_estimate.needed(
             experiment(d=16, learners={"SGD": {"update": {"kind": "sgd", "batch": batch}}}, protocol="erm")
         )
         for batch in (1, 1 << 20)
@@ -275,31 +285,31 @@ def test_mini_batches_that_fresh_models_draw_count():
 def test_a_structured_run_needs_no_matrix_and_a_solver_does():
     d = 1 << 20
     described = {"d": d, "dtype": "float32", "protocol": {"kind": "one-pass", "examples": 1000}}
-    assert memory.needed(experiment(**described)) < 1 << 29
+    assert memory_estimate.needed(experiment(**described)) < 1 << 29
     for forced in ({"path": "dense"}, {"learners": {"LLS": LLS}}):
-        assert memory.needed(experiment(**described, **forced)) > 4 * d * d
+        assert memory_estimate.needed(experiment(**described, **forced)) > 4 * d * d
 
 
 @pytest.mark.parametrize(("limit", "size"), [("LONG", 16 * 8), ("WIDE", 3 * 16 * 8)])
 def test_free_memory_returns_before_every_round_of_large_learners_alone(limit, size, monkeypatch):
     returned = []
-    monkeypatch.setattr(memory, "give_back", lambda: returned.append(True))
+    monkeypatch.setattr(memory_estimate, "give_back", lambda: returned.append(True))
     described = experiment(d=16, replicas=3, learners={"GD": gd(0.01), "spindly": gd(0.01, kind="spindly")})
-    monkeypatch.setattr(memory, limit, size + 1)
+    monkeypatch.setattr(memory_estimate, limit, size + 1)
     run(described, lambda: 6)
     assert not returned
-    monkeypatch.setattr(memory, limit, size)
+    monkeypatch.setattr(memory_estimate, limit, size)
     run(described, lambda: 6)
     assert len(returned) == 2 * 3  # learners times rounds of 6, 6 and 5 records
 
 
 def test_free_memory_can_be_returned_wherever_this_runs():
-    memory.give_back()
+    memory_estimate.give_back()
 
 
 def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
     def rounds(waiting):
-        monkeypatch.setattr(engine.run, "WAITING", waiting)
+        monkeypatch.setattr(engine.runtime.run, "WAITING", waiting)
         lengths = []
         notes = []
         run(experiment(d=16), lambda: lengths.append(notes[0].trace.curves[0].length) or 6, notes.append)
@@ -320,7 +330,7 @@ def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monk
         drawn.append(weakref.ref(data.instances))
         return data
 
-    monkeypatch.setattr(engine.run, "draw", noted)
+    monkeypatch.setattr(engine.runtime.run, "draw", noted)
     learners = {"GD": gd(0.01), "spindly": gd(0.01, kind="spindly"), "egu": {"update": "egu"}}
     gc.collect()
     gc.disable()
@@ -364,7 +374,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 
 @exhausted
 def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, monkeypatch):
-    monkeypatch.setattr(engine.run, "draw", lambda *arguments: exhaust())
+    monkeypatch.setattr(engine.runtime.run, "draw", lambda *arguments: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first record; take"):
         run(experiment(d=16))
 
@@ -373,7 +383,7 @@ def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
     def broken(*arguments):
         raise RuntimeError("the engine is on fire")
 
-    monkeypatch.setattr(engine.run, "draw", broken)
+    monkeypatch.setattr(engine.runtime.run, "draw", broken)
     with pytest.raises(RuntimeError, match="on fire"):
         run(experiment(d=16))
 
@@ -407,7 +417,7 @@ def test_a_small_run_stays_on_one_thread_and_leaves_the_others_to_the_next(d, ex
 def test_the_generators_of_many_replicas_count():
     program = """
 import sys, numpy
-from engine.streams import Stream
+from engine.core.streams import Stream
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 numpy.random.default_rng([0, 1])
@@ -416,5 +426,7 @@ stream.uniform(1)
 print((resident() - before) / 4000)
 """
     each = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    few, many = (memory.needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20)))
+    few, many = (
+        memory_estimate.needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20))
+    )
     assert (many - few) / (1 << 20) > each

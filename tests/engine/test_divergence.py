@@ -6,13 +6,13 @@ import pytest
 import torch
 from building import LLS, data_of, experiment, gd
 
-from engine import catalogue
 from engine.claims import judge, unexpected_divergence
-from engine.judgement import respect
-from engine.parts import Finding, Verdict
-from engine.recorder import Block
-from engine.run import DIVERGED, Diverged, Finished, Loaded, Trial, run
-from engine.trace import BoundCurve, Curve
+from engine.core import catalogue
+from engine.core.parts import Finding, Verdict
+from engine.results.judgement import respect
+from engine.results.trace import BoundCurve, Curve
+from engine.runtime.recorder import Block
+from engine.runtime.run import DIVERGED, Diverged, Finished, Loaded, Trial, run
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
 GOOD = {"GD": gd(0.005), "net": gd(0.005, **NET), "LLS": LLS}

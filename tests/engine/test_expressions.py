@@ -8,10 +8,11 @@ from fractions import Fraction
 import msgspec
 import pytest
 
-from engine import catalogue, presets, reading
 from engine.claims import judge
-from engine.parts import BadInput
-from engine.run import run
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.runtime.run import run
+from engine.spec import presets, reading
 from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate
 
 NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}

@@ -12,12 +12,13 @@ from building import experiment
 from discovery import GENTLE
 from numba import typeof
 
-from engine import recorder, sweeps
+from engine.backends import blocked
+from engine.backends.choice import path_of
+from engine.backends.orthogonal import OneByOne
+from engine.core.parts import BadInput
 from engine.losses.square import Square
-from engine.one_by_one import OneByOne
-from engine.parts import BadInput
-from engine.paths import path_of
-from engine.run import DIVERGED, prepare, run
+from engine.runtime import recorder
+from engine.runtime.run import DIVERGED, prepare, run
 from engine.updates import Striding
 
 LINEAR = [name for name in GENTLE if GENTLE[name].get("architecture", "linear") == "linear"]
@@ -115,7 +116,7 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
         learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled", replicas=3
     )
     expected = run(described).curves[0]
-    monkeypatch.setattr(sweeps, "WORTH_THREADS", 0)
+    monkeypatch.setattr(blocked, "WORTH_THREADS", 0)
     for threads in (1, 2, 5):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         for step in (1, 7, 1000):

@@ -12,11 +12,11 @@ import pytest
 from building import LLS, data_of, experiment, gd, raw
 from pyarrow import parquet
 
-from engine import reading
-from engine.parts import BadInput
+from engine.core.parts import BadInput
 from engine.problems import table
 from engine.problems.table import read_table
-from engine.run import run
+from engine.runtime.run import run
+from engine.spec import reading
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 0.25, -1e-3], [4.0, 5.0, 6.0], [1e5, 0.0, 7.0]])
 Y = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]])

@@ -6,14 +6,14 @@ import sys
 import psutil
 import pytest
 
-from engine.free_memory import free_bytes, left_to_groups
+from engine.runtime.free_memory import free_bytes, left_to_groups
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are told of in /proc and /sys")
 
 LIMITED = """
 import resource, psutil
 from engine import memory, reading
-from engine.parts import BadInput
+from engine.core.parts import BadInput
 taken = psutil.Process().memory_info().{used}
 resource.setrlimit(resource.{limit}, (taken + (200 << 20), resource.RLIM_INFINITY))
 free = memory.available("cpu")
@@ -86,9 +86,9 @@ def test_groups_leave_what_their_limits_and_those_of_their_parents_do(files, lef
 
 
 def test_the_least_of_what_is_left_is_free(monkeypatch):
-    monkeypatch.setattr("engine.free_memory.left_to_groups", lambda: [1 << 20, 1 << 19])
+    monkeypatch.setattr("engine.runtime.free_memory.left_to_groups", lambda: [1 << 20, 1 << 19])
     assert free_bytes() == 1 << 19
-    monkeypatch.setattr("engine.free_memory.left_to_groups", lambda: [-5])
+    monkeypatch.setattr("engine.runtime.free_memory.left_to_groups", lambda: [-5])
     assert free_bytes() == 0
-    monkeypatch.setattr("engine.free_memory.left_to_groups", list)
+    monkeypatch.setattr("engine.runtime.free_memory.left_to_groups", list)
     assert 0 < free_bytes() <= psutil.virtual_memory().total

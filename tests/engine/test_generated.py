@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from generated import generate, mutate
 
-from engine import memory, reading, report
-from engine.experiment import Experiment
-from engine.parts import BadInput
-from engine.run import run
+from engine.core.parts import BadInput
+from engine.results import report
+from engine.runtime import memory_estimate
+from engine.runtime.run import run
+from engine.spec import reading
+from engine.spec.experiment import Experiment
 
 GENERATED, MUTATED, RUN = 600, 300, 60
 
@@ -31,7 +33,7 @@ def outcome(raw):
     began = time.process_time()
     try:
         experiment = reading.parse(raw)
-        memory.check(experiment, "cpu")
+        memory_estimate.check(experiment, "cpu")
     except BadInput as error:
         return str(error).splitlines()
     finally:

@@ -5,7 +5,7 @@ import pytest
 from building import experiment
 from naive import sylvester
 
-from engine.parts import BadInput
+from engine.core.parts import BadInput
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
 
 ORDERS = [d for d in range(1, 301) if reached(d)]

@@ -22,7 +22,7 @@ HEAVY = (
     "numba",
 )
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
-COMPILED = {"engine.compiled", "engine.sweeps"}
+COMPILED = {"engine.backends.compiled", "engine.backends.blocked"}
 """What needs numba, and is imported when a run takes that path."""
 
 MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
@@ -34,7 +34,7 @@ def python(program):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("module", ["engine", "engine.experiment", "engine.presets"])
+@pytest.mark.parametrize("module", ["engine", "engine.spec.experiment", "engine.spec.presets"])
 def test_importing_loads_nothing_heavy(module):
     program = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
     assert python(program) == []
@@ -48,7 +48,7 @@ def test_importing_all_of_the_engine_loads_nothing_heavy():
 
 def test_only_the_first_loading_exempts_objects_from_garbage_collection():
     program = (
-        "import gc, weakref; from engine.lazy import load_torch; load_torch()\n"
+        "import gc, weakref; from engine.core.lazy import load_torch; load_torch()\n"
         "assert gc.get_freeze_count() > 0\n"
         "class Cycle: pass\n"
         "it = Cycle(); it.it = it; seen = weakref.ref(it); load_torch(); del it; gc.collect(); print(seen())"
@@ -60,7 +60,7 @@ def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise(
     program = (
         "import os, sys, types; fake = types.ModuleType('torch'); sys.modules['torch'] = fake\n"
         "fake.__getattr__ = lambda name: os.environ['THP_MEM_ALLOC_ENABLE']\n"
-        "from engine.lazy import torch; print(torch.zeros)"
+        "from engine.core.lazy import torch; print(torch.zeros)"
     )
     assert python(program) == ["1"]
     assert python(f"import os; os.environ['THP_MEM_ALLOC_ENABLE'] = '0'\n{program}") == ["0"]

@@ -6,8 +6,8 @@ from building import data_of, experiment, gd
 from crossing import crossed
 from discovery import EVERY, slower, traits
 
-from engine.invariance import certificate, rotation_with, verdict
-from engine.streams import Streams
+from engine.core.streams import Streams
+from engine.results.invariance import certificate, rotation_with, verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)

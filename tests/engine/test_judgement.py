@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd
 
-from engine.invariance import INVARIANT, certificate, verdict
-from engine.judgement import ENOUGH, judgement, respect
-from engine.parts import BadInput, Finding, Verdict
-from engine.run import run
-from engine.trace import BoundCurve, Curve
+from engine.core.parts import BadInput, Finding, Verdict
+from engine.results.invariance import INVARIANT, certificate, verdict
+from engine.results.judgement import ENOUGH, judgement, respect
+from engine.results.trace import BoundCurve, Curve
+from engine.runtime.run import run
 
 D = 8
 LINE = 1 - np.arange(D + 1) / D

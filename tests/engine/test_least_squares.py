@@ -6,7 +6,7 @@ import torch
 from building import LLS, data_of, experiment, weights
 from naive import least_squares
 
-from engine import catalogue
+from engine.core import catalogue
 from engine.problems.data import Data
 from engine.problems.instances import Dense
 

@@ -11,10 +11,12 @@ from building import raw
 from discovery import PARTS, fields, loss_of, ready, variants
 from msgspec import inspect
 
-from engine import catalogue, memory, reading
-from engine.experiment import MOST_CLAIMS, MOST_LEARNERS, Claim, Experiment, Learner, Problem, Run
-from engine.parts import LARGEST, BadInput
-from engine.streams import Streams
+from engine.core import catalogue
+from engine.core.parts import LARGEST, BadInput
+from engine.core.streams import Streams
+from engine.runtime import memory_estimate
+from engine.spec import reading
+from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Claim, Experiment, Learner, Problem, Run
 
 SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
@@ -118,7 +120,7 @@ def extremes():
 def judged(words):
     """Read, check and estimate an experiment, or refuse it."""
     with contextlib.suppress(BadInput):
-        memory.check(reading.parse(words), "cpu")
+        memory_estimate.check(reading.parse(words), "cpu")
 
 
 def test_any_experiment_is_read_checked_and_estimated_at_once():
@@ -142,7 +144,7 @@ def test_the_largest_experiments_are_estimated_in_little_memory():
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
             with contextlib.suppress(BadInput):
-                memory.needed(reading.parse(words))
+                memory_estimate.needed(reading.parse(words))
             _, peak = tracemalloc.get_traced_memory()
             if peak - before > BYTES:
                 large.append((name, peak - before))

@@ -7,13 +7,13 @@ import pytest
 import torch
 from building import curve, experiment, gd, weights
 
-import engine.run as runs
-from engine import recorder
+import engine.runtime.run as runs
+from engine.core.parts import BadInput
 from engine.measures import Index, Measure, asked, named
-from engine.parts import BadInput
 from engine.protocols import one_pass
-from engine.report import report
-from engine.run import run
+from engine.results.report import report
+from engine.runtime import recorder
+from engine.runtime.run import run
 from engine.spectrum import looked_at
 
 D = 8
@@ -59,7 +59,7 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
     monkeypatch.setattr(recorder, "evaluator", Nothing)
     monkeypatch.setattr(one_pass, "Tally", Nothing)
     if way == "Told":
-        monkeypatch.setattr("engine.sweeps.Told", Nothing)
+        monkeypatch.setattr("engine.backends.blocked.Told", Nothing)
     slow = run(described).curves[0]
     assert {"loss"} < set(fast.measures) == set(slow.measures)
     for measure in fast.measures:

@@ -9,17 +9,18 @@ from building import LLS, experiment, gd
 from crossing import chosen, crossed
 from discovery import GENTLE, traits
 
-from engine import catalogue, hypothesis, recorder
-from engine.parts import BadInput
-from engine.problems.axes import Axes
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
+from engine.problems.scaled_identity import Axes
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
-from engine.report import report
-from engine.run import run
-from engine.streams import Streams
+from engine.results.report import report
+from engine.runtime import hypothesis, recorder
+from engine.runtime.run import run
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SYLVESTER = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine import pacing
-from engine.pacing import GROWTH, MOST, Pacing
+from engine.runtime import pacing
+from engine.runtime.pacing import GROWTH, MOST, Pacing
 
 SECONDS = 1 / 16
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from engine import catalogue, presets
 from engine.claims import judge, unexpected_divergence
-from engine.experiment import check
+from engine.core import catalogue
+from engine.core.parts import BadInput
 from engine.measures import asked
-from engine.parts import BadInput
-from engine.run import run
+from engine.runtime.run import run
+from engine.spec import presets
+from engine.spec.experiment import check
 
 NAMES = presets.names()
 

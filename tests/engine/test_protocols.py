@@ -5,11 +5,12 @@ import pytest
 import torch
 from building import LLS, beginning, data_of, experiment, gd, losses
 
-from engine import recorder, trace
-from engine.hypothesis import rates_of
 from engine.problems.data import Data
 from engine.protocols import erm
-from engine.run import prepare, run
+from engine.results import trace
+from engine.runtime import recorder
+from engine.runtime.hypothesis import rates_of
+from engine.runtime.run import prepare, run
 from engine.updates import GRID
 
 D = 8

@@ -6,8 +6,8 @@ from building import LLS, experiment, gd, weights
 from crossing import each
 from discovery import LEARNERS, traits
 
-from engine import catalogue
-from engine.run import run
+from engine.core import catalogue
+from engine.runtime.run import run
 
 ERRORS = 4
 ROUNDING = 1e-11

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import presets, reading
-from engine.parts import BadInput
+from engine.core.parts import BadInput
+from engine.spec import presets, reading
 
 MALICIOUS = {
     "an integer of 5000 digits": ("a = 1\nb = " + "9" * 5000, "line 2: a whole number has too many"),

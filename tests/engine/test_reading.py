@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from building import LLS, gd, raw
 
-from engine import reading
-from engine.parts import BadInput
+from engine.core.parts import BadInput
+from engine.spec import reading
 
 GOOD = raw(
     learners={

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd
 
-from engine import reading
-from engine.parts import Verdict
-from engine.report import encode, report
-from engine.run import run
-from engine.trace import Curve, Trace
+from engine.core.parts import Verdict
+from engine.results.report import encode, report
+from engine.results.trace import Curve, Trace
+from engine.runtime.run import run
+from engine.spec import reading
 
 CLAIMS = [
     {"text": "It halves", "learner": "GD", "k": 4, "loss": 0.5, "within": 1e-9},

@@ -5,9 +5,10 @@ import pytest
 from building import raw
 from discovery import EVERY, loss_of, ready, variants
 
-from engine import catalogue, reading
-from engine.parts import BadInput
-from engine.run import run
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.runtime.run import run
+from engine.spec import reading
 
 pytestmark = pytest.mark.filterwarnings("error")
 

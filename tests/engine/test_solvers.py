@@ -10,8 +10,8 @@ import torch
 from building import beginning, data_of, experiment, predictions, weights
 from discovery import name_of, variants
 
-from engine import catalogue
-from engine.parts import BadInput
+from engine.core import catalogue
+from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.solvers.basis_pursuit import shortest

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from building import curve, experiment, gd, weights
 
-from engine.parts import BadInput
-from engine.run import run
+from engine.core.parts import BadInput
+from engine.runtime.run import run
 from engine.spectrum import DENSE, looked_at
 
 D = 16

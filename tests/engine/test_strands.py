@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from engine import memory
-from engine.compiled import LANES
+from engine.backends.compiled import LANES
+from engine.backends.tiles import MOST_BITS, Strands
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
-from engine.strands import MOST_BITS, Strands
+from engine.runtime import memory_estimate
 
 SHAPES = [
     (1, 1, 4),
@@ -87,4 +87,4 @@ def test_places_sorted_by_pattern_come_in_pairs(replicas, members, d):
 def test_sums_take_no_more_memory_than_is_said(members, d):
     strands = Strands(1, members, d, LANES)
     sums = 5 * ((1 << strands.bits) + 1) * LANES * strands.bundles
-    assert sums <= memory.SUMS * members * d
+    assert sums <= memory_estimate.SUMS * members * d

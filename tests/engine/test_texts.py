@@ -5,8 +5,8 @@ import copy
 import pytest
 from building import LLS, gd, raw
 
-from engine import presets, reading
-from engine.parts import BadInput
+from engine.core.parts import BadInput
+from engine.spec import presets, reading
 
 GOOD = {
     **raw(

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd, losses
 
-from engine import series
-from engine import trace as traces
-from engine.parts import Verdict
-from engine.run import run
-from engine.trace import Curve
+from engine.core.parts import Verdict
+from engine.results import series
+from engine.results import trace as traces
+from engine.results.trace import Curve
+from engine.runtime.run import run
 
 SURE = Verdict(True, "it is made by hand")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from building import curve, data_of, experiment, gd, predictions
 
-from engine.run import run
-from engine.streams import Streams
+from engine.core.streams import Streams
+from engine.runtime.run import run
 
 D = 8
 

@@ -18,10 +18,10 @@ from discovery import (
     variants,
 )
 
-from engine import catalogue
-from engine.activations import KINKED
+from engine.architectures.activations import KINKED
+from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.problems.instances import Dense
-from engine.streams import Streams
 
 NEAR = 1e-9
 

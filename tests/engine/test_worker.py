@@ -10,10 +10,11 @@ import pytest
 import torch
 from building import LLS, experiment, gd, raw
 
-from engine import memory, reading, worker
-from engine.run import Diverged, Finished, Loaded, run
+from engine.runtime import memory_estimate, worker
+from engine.runtime.run import Diverged, Finished, Loaded, run
+from engine.runtime.worker import Changed, Failed, Refused, Worker
+from engine.spec import reading
 from engine.updates.gd import GD
-from engine.worker import Changed, Failed, Refused, Worker
 
 PATIENCE = 60
 
@@ -232,8 +233,8 @@ def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
 
 
 def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda device: 10)
-    monkeypatch.setattr(memory, "GRANTED", 10)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: 10)
+    monkeypatch.setattr(memory_estimate, "GRANTED", 10)
     watched = Watched(small())
     watched.worker.start()
     refused = watched.until(Refused)

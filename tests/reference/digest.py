@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from engine import presets
 from engine.claims import ROUNDING
-from engine.lazy import load_torch
-from engine.report import report
-from engine.run import run
+from engine.core.lazy import load_torch
+from engine.results.report import report
+from engine.runtime.run import run
+from engine.spec import presets
 
 FOLDER = Path(__file__).resolve().parent / "digests"
 

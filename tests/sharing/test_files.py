@@ -14,14 +14,14 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from engine import presets
-from engine.experiment import Experiment
-from engine.parts import BadInput
-from engine.run import run
-from engine.trace import Trace
-from hadamard_tui import palette
-from hadamard_tui.drawing import loss_plot
-from hadamard_tui.lens import Lens
+from engine.core.parts import BadInput
+from engine.results.trace import Trace
+from engine.runtime.run import run
+from engine.spec import presets
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.series_builder import loss_plot
+from hadamard_tui.looks import palette
 from hadamard_tui.sharing.exporting import KINDS, LONGEST_NAME, Shown, download, export, finished
 
 CHANGES = [

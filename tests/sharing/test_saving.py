@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.parts import BadInput
-from hadamard_tui import saving, setting_aside
+from engine.core.parts import BadInput
+from hadamard_tui.state import atomic_write, quarantine
 
 KILLS = 30
 
@@ -54,13 +54,17 @@ def test_a_file_is_whole_after_every_kill_and_at_most_one_leftover_waits_for_the
 def test_the_unfinished_file_of_a_live_writer_is_left_alone(tmp_path: Path) -> None:
     live, dead, foreign = (
         tmp_path / name
-        for name in (f".1{saving.UNFINISHED}", f".2{saving.UNFINISHED}", f"mine{saving.UNFINISHED}")
+        for name in (
+            f".1{atomic_write.UNFINISHED}",
+            f".2{atomic_write.UNFINISHED}",
+            f"mine{atomic_write.UNFINISHED}",
+        )
     )
     for file in (live, dead, foreign):
         file.write_bytes(b"half")
     with live.open("wb") as file:
         flock(file, LOCK_EX)
-        saving.write(tmp_path / "result.json", b"whole")
+        atomic_write.write(tmp_path / "result.json", b"whole")
     assert {path.name for path in tmp_path.iterdir()} == {live.name, foreign.name, "result.json"}
 
 
@@ -72,14 +76,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     file = tmp_path / "result.json"
-    saving.write(file, b"old")
+    atomic_write.write(file, b"old")
     if step == "write":
         full_file = Path("/dev/full").open("wb")  # noqa: SIM115 - the writer closes it
-        monkeypatch.setattr(saving, "open", lambda *_: full_file, raising=False)
+        monkeypatch.setattr(atomic_write, "open", lambda *_: full_file, raising=False)
     else:
         monkeypatch.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[step], full)
     with pytest.raises(BadInput, match=r"result\.json: cannot be written: No space left on device"):
-        saving.write(file, b"new")
+        atomic_write.write(file, b"new")
     assert file.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["result.json"]
 
@@ -107,7 +111,7 @@ def test_a_path_that_cannot_be_is_one_line(
     Path("piped").symlink_to("pipe")
     Path("file").write_text("")
     before = sorted(os.listdir())
-    for act in (saving.check, lambda path: saving.write(path, b"content")):
+    for act in (atomic_write.check, lambda path: atomic_write.write(path, b"content")):
         with pytest.raises(BadInput) as caught:
             act(Path(BAD_PATHS[name]))
         assert str(caught.value).startswith("--out ")
@@ -128,7 +132,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
             os.seteuid(65534)
         for path in (folder / "x.json", folder / "deeper" / "x.json"):
             with pytest.raises(BadInput, match=r"cannot be written: Permission denied|is not writable"):
-                saving.check(path)
+                atomic_write.check(path)
     finally:
         if root:
             os.seteuid(0)
@@ -142,7 +146,7 @@ def test_every_broken_file_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "last.json"
     for content in (b"1", b"2", b"3"):
         file.write_bytes(content)
-        _, told = setting_aside.read_or_set_aside(lambda: file, broken, None, "the app starts afresh")
+        _, told = quarantine.read_or_set_aside(lambda: file, broken, None, "the app starts afresh")
     assert told == f"{file}: it makes no sense; it is now last.json.broken-3; the app starts afresh"
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert kept == {"last.json.broken": b"1", "last.json.broken-2": b"2", "last.json.broken-3": b"3"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import presets, reading
-from engine.reading import Raw
-from hadamard_tui.draft import Draft
+from engine.spec import presets, reading
+from engine.spec.reading import Raw
+from hadamard_tui.editing.draft import Draft
 from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
 from hadamard_tui.sharing.preset_file import as_toml
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
-from engine import reading
-from engine.experiment import Experiment
-from engine.parts import BadInput
-from engine.report import encode
-from engine.run import run as compute
+from engine.core.parts import BadInput
+from engine.results.report import encode
+from engine.runtime.run import run as compute
+from engine.spec import reading
+from engine.spec.experiment import Experiment
 from hadamard_tui.sharing.preset_file import as_toml
 from tests.soak.outcome import Outcome
 

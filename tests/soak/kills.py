@@ -23,12 +23,12 @@ from random import Random
 import msgspec
 
 from benchmarks.tui import Terminal
-from engine import presets
-from engine.experiment import Experiment
-from engine.run import run as compute
-from hadamard_tui import memory
+from engine.runtime.run import run as compute
+from engine.spec import presets
+from engine.spec.experiment import Experiment
 from hadamard_tui.cli import main
 from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
+from hadamard_tui.state import state_file
 from tests.soak.outcome import Outcome
 from tests.soak.sessions import warm_cache
 from tests.soak.terminal_modes import left_behind
@@ -62,7 +62,7 @@ def experiments() -> tuple[Experiment, Experiment]:
 def save(folder: Path) -> None:
     """Remember one set-up and the other, in turns."""
     for experiment in cycle(experiments()):
-        memory.write(memory.Memory(experiment=msgspec.to_builtins(experiment)))
+        state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiment)))
 
 
 def export_all(shown: tuple[Shown, Shown]) -> Callable[[Path], None]:
@@ -155,13 +155,13 @@ def judge(folder: Path, outcome: Outcome, what: str, again: str) -> None:
 
 def judge_leftovers(folder: Path, outcome: Outcome, what: str, again: str) -> None:
     """Write once in peace: nothing unfinished remains beside what is written."""
-    save_once = memory.write(memory.Memory(experiment=msgspec.to_builtins(experiments()[0])))
+    save_once = state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiments()[0])))
     assert not save_once, save_once
-    left = [path.name for path in memory.path().parent.iterdir() if path.name != "last.json"]
+    left = [path.name for path in state_file.path().parent.iterdir() if path.name != "last.json"]
     if left:
         outcome.fail("loss", f"{what}: {', '.join(left)} stayed beside last.json", again)
         for name in left:
-            (memory.path().parent / name).unlink()
+            (state_file.path().parent / name).unlink()
 
 
 def run(seed: int, count: int) -> Outcome:
@@ -204,7 +204,7 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
         if not forked(work, folder, random.uniform(0, work.seconds), how):
             outcome.fail("hang", f"{what}: it had not ended {PATIENCE:.0f} s later", again)
     judge(folder, outcome, what, again)
-    if memory.path().exists() and (wrong := torn(memory.path())):
+    if state_file.path().exists() and (wrong := torn(state_file.path())):
         outcome.fail("loss", f"{what}: {wrong}", again)
     if kind in ("save", "app"):
         judge_leftovers(folder, outcome, what, again)

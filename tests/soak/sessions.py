@@ -22,8 +22,8 @@ from random import Random
 import msgspec
 
 from benchmarks.tui import Terminal
-from engine import presets
-from hadamard_tui import memory
+from engine.spec import presets
+from hadamard_tui.state import state_file
 from tests.soak.keyboard import Keyboard, Press
 from tests.soak.outcome import Outcome
 from tests.soak.terminal_modes import left_behind
@@ -83,7 +83,7 @@ class Session:
         names = presets.names()
         self.remembered = self.random.random() < 0.75
         if self.remembered:
-            left = memory.Memory(experiment=msgspec.to_builtins(presets.load(self.random.choice(names))))
+            left = state_file.Memory(experiment=msgspec.to_builtins(presets.load(self.random.choice(names))))
             state.parent.mkdir(parents=True)
             state.write_bytes(msgspec.json.encode(left))
         arguments = self.random.choice(([], ["--preset", self.random.choice(names)], ["--run"], ["--ascii"]))
@@ -198,7 +198,9 @@ class Session:
         if wrong := left_behind(written):
             self._fail("terminal", "; ".join(wrong))
         try:
-            kept = memory.parse(state.read_bytes()).set_up() if state.exists() or self.remembered else None
+            kept = (
+                state_file.parse(state.read_bytes()).set_up() if state.exists() or self.remembered else None
+            )
             if kept is None:
                 self._fail("loss", "the set-up is not remembered")
         except (OSError, ValueError) as error:

@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from engine import reading
-from hadamard_tui import memory
+from engine.spec import reading
+from hadamard_tui.state import state_file
 
 
 def _csv(content: bytes) -> bool:
@@ -33,7 +33,7 @@ def _toml(content: bytes) -> bool:
 
 
 def _state(content: bytes) -> bool:
-    return memory.parse(content).set_up() is not None
+    return state_file.parse(content).set_up() is not None
 
 
 WHOLE: dict[str, Callable[[bytes], bool]] = {

@@ -8,9 +8,9 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.parts import Count, Part, Values
+from engine.core.parts import Count, Part, Values
+from engine.core.streams import Streams
 from engine.problems.rotation import haar
-from engine.streams import Streams
 
 Rows = NDArray[np.floating[Any]]
 

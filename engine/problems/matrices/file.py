@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.parts import Values
+from engine.core.parts import Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.table import DataPath, make_absolute, read_table, values_of
-from engine.streams import Streams
 
 
 class File(Matrix, frozen=True, tag="file"):

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.parts import Count, Dimension
+from engine.core.parts import Count, Dimension
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.streams import Streams
 
 
 class Gaussian(Matrix, frozen=True, tag="gaussian"):

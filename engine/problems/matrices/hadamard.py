@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadField, Dimension, Values
+from engine.core.parts import BadField, Dimension, Values
+from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard, nearest, reached
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
-from engine.streams import Streams
 
 
 class Hadamard(Matrix, frozen=True, tag="hadamard"):

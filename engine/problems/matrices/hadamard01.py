@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Dimension, Values
+from engine.core.parts import Dimension, Values
+from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two
-from engine.streams import Streams
 
 
 class Hadamard01(Matrix, frozen=True, tag="hadamard01"):

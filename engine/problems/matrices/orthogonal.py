@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Dimension
+from engine.core.parts import Dimension
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, PermuteRows, Rows, RowSigns
-from engine.streams import Streams
 
 
 class Orthogonal(Matrix, frozen=True, tag="orthogonal"):

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import Count, Dimension, Values
+from engine.core.parts import Count, Dimension, Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.streams import Streams
 
 
 class Rademacher(Matrix, frozen=True, tag="rademacher"):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.parts import Count, Dimension
+from engine.core.parts import Count, Dimension
 from engine.problems.matrices.gaussian import Gaussian
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadField, Dimension, Values
+from engine.core.parts import BadField, Dimension, Values
+from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
 from engine.problems.matrices.hadamard import arranged
-from engine.streams import Streams
 
 
 class XOR(Matrix, frozen=True, tag="xor"):

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.parts import Part, Values
+from engine.core.parts import Part, Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.streams import Streams
 
 
 class Combination(NamedTuple):

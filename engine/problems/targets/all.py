@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
-from engine.streams import Streams
 
 
 class All(Target, frozen=True, tag="all"):

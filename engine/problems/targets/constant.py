@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.parts import Values
+from engine.core.parts import Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Combination, Target
-from engine.streams import Streams
 
 
 class Constant(Target, frozen=True, tag="constant"):

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.parts import Values
+from engine.core.parts import Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
-from engine.streams import Streams
 
 
 class Doubled(Target, frozen=True, tag="doubled"):

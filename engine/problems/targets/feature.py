@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import MOST, BadInput
+from engine.core.parts import MOST, BadInput
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
-from engine.streams import Streams
 
 
 class Feature(Target, frozen=True, tag="feature"):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.parts import BadInput, Values
+from engine.core.parts import BadInput, Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.matrices.file import File as MatrixFile
 from engine.problems.table import DataPath, make_absolute, read_table, values_of
 from engine.problems.targets import Target
-from engine.streams import Streams
 
 
 class File(Target, frozen=True, tag="file"):

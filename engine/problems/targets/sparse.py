@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.parts import BadInput, Count, Values
+from engine.core.parts import BadInput, Count, Values
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
-from engine.streams import Streams
 
 
 class Sparse(Target, frozen=True, tag="sparse"):

@@ -1,0 +1,1 @@
+"""Ways to compute a training run: on a matrix, by structure, or compiled."""

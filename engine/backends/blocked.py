@@ -1,0 +1,193 @@
+"""A hypothesis that goes through signed examples by a compiled loop, many at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.compiled import LANES, Examples, Members, Records, Scratch, balance, sweep
+from engine.backends.tiles import Strands
+from engine.core.lazy import torch
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.problems.sylvester import Sylvester
+from engine.runtime.hypothesis import Descent, Weighted
+from engine.runtime.recorder import ByWeights
+from engine.updates.multiplicative_step import Motion
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Learner
+
+WORTH_THREADS = 1 << 18
+"""Fewer changes of weights than this stay on one thread."""
+
+PASSES = 16
+"""A count of mistakes costs about as much as so many examples."""
+
+
+class Sweep:
+    """A learner whose steps on ±1 examples are a `Motion`, with labels xᵀw* and square loss.
+
+    The examples are rows of Sylvester's matrix, on all of which the average loss is ‖w − w*‖². The few
+    weights where w* is not 0 are kept apart, and 0 stands in their place: the others are errors themselves,
+    so that nothing cancels in the sum.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        loss: Cost,
+        data: Data,
+        streams: Streams,
+        examples: Instances,
+    ) -> None:
+        """For these examples of the data."""
+        assert learner.architecture is not None, "Learner admits no other combination"
+        assert learner.update is not None, "Learner admits no other combination"
+        motion = learner.update.motion(learner.architecture)
+        assert motion is not None, "only a learner with a motion is given this path"
+        assert data.star is not None, "only labels that are xᵀw* are given this path"
+        assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are given this path"
+        start = Descent(learner, loss, data, streams)
+        self._data, self._examples = data, examples
+        members = data.variants * data.targets
+        self._strands = Strands(data.replicas, members, examples.d, LANES)
+        self._places, self._sizes = (
+            part[:, None].expand(-1, data.variants, -1, -1).reshape(data.replicas, members, -1)
+            for part in data.star
+        )
+        halves = motion.halves(start.params, start.state)
+        if motion.power == 2:
+            halves = tuple(half.square() for half in halves)
+        weights = halves[0] - halves[1] if len(halves) == 2 else halves[0]
+        loss_at_start = data.instances.mean_square(data.from_star(weights))
+        assert loss_at_start is not None, "only where every row comes equally often is this path given"
+        self.loss, self._kept = loss_at_start, weights[: members : data.targets]
+        places = self._places.flatten(0, 1)
+        self._apart = [half.gather(1, places).view_as(self._sizes) for half in halves]
+        self._halves = [self._strands.bundle(half) for half in halves]
+        for half in self._halves:
+            half[self._strands.at(self._places)] = 0.0
+        rate = next(iter(start.rates.values()))
+        self._members = self._as_arrays(motion, np.asarray(rate, np.float64).reshape(-1))
+        self._scratches: list[Scratch] = []
+        self._swept = 0
+        self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
+        self.sweep([])
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `step` has come to the last of the examples that were swept."""
+        return not self._to_come
+
+    def sweep(self, keep: Sequence[bool]) -> None:
+        """Go through the next examples, one per entry; after those marked the first weights are kept."""
+        count, strands = len(keep), self._strands
+        turns, patterns = (part.numpy() for part in strands.signs(self._examples, self._swept, count))
+        order = np.argsort(patterns, -1, kind="stable")
+        examples = Examples(turns, patterns, order, strands.bits)
+        slots = np.where(np.array(keep, bool), np.cumsum(keep, dtype=int) - 1, -1)
+        kept = self._halves[0].new_empty(sum(keep), self._data.variants, strands.d)
+        losses = torch.empty(self._data.replicas, count, self._sizes.shape[1], dtype=torch.float64)
+        records = Records(losses.numpy(), slots, kept.numpy(), self._data.targets)
+        self._in_parts(sweep, count, self._members, examples, records)
+        self._swept += count
+        nothing = kept[:0]
+        for step, slot in enumerate(slots.tolist()):
+            self._to_come.append((losses[:, step].flatten(), kept[slot] if slot >= 0 else nothing))
+
+    def step(self) -> None:
+        """Go on to the next of the examples that were swept."""
+        self.loss, self._kept = self._to_come.popleft()
+
+    def kept(self) -> torch.Tensor:
+        """The weights of the first replica and target [V, d]."""
+        assert len(self._kept), "sweeps are told where these will be asked for"
+        return self._kept
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d]."""
+        assert self.exhausted, "sweeps end where these will be asked for"
+        a, *b = map(self._strands.vectors, self._halves)
+        a_apart, *b_apart = self._apart
+        weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
+        return weights.scatter_(1, self._places.flatten(0, 1), apart.flatten(0, 1))
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def right(self) -> torch.Tensor:
+        """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
+        assert self.exhausted, "sweeps end where this will be asked for"
+        rows, right = self._data.instances, np.empty(self._sizes.shape[:2])
+        tie = torch.finfo(rows.dtype).eps ** 0.5
+        self._in_parts(balance, PASSES, self._members, self._sides.numpy(), tie, right)
+        return torch.from_numpy(right.reshape(-1)).mul_(rows.n / rows.d)
+
+    @cached_property
+    def _sides(self) -> torch.Tensor:
+        """The ±1 labels of Sylvester's rows, in bundles; but for signs they are those of their instances."""
+        rows, labels = self._data.instances, self._data.labels
+        assert isinstance(rows, Sylvester), "only Sylvester's rows are given this path"
+        signed = labels.view(len(rows.order), -1, rows.n) * rows.row_signs[:, None]
+        places = rows.order[:, None].expand_as(signed)
+        sides = signed.new_empty(*signed.shape[:2], rows.d).scatter_(2, places, signed)
+        return self._strands.bundle(sides.view(len(labels), rows.d).sign_().to(torch.int8))
+
+    def _in_parts(self, go: Callable[..., None], passes: int, *arrays: Any) -> None:
+        """Have a compiled loop go over all members, which takes `passes` over the weights, on all threads."""
+        a = self._halves[0]
+        threads = torch.get_num_threads() if a.numel() * passes >= WORTH_THREADS else 1
+        self._scratches += [self._scratch() for _ in range(threads - len(self._scratches))]
+        ends = [len(a) * part // threads for part in range(threads + 1)]
+        if threads == 1:
+            go(*arrays, self._scratches[0], *ends)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            parts = zip(self._scratches, pairwise(ends), strict=False)
+            for part in [pool.submit(go, *arrays, scratch, *some) for scratch, some in parts]:
+                part.result()
+
+    def _as_arrays(self, motion: Motion, rates: NDArray[np.float64]) -> Members:
+        """The same memory, as the loops take it."""
+        a, *b = self._halves
+        a_apart, *b_apart = self._apart
+        rows, bits, shape = self._strands.rows, self._strands.bits, self._sizes.shape[:2]
+        return Members(
+            a.numpy(),
+            b[0].numpy() if b else None,
+            a_apart.numpy(),
+            (b_apart[0] if b else torch.zeros_like(a_apart)).numpy(),
+            places=torch.stack((self._places // rows, self._places % rows), -1).numpy(),
+            sizes=self._sizes.contiguous().numpy(),
+            rates=np.broadcast_to(rates * motion.scale, shape.numel()).reshape(shape).copy(),
+            exponential=motion.exponential,
+            squared=motion.power == 2,
+            per_bundle=self._strands.per_bundle,
+            sums=a.new_empty(len(a), 5, (1 << bits) + 1, LANES).numpy(),
+        )
+
+    def _scratch(self) -> Scratch:
+        """Memory for one thread."""
+        patterns, bits, rows = 1 << self._strands.bits, self._strands.bits, self._strands.rows
+        shapes = Scratch((patterns, LANES), (bits, LANES), (bits, LANES), LANES, LANES, (rows, LANES), LANES)
+        return Scratch(*(self._halves[0].new_ones(shape).numpy() for shape in shapes))
+
+
+class Told(ByWeights):
+    """Mean square loss, and mistakes, as a sweep tells them."""
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        assert isinstance(hypothesis, Sweep), "only sweeps tell their losses"
+        self._losses.append(hypothesis.loss)
+        self._mistakes.told(hypothesis.right)

@@ -1,0 +1,121 @@
+"""A linear neuron that meets orthogonal examples one by one: each moves its own prediction and no other."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from engine.core.lazy import torch
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
+from engine.measures.error import sides
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.problems.scaled_identity import Axes
+from engine.runtime.hypothesis import Descent, Weighted
+from engine.runtime.recorder import Measures
+from engine.updates import Striding
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Learner
+
+
+class Change(NamedTuple):
+    """The one row that a step had to do with, [R, B / R] each."""
+
+    labels: torch.Tensor
+    before: torch.Tensor
+    after: torch.Tensor
+
+
+class OneByOne:
+    """A linear neuron with a rule that strides, on n = d orthogonal instances of length √d.
+
+    A step w ← w − s x_k changes ŷ_k by −s d, and no other prediction, since x_jᵀx_k = 0. So it keeps the
+    predictions of all rows and costs a few operations for every target, whatever d is.
+    """
+
+    def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
+        assert isinstance(data.instances, Axes), "only orthogonal instances are strangers to one another"
+        update: object = learner.update
+        assert isinstance(update, Striding), "only rules that add multiples of examples do this"
+        start = Descent(learner, loss, data, streams)
+        self._update, self._loss, self._data = update, loss, data
+        by_row = data.instances.n, data.replicas, -1
+        self._predictions = start.predict(data.instances).T.reshape(by_row).contiguous()
+        self._labels = data.labels.T.reshape(by_row).contiguous()
+        rate = start.rates["w"]
+        self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
+        self._memory = torch.zeros_like(self._predictions[0])
+        self._replicas = torch.arange(data.replicas, device=data.labels.device)
+        self.change = Change(self._labels[0], self._predictions[0].clone(), self._predictions[0].clone())
+
+    def meet(self, row: int | torch.Tensor) -> None:
+        """Learn the row of this number, or of these numbers [R] in the replicas."""
+        place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
+        labels, before = self._labels[place], self._predictions[place].clone()
+        slope = self._loss.slope(before, labels)
+        stride, self._memory = self._update.stride(slope, self._rate, self._memory)
+        after = torch.sub(before, stride, alpha=self._data.instances.d)
+        self._predictions[place] = after
+        self.change = Change(labels, before, after)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
+
+    def kept(self) -> torch.Tensor:
+        """Those of the first replica and target [V, d]."""
+        first = self._predictions[:, 0, :: self._data.targets]
+        return first.T / math.sqrt(self._data.instances.d)
+
+
+class Tally:
+    """Average losses and errors over all rows, brought up to date by the one row that changed."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
+    def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne) -> None:
+        self._data, self._loss = data, loss
+        predictions = hypothesis.predict(data.instances)
+        self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
+        self._balance = (
+            None if not data.asks("error") else self._sides(predictions, data.labels).double().sum(1)
+        )
+        self._waiting: list[Change] = []
+
+    def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return sides(predictions, labels, self._data.values, self._loss)
+
+    def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if self._loss.steady:
+            return self._loss.value(predictions, labels)
+        return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
+        self._waiting.append(hypothesis.change)
+
+    def looks(self, record: int) -> bool:
+        return False
+
+    def measured(self) -> Measures:
+        if not self._waiting:
+            return {}
+        labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        n = self._data.instances.n
+        changes = self._values(after, labels).double() - self._values(before, labels).double()
+        totals = torch.cat((self._total[None], changes)).cumsum_(0)[1:]
+        self._total = totals[-1].clone()
+        found = {"loss": [self._data.over_targets(totals) / n]}
+        if self._balance is not None:
+            turned = self._sides(after, labels) - self._sides(before, labels)
+            balances = turned.cumsum(0, dtype=torch.float64).add_(self._balance)
+            self._balance = balances[-1].clone()
+            found["error"] = [(1 - self._data.over_targets(balances) / n) / 2]
+        return found

@@ -1,0 +1,1 @@
+"""What everything else stands on: parts, their registry, lazy torch, devices, random streams, files."""

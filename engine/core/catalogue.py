@@ -1,0 +1,56 @@
+"""Every part there is, found by looking: a file in a family's folder is a member of that family."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any, Union
+
+import msgspec
+
+from engine.core.parts import Part, kind_of
+
+FOLDERS = {
+    "matrices": "engine.problems.matrices",
+    "targets": "engine.problems.targets",
+    "architectures": "engine.architectures",
+    "updates": "engine.updates",
+    "solvers": "engine.solvers",
+    "losses": "engine.losses",
+    "protocols": "engine.protocols",
+    "measures": "engine.measures",
+    "bounds": "engine.theory",
+}
+
+
+@cache
+def members(family: str) -> dict[str, type[Part]]:
+    """The members of one family by kind, in alphabetical order.
+
+    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind.
+    """
+    package = importlib.import_module(FOLDERS[family])
+    found: dict[str, type[Part]] = {}
+    for module_info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(module_info.name)
+        for member in vars(module).values():
+            if not (isinstance(member, type) and issubclass(member, Part)):
+                continue
+            if member.__module__ != module.__name__ or member.__struct_config__.tag is None:
+                continue
+            kind = kind_of(member)
+            if kind in found:
+                raise ValueError(f"two {family} are called {kind!r}: {found[kind]} and {member}")
+            found[kind] = member
+    return dict(sorted(found.items()))
+
+
+def union(family: str) -> Any:
+    """The tagged union of a family's members: what a preset may say in that place."""
+    return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
+
+
+def make(family: str, kind: str, **fields: object) -> Any:
+    """The member of `family` called `kind`, checked as if it came from a preset."""
+    return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

@@ -1,0 +1,107 @@
+"""What every member of the catalogue is: one frozen Struct, its description, code, form and documentation."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from engine.core.texts import message
+
+MOST = 2**24
+"""The largest whole number in a part: float32 counts so far, and no run gets through more of anything."""
+
+MOST_LAYERS = 1024
+"""Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
+
+LARGEST = 1e38
+"""The largest number in a part: float32 ends soon after."""
+
+Positive = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1, le=MOST)]
+Dimension = Annotated[int, Meta(ge=2, le=MOST)]
+
+Values = Literal["any", "signs", "bits"]
+"""What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
+
+Path = Literal["dense", "structured", "compiled"]
+"""How a course is computed: on the matrix of the instances, by what is known of their structure, or by a
+compiled loop that uses it too."""
+
+
+class BadInput(ValueError):
+    """Input that cannot be used. Its text is one line: where, what is wrong, what would be right.
+
+    Both parts may quote input as it came: they are escaped and cut here, and can be printed anywhere.
+    """
+
+    def __init__(self, where: str, what: str) -> None:
+        self.where, self.what = message(where), message(what)
+        super().__init__(f"{self.where}: {self.what}" if where else self.what)
+
+
+class BadField(ValueError):
+    """A field of a part holds a value that its type alone cannot exclude."""
+
+    def __init__(self, field: str, what: str) -> None:
+        super().__init__(what)
+        self.field = field
+        self.what = what
+
+
+class Finding(NamedTuple):
+    """An answer that follows from the structure of an experiment, and its reason in one sentence."""
+
+    holds: bool
+    reason: str
+
+
+class Verdict(NamedTuple):
+    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and why, in one sentence."""
+
+    invariant: Literal[True, False, "on this data"]
+    reason: str
+
+    @property
+    def answer(self) -> str:
+        """The verdict in a table: yes, no, or where."""
+        if isinstance(self.invariant, str):
+            return self.invariant
+        return "yes" if self.invariant else "no"
+
+    @property
+    def word(self) -> str:
+        """The verdict in words."""
+        if self.invariant is False:
+            return "not rotation invariant"
+        return "rotation invariant" + ("" if self.invariant is True else f" {self.invariant}")
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise BadField(name, f"{value} is not a finite number")
+            if isinstance(value, float) and abs(value) > LARGEST:
+                raise BadField(name, f"{value} is too large; take at most {LARGEST}")
+
+    @property
+    def kind(self) -> str:
+        """The name of this part in preset files."""
+        return kind_of(type(self))
+
+
+def kind_of(part: type[Part]) -> str:
+    """The name of a part in preset files, such as `egu-pm`."""
+    return str(part.__struct_config__.tag)
+
+
+def summary_of(part: type[msgspec.Struct]) -> str:
+    """The first line of a part's documentation: what it is, in one sentence."""
+    return (inspect.getdoc(part) or "").split("\n", 1)[0]

@@ -1,0 +1,75 @@
+"""What a prediction costs and how the cost changes: a loss, or a loss of clipped predictions."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from engine.core.lazy import torch
+
+PIECE = 1024
+"""Sums of float32 are taken over so many numbers, and sums of these in float64."""
+
+
+class Cost(Protocol):
+    """What training and measuring need of a loss."""
+
+    @property
+    def bit_boundary(self) -> float:
+        """The prediction at which a label changes from 0 to 1."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether a value is the same bits wherever in a tensor it is computed."""
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """L(ŷ, y), elementwise."""
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """∂L(ŷ, y)/∂ŷ, elementwise."""
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """L(ŷ, y) averaged over the last dimension, in float64."""
+
+
+class Clipped:
+    """A loss after predictions were cut to [0, `most`], in value and slope alike.
+
+    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20; it is no derivative
+    of the clipped loss, which is flat outside.
+    """
+
+    def __init__(self, loss: Cost, most: float) -> None:
+        self._loss, self._most = loss, most
+
+    @property
+    def bit_boundary(self) -> float:
+        return self._loss.bit_boundary
+
+    @property
+    def steady(self) -> bool:
+        return self._loss.steady
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.value(predictions.clamp(0.0, self._most), labels)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.slope(predictions.clamp(0.0, self._most), labels)
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.average(predictions.clamp(0.0, self._most), labels)
+
+
+def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
+    """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries at most."""
+    whole = vectors.shape[-1] // PIECE * PIECE
+    if not whole:
+        return _squared(torch.linalg.vector_norm(vectors, dim=-1))
+    pieces = vectors[..., :whole].reshape(*vectors.shape[:-1], -1, PIECE)
+    lengths = _squared(torch.linalg.vector_norm(pieces, dim=-1)).sum(-1)
+    if whole < vectors.shape[-1]:
+        lengths += _squared(torch.linalg.vector_norm(vectors[..., whole:], dim=-1))
+    return lengths
+
+
+def _squared(lengths: torch.Tensor) -> torch.Tensor:
+    return lengths.double().square()

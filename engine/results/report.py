@@ -1,0 +1,123 @@
+"""The result of a run as JSON, schema 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine.claims import judge
+from engine.results.trace import BoundCurve, Curve, Floats, Spectrum, Trace
+from engine.spec.experiment import Experiment
+
+MEASURES = ("error", "train", "unseen")
+"""They are null where they were not measured; others are there only where they were."""
+
+Series = Callable[[Floats], Any]
+
+
+def report(experiment: Experiment, trace: Trace) -> dict[str, Any]:
+    """Experiment, environment, curves, bounds and claims; numbers that are not finite become null."""
+    return _report(experiment, trace, _numbers)
+
+
+def encode(experiment: Experiment, trace: Trace) -> bytes:
+    """The report as one line of JSON text.
+
+    Series become text one by one: as objects a million numbers would take five times as much.
+    """
+    text = msgspec.json.encode(_report(experiment, trace, _text))
+    return text + b"\n"
+
+
+def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, Any]:
+    """The report, with `series` for arrays of numbers."""
+    return {
+        "schema": 1,
+        "experiment": msgspec.to_builtins(experiment),
+        "environment": trace.environment,
+        "curves": [_curve(curve, series) for curve in trace.curves],
+        "bounds": [_bound(bound, series) for bound in trace.bounds],
+        "claims": [
+            {
+                "text": outcome.claim.text,
+                "holds": outcome.holds,
+                "measured": _number(outcome.measured),
+                "detail": outcome.detail,
+            }
+            for outcome in judge(experiment, trace)
+        ],
+    }
+
+
+def _curve(curve: Curve, series: Series) -> dict[str, Any]:
+    return {
+        "learner": curve.learner,
+        "rate": _number(curve.rate),
+        "best": curve.best,
+        "grid": [{"rate": rate, "mean_loss": _number(mean)} for rate, mean in curve.grid.items()],
+        "k": series(curve.x),
+        "loss": series(curve.loss),
+        **{measure: _maybe(curve.mean(measure), series) for measure in _listed(curve)},
+        "stderr": _maybe(curve.stderr, series),
+        "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
+        "diverged_at": _number(curve.diverged_at),
+        "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "path": curve.path,
+        "verdict": curve.verdict._asdict(),
+    }
+
+
+def _listed(curve: Curve) -> list[str]:
+    """The measures beside the loss, and the rank, which is with the spectrum."""
+    names = dict.fromkeys((*MEASURES, *curve.measures))
+    return [name for name in names if name not in ("loss", "rank")]
+
+
+def _maybe(values: Floats | None, series: Series) -> Any:
+    return None if values is None else series(values)
+
+
+def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
+    return {
+        "k": series(spectrum.x),
+        "rank": spectrum.rank.tolist(),
+        "values": [series(values) for values in spectrum.values],
+    }
+
+
+def _bound(bound: BoundCurve, series: Series) -> dict[str, Any]:
+    return {
+        "id": bound.kind,
+        "kind": bound.sense,
+        "k": series(bound.x),
+        "loss": series(bound.loss),
+        "applies_to": bound.applies_to,
+        "reasons": {
+            "problem": bound.on_problem.reason,
+            **{name: finding.reason for name, finding in bound.on_learners.items()},
+        },
+        "formula": bound.formula,
+        "source": bound.source,
+    }
+
+
+def _number(value: float | None) -> float | int | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) and abs(value) < 2**53 else value
+
+
+def _numbers(values: Floats) -> list[float | int | None]:
+    found: list[float | int | None] = values.tolist()
+    special = ~np.isfinite(values) | (np.trunc(values) == values)
+    for place in np.flatnonzero(special).tolist():
+        found[place] = _number(found[place])
+    return found
+
+
+def _text(values: Floats) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(_numbers(values)))

@@ -1,0 +1,344 @@
+"""The growing curves: written by the engine, read by anybody, without locks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.parts import Finding, Path, Verdict
+from engine.results.series import Arrays, Series
+
+Floats = NDArray[np.float64]
+
+NOTHING = np.empty(0)
+
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
+
+MOST_WEIGHT_RECORDS = 1024
+MOST_WEIGHT_BYTES = 32 << 20
+
+
+def stride_of_weights(records: int, d: int, itemsize: int) -> int:
+    """Of how many of a curve's records one keeps its weights [d], so that a run keeps a bounded number."""
+    most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
+    return -(-records // most)
+
+
+class Spectrum(NamedTuple):
+    """Singular values of the weight matrix across targets of the first replica, at some of the records.
+
+    Those that rounding alone could have made are 0.
+    """
+
+    x: Floats
+    """Where on the x-axis they were computed, [S]."""
+
+    values: Floats
+    """Largest first, [S, r]."""
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """The numerical rank [S]."""
+        return np.asarray(np.count_nonzero(self.values, axis=1))
+
+
+class Curve:
+    """A learner's training run at one rate: every measure and every clock along its records, by replica.
+
+    Arrays are allocated for `capacity` records; `length` says how many entries are valid. The writer fills
+    entries first and raises `length` last, so that a reader never sees a half-written one. Clocks are how far
+    training has come, in examples `k`, epochs …, as far as the learner has them; the first is that of the
+    x-axis. A replica that diverges is NaN from there on, and the others go on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        capacity: int,
+        replicas: int,
+        verdict: Verdict,
+        learner: str | None = None,
+        rate: float | None = None,
+        path: Path = "dense",
+    ) -> None:
+        """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several.
+
+        `path` is the way in which it is computed.
+        """
+        self.name = name
+        self.learner = learner or name
+        self.rate = rate
+        self.best = rate is None
+        self.grid: dict[float, float] = {}
+        self.verdict = verdict
+        self.path = path
+        self.replicas = replicas
+        self.divergences = np.full(replicas, np.nan)
+        """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
+
+        self.ended = False
+        self.hindsight = False
+        """Whether it becomes the curve of the best of several rates, once all of these are complete."""
+        self.length = 0
+        self.weights_length = 0
+        self.capacity = capacity
+        self._clocks: dict[str, Floats] = {}
+        self._series: dict[str, Series] = {}
+        self._weights: NDArray[np.floating[Any]] | None = None
+        self._weights_x = np.empty(0)
+        self._arrays: dict[str, Arrays] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the curve has all its records."""
+        return self.length == self.capacity
+
+    @property
+    def diverged_at(self) -> float | None:
+        """Where the first of its replicas diverged; None if none did."""
+        return float(np.nanmin(self.divergences)) if self.diverged else None
+
+    @property
+    def diverged(self) -> int:
+        """How many replicas have diverged."""
+        return int(np.count_nonzero(~np.isnan(self.divergences)))
+
+    @property
+    def sound(self) -> int:
+        """How many records come before the first divergence: there, means are over all replicas."""
+        at = self.diverged_at
+        return self.length if at is None else int(np.searchsorted(self.x, at))
+
+    def diverged_by(self, x: float) -> int:
+        """How many replicas have diverged by x: all of them if that ended the curve and no record follows."""
+        if self.diverged == self.replicas and (self.x[-1:] <= x).all():
+            return self.replicas
+        return int(np.count_nonzero(self.divergences <= x))
+
+    @property
+    def x(self) -> Floats:
+        """The clock of the x-axis."""
+        return next(iter(self._clocks.values()), NOTHING)[: self.length]
+
+    @property
+    def clocks(self) -> dict[str, Floats]:
+        """How far training had come at every record [S], by the name of the clock."""
+        return {name: times[: self.length] for name, times in self._clocks.items()}
+
+    @property
+    def loss(self) -> Floats:
+        """The average loss over all rows, mean over replicas."""
+        loss = self.mean("loss")
+        return NOTHING if loss is None else loss
+
+    @property
+    def stderr(self) -> Floats | None:
+        """Standard error of the mean of the loss; None for a single replica."""
+        stderr = self.stderr_of("loss")
+        return NOTHING if stderr is None and self.replicas > 1 else stderr
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what was measured along the curve."""
+        return tuple(self._series)
+
+    def mean(self, measure: str) -> Floats | None:
+        """The mean of a measure over replicas [S], NaN where it was not measured; None if nowhere."""
+        series = self._series.get(measure)
+        return None if series is None else series.mean[: self.length]
+
+    def stderr_of(self, measure: str) -> Floats | None:
+        """The standard error of that mean [S]; None if it was not measured, or for a single replica."""
+        series = self._series.get(measure)
+        return None if series is None or series.stderr is None else series.stderr[: self.length]
+
+    def values(self, measure: str) -> Floats | None:
+        """A measure of every replica [S, R], as far as they are kept; None if it was not measured."""
+        series = self._series.get(measure)
+        return None if series is None else series.values[: self.length]
+
+    @property
+    def weights_x(self) -> Floats:
+        """Where on the x-axis the weights were kept."""
+        return self._weights_x[: self.weights_length]
+
+    @property
+    def weights(self) -> NDArray[np.floating[Any]] | None:
+        """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
+        return None if self._weights is None else self._weights[: self.weights_length]
+
+    @property
+    def spectrum(self) -> Spectrum | None:
+        """The singular values of the weights across targets; None unless the run records them."""
+        found = self._arrays.get("spectrum")
+        return None if found is None else Spectrum(found.x, found.values[:, 0])
+
+    def array(self, measure: str) -> Arrays | None:
+        """A measure that has indices, where it was measured; None if nowhere."""
+        return self._arrays.get(measure)
+
+    def at(self, measure: str, x: float) -> float | None:
+        """The mean of a measure at x; None where it was not recorded."""
+        found, values = np.flatnonzero(self.x == x), self.mean(measure)
+        if values is None or not len(found) or np.isnan(values[found[0]]):
+            return None
+        return float(values[found[0]])
+
+    def append(
+        self,
+        clocks: Mapping[str, Floats],
+        measures: Mapping[str, Floats],
+        weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
+        arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
+    ) -> None:
+        """Publish S records: what the clocks say [S], and what was measured of every replica [S, R], by name.
+
+        The names are those of the first records.
+
+        Args:
+            weights: [d] of the first replica, by the record among the S.
+            arrays: measures with indices [R or 1, *index], by name and record; what is NaN is left out.
+        """
+        start, x = self.length, next(iter(clocks.values()))
+        if not start:  # readers may go through the names meanwhile
+            self._clocks = {name: np.empty(self.capacity) for name in clocks}
+            self._series = {name: Series(self.capacity, self.replicas) for name in measures}
+        for name, times in clocks.items():
+            self._clocks[name][start : start + len(x)] = times
+        for name, values in measures.items():
+            self._series[name].fill(start, values)
+        for record, kept in weights.items():
+            self._keep(x[record], kept)
+        for name, taken in arrays.items():
+            there = [record for record, values in taken.items() if not np.isnan(values).all()]
+            if there:
+                new = Arrays(x[there], np.stack([taken[record] for record in there]))
+                old = self._arrays.get(name)
+                self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
+        self.length = start + len(x)
+
+    def copy(self, winner: Curve, tried: list[Curve]) -> None:
+        """Become the curve of the best of the rates that were tried, and remember how the others did."""
+        self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
+        self.rate, self.divergences = winner.rate, winner.divergences
+        self._clocks, self._series = winner._clocks, winner._series
+        self._weights, self._weights_x = winner._weights, winner._weights_x
+        self._arrays = winner._arrays
+        self.length, self.weights_length = winner.length, winner.weights_length
+        self.ended = True
+
+    def mean_loss(self) -> float:
+        """The mean of the curve, infinite if a replica diverged: what rates are compared by in hindsight."""
+        if self.diverged or not self.length:
+            return float("inf")
+        return float(self.loss.mean())
+
+    def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
+        """Keep weights; their number was bounded by `stride_of_weights`."""
+        if self._weights is None:
+            slots = -(-self.capacity // stride_of_weights(self.capacity, len(weights), weights.itemsize))
+            self._weights_x = np.empty(slots)
+            self._weights = np.empty((slots, len(weights)), weights.dtype)
+        self._weights_x[self.weights_length] = x
+        self._weights[self.weights_length] = weights
+        self.weights_length += 1
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCurve:
+    """A bound on the x-axis of a trace, and the learners it binds, each with the reason why or why not."""
+
+    kind: str
+    sense: str
+    in_expectation: bool
+    formula: str
+    source: str
+    on_problem: Finding
+    on_learners: dict[str, Finding]
+    x: Floats
+    loss: Floats
+
+    @property
+    def applies_to(self) -> list[str]:
+        """The learners that the bound binds here."""
+        if not self.on_problem.holds:
+            return []
+        return [name for name, finding in self.on_learners.items() if finding.holds]
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean of the bound."""
+        return float(self.loss.mean())
+
+    def at(self, x: float) -> float:
+        """The bound at x, linear between its points."""
+        return float(np.interp(x, self.x, self.loss))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """All that a run yields: curves of the learners and curves of the theory on the same axes.
+
+    `planned` says what the clocks are going to say at the records that the protocol plans [S], by name; the
+    first is the clock of the x-axis. The records that there are, are those of the curves.
+    """
+
+    curves: list[Curve]
+    bounds: list[BoundCurve]
+    planned: dict[str, Floats]
+    x_label: str
+    y_label: str
+    environment: dict[str, str]
+
+    @property
+    def frontier(self) -> float:
+        """How far every learner that is still at work has come; −1 before the first record.
+
+        A curve of hindsight has no records until its learner is done; nobody waits for it.
+        """
+        growing = [curve for curve in self.curves if not curve.ended and not curve.hindsight]
+        reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
+        return min(reached) if growing else max(reached)
+
+    @property
+    def x(self) -> Floats:
+        """The places on the x-axis at which records are planned."""
+        return next(iter(self.planned.values()))
+
+    @property
+    def last(self) -> float:
+        """Where the x-axis ends."""
+        return float(self.x[-1])
+
+    def compared(self, learner: str) -> list[BoundCurve]:
+        """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
+        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.sense != "upper"]
+        return [bound for bound in drawn if learner in bound.applies_to] or drawn
+
+    def strongest(self, learner: str, x: float) -> BoundCurve | None:
+        """The highest at x of the bounds that a learner is compared with; of equals the higher elsewhere."""
+        return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.mean), default=None)
+
+    def heights(self, learner: str, x: Floats) -> Floats:
+        """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
+        heights = np.zeros_like(x)
+        for bound in self.compared(learner):
+            np.maximum(heights, np.interp(x, bound.x, bound.loss), out=heights)
+        return np.where(heights > ZERO, heights, 0.0)
+
+    def curve(self, name: str) -> Curve:
+        """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""
+        for curve in self.curves:
+            if curve.name == name:
+                return curve
+        candidates = [curve for curve in self.curves if curve.learner == name]
+        if not candidates:
+            raise KeyError(name)
+        return min(candidates, key=Curve.mean_loss)

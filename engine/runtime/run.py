@@ -1,0 +1,285 @@
+"""The only loop: an experiment becomes a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import __version__
+from engine.backends.choice import way
+from engine.core import catalogue
+from engine.core import device as devices
+from engine.core.lazy import torch
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.measures import asked
+from engine.problems.data import Data, draw
+from engine.protocols import CLOCKS, Course
+from engine.results.invariance import verdict
+from engine.results.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
+from engine.runtime import memory_estimate
+from engine.runtime.free_memory import in_words
+from engine.runtime.hypothesis import rates_of
+from engine.runtime.pacing import MOST
+from engine.runtime.recorder import Block
+from engine.spec.experiment import Experiment, check
+from engine.theory import Bound, Labels
+from engine.updates import BEST
+
+SMALL = 8 << 20
+"""Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
+
+WAITING = 4 << 20
+"""Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
+
+DIVERGED = 1e6
+"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The data is drawn; the trace exists and will grow."""
+
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class Diverged:
+    """The loss of a learner is not finite or far above where it started.
+
+    It is told of when the first of its replicas diverges, and when the last does: then the learner has ended.
+    """
+
+    learner: str
+    x: float
+    replicas: int = 1
+    """How many have diverged by now."""
+
+    of: int = 1
+    """How many there are."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Every learner came to its end."""
+
+    trace: Trace
+
+
+Event = Loaded | Diverged | Finished
+Gate = Callable[[], int]
+"""Asked before every round; says how many records each learner may add, 0 to stop the run."""
+
+
+def run(
+    experiment: Experiment, gate: Gate = lambda: MOST, notify: Callable[[Event], None] = lambda event: None
+) -> Trace:
+    """Run all learners of an experiment side by side, a few records at a time.
+
+    Curves are the same, bit by bit, in whatever rounds they were computed.
+
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
+    one that memory was not enough for after all; the curves so far are in the trace that was told of.
+    """
+    small = memory_estimate.fits(experiment, SMALL)
+    most, scattered = _most_records(experiment), memory_estimate.scatters(experiment)
+    trace: Trace | None = None
+    with torch.no_grad(), devices.threads(1 if small else None):
+        try:
+            trace, trials = prepare(experiment)
+            notify(Loaded(trace))
+            active = list(trials)
+            while active and (records := gate()):
+                for trial in list(active):
+                    if scattered:
+                        memory_estimate.give_back()
+                    for event in trial.advance(min(records, most)):
+                        notify(event)
+                    if trial.ended:
+                        trial.settle()
+                        active.remove(trial)
+        except (MemoryError, RuntimeError) as error:
+            if not memory_estimate.ran_out(error):
+                raise
+            when = "before the first record" if trace is None else f"after k = {trace.frontier:g}"
+            what = f"{devices.resolve(experiment.run.device)} ran out of memory {when}"
+            raise BadInput(
+                "run.device", f"{what}; take fewer replicas, fewer rates or a smaller d"
+            ) from error
+    if not active:
+        notify(Finished(trace))
+    return trace
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A learner on its course, with one curve per rate that it tries.
+
+    `shown` is the curve in the trace: the only one, or for the best rate in hindsight the winner's copy.
+    """
+
+    course: Course
+    curves: list[Curve]
+    shown: Curve | None
+    starts: dict[int, Floats] = field(default_factory=dict)
+    """The loss of every replica at the first record [R], by the number of the curve."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether every curve is complete or has diverged in all replicas."""
+        return all(curve.ended for curve in self.curves)
+
+    def advance(self, records: int) -> list[Diverged]:
+        """Go on for some records; the curves of which the first or the last replica diverged in them."""
+        block = self.course.advance(records)
+        events: list[Diverged] = []
+        if not len(block.loss):
+            return events
+        for variant, curve in enumerate(self.curves):
+            if curve.ended:
+                continue
+            before = curve.diverged
+            start = self.starts.setdefault(variant, block.loss[0, :, variant].copy())
+            _append(curve, block, variant, start)
+            last = curve.diverged == curve.replicas
+            curve.ended = last or curve.complete
+            if curve.diverged > before and (before == 0 or last):
+                x = float((np.nanmax if last else np.nanmin)(curve.divergences))
+                events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
+        return events
+
+    def settle(self) -> None:
+        """Compare the rates in hindsight by the mean of their curves."""
+        best = min(self.curves, key=Curve.mean_loss)
+        best.best = True
+        if self.shown is not None:
+            self.shown.copy(best, self.curves)
+
+
+def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
+    """Draw the data, compute the bounds, and put every learner at its start."""
+    check(experiment)
+    device = devices.resolve(experiment.run.device)
+    need = memory_estimate.check(experiment, device)
+    seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
+    streams = Streams(seeds)
+    data = draw(experiment.problem, streams, experiment.run.dtype, device)
+    data = replace(data, measures=asked(experiment))
+    loss = catalogue.make("losses", experiment.protocol.loss)
+    planned = experiment.protocol.clocks(data.instances.n)
+    records = len(next(iter(planned.values())))
+    trials = []
+    for learner in experiment.learners:
+        rates, judged = rates_of(learner), verdict(learner, experiment)
+        path, given, seen = way(learner, experiment, data)
+        begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.course
+        course = begin(given, seen.with_variants(len(rates)), loss, streams)
+        curves = [
+            Curve(
+                learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
+                records,
+                experiment.run.replicas,
+                judged,
+                learner.name,
+                None if len(rates) == 1 else rate,
+                path,
+            )
+            for rate in rates
+        ]
+        shown = None
+        if getattr(learner.update, "lr", None) == BEST:
+            shown = Curve(learner.name, records, experiment.run.replicas, judged, path=path)
+            shown.hindsight = True
+        trials.append(Trial(course, curves, shown))
+    trace = Trace(
+        [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],
+        bounds_of(experiment, data, planned),
+        planned,
+        x_label=CLOCKS[next(iter(planned))],
+        y_label=f"average {loss.kind} loss",
+        environment={
+            "version": __version__,
+            "torch": str(torch.__version__),
+            "device": devices.describe(device),
+            "dtype": experiment.run.dtype,
+            "memory": in_words(need),
+        },
+    )
+    return trace, trials
+
+
+def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) -> list[BoundCurve]:
+    """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
+    labels = Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+    x = next(iter(planned.values()))
+    bounds = []
+    for kind in catalogue.members("bounds"):
+        bound: Bound = catalogue.make("bounds", kind)
+        on_problem = bound.on(experiment)
+        nothing = np.empty(0)
+        bounds.append(
+            BoundCurve(
+                kind=kind,
+                sense=bound.sense,
+                in_expectation=bound.in_expectation,
+                formula=bound.formula,
+                source=bound.source,
+                on_problem=on_problem,
+                on_learners={
+                    learner.name: bound.binds(learner, experiment) if on_problem.holds else on_problem
+                    for learner in experiment.learners
+                },
+                x=x if on_problem.holds else nothing,
+                loss=bound.curve(experiment, labels, planned["k"]) if on_problem.holds else nothing,
+            )
+        )
+    return bounds
+
+
+def _most_records(experiment: Experiment) -> int:
+    """How many records a learner may add in a round, so that few weights wait to be kept."""
+    n, d = experiment.problem.matrix.shape()
+    size = memory_estimate.vector_bytes(experiment)
+    stride = stride_of_weights(experiment.protocol.records(n), d, size // d)
+    return stride * max(1, WAITING // size)
+
+
+def _append(curve: Curve, block: Block, variant: int, start: Floats) -> None:
+    """Publish the records of one curve, every replica up to where it diverges.
+
+    Args:
+        start: the losses that the replicas began with, [R].
+    """
+    measures = {name: values[:, :, variant] for name, values in block.measures.items()}
+    sound = _sound(curve, measures["loss"], start)
+    records, own = int(sound.max()), int(sound[0])
+    x = next(iter(block.clocks.values()))
+    for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
+        curve.divergences[replica] = x[sound[replica]]
+    if (sound < records).any():
+        after = np.arange(len(x))[:, None] >= sound
+        measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
+    curve.append(
+        {name: times[:records] for name, times in block.clocks.items()},
+        {name: values[:records] for name, values in measures.items()},
+        {record: each[variant] for record, each in block.weights.items() if record < own},
+        {
+            name: {record: _left(values[:, variant], sound > record) for record, values in taken.items()}
+            for name, taken in block.arrays.items()
+        },
+    )
+
+
+def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
+    """The values [R or 1, *index] of the replicas that have not diverged, NaN for the others."""
+    return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
+
+
+def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
+    """How many of the records with losses [S, R] every replica has before it diverges."""
+    limit = DIVERGED * np.where(start > 0, start, 1.0)
+    bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)
+    return np.where(bad.any(0), bad.argmax(0), len(loss))

@@ -1,0 +1,127 @@
+"""The background thread: start, pause, step, stop. The only control that flows back to a run."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.core.lazy import load_torch
+from engine.core.parts import BadInput
+from engine.runtime.pacing import Pacing
+from engine.runtime.run import Event as RunEvent
+from engine.runtime.run import run
+from engine.spec.experiment import Experiment
+
+State = Literal["idle", "loading", "running", "paused", "finished", "stopped", "failed"]
+
+ROUND_SECONDS = 0.05
+"""A round of the run should not take longer, so that pause and stop are felt at once."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The worker went into another state."""
+
+    state: State
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The experiment cannot be run here."""
+
+    error: BadInput
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The engine raised an exception; the text is its traceback."""
+
+    traceback: str
+
+
+Event = RunEvent | Changed | Refused | Failed
+
+
+class Worker:
+    """Runs one experiment in a thread of its own and tells of state changes only, never of steps.
+
+    `tell` is called from that thread. A worker runs once; a new run takes a new worker.
+    """
+
+    def __init__(
+        self, experiment: Experiment, tell: Callable[[Event], None], threads: int | None = None
+    ) -> None:
+        self._experiment, self._tell, self._threads = experiment, tell, threads
+        self._change = threading.Condition()
+        self._paused = False
+        self._stopped = False
+        self._steps = 0
+        self._pacing = Pacing(ROUND_SECONDS)
+        self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
+
+    def start(self, paused: bool = False) -> None:
+        """Begin; a run started paused stands at k = 0."""
+        self._paused = paused
+        self._steps = 1 if paused else 0
+        self._thread.start()
+
+    def pause(self) -> None:
+        """Hold the run after the current round."""
+        with self._change:
+            self._paused = True
+
+    def resume(self) -> None:
+        """Let a held run go on; steps still to be made are then no longer asked for."""
+        with self._change:
+            self._paused, self._steps = False, 0
+            self._change.notify()
+
+    def step(self) -> None:
+        """Let a held run add one record per learner."""
+        with self._change:
+            self._steps += 1
+            self._change.notify()
+
+    def stop(self) -> None:
+        """End the run after the current round; the curves so far stay."""
+        with self._change:
+            self._stopped = True
+            self._change.notify()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread to end, at most so long; whether it has ended."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _gate(self) -> int:
+        with self._change:
+            if self._paused and not self._steps and not self._stopped:
+                self._tell(Changed("paused"))
+                self._change.wait_for(lambda: not self._paused or self._steps or self._stopped)
+                if not self._stopped:
+                    self._tell(Changed("running"))
+                self._pacing.rest()
+            if self._stopped:
+                return 0
+            if self._paused:
+                self._steps -= 1
+                return 1
+        return self._pacing.records()
+
+    def _work(self) -> None:
+        try:
+            self._tell(Changed("loading"))
+            load_torch(self._threads)
+            self._tell(Changed("running"))
+            run(self._experiment, self._gate, self._tell)
+            self._tell(Changed("stopped" if self._stopped else "finished"))
+        except BadInput as error:
+            self._tell(Refused(error))
+            self._tell(Changed("failed"))
+        except Exception:
+            self._tell(Failed(traceback.format_exc()))
+            self._tell(Changed("failed"))

@@ -1,0 +1,95 @@
+"""The fields of a part, described for forms and lists: title, help, what may stand in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import msgspec
+from msgspec import inspect
+
+from engine.core.parts import MOST
+
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "rates"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One hyperparameter, as a form or a list shows it."""
+
+    name: str
+    title: str
+    help: str
+    kind: FieldKind
+    optional: bool
+    choices: tuple[str, ...]
+    limits: str
+    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the end of all whole numbers."""
+    required: bool
+    default: Any
+
+
+@cache
+def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """The fields of a Struct that hold plain values, its own before inherited ones."""
+    described = inspect.type_info(struct)
+    assert isinstance(described, inspect.StructType), "only Structs have fields"
+    inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
+    own_first = sorted(described.fields, key=lambda field: field.name in inherited)
+    found = (_field(field) for field in own_first)
+    return tuple(field for field in found if field is not None)
+
+
+def _field(field: inspect.Field) -> Field | None:
+    kind: Any = field.type
+    texts: dict[str, Any] = {}
+    if isinstance(kind, inspect.Metadata):
+        texts, kind = kind.extra_json_schema or {}, kind.type
+    optional = False
+    if isinstance(kind, inspect.UnionType):
+        plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
+        optional = len(plain) < len(kind.types)
+        kind = plain[0] if len(plain) == 1 else kind
+    named = _kind(kind)
+    if named is None:
+        return None
+    return Field(
+        name=field.encode_name,
+        title=texts.get("title", field.name),
+        help=texts.get("description", ""),
+        kind=named,
+        optional=optional,
+        choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else (),
+        limits=_limits(kind.item_type if named == "wholes" else kind),
+        required=field.required,
+        default=None if field.default is msgspec.NODEFAULT else field.default,
+    )
+
+
+def _kind(kind: Any) -> FieldKind | None:
+    match kind:
+        case inspect.LiteralType():
+            return "choice"
+        case inspect.BoolType():
+            return "flag"
+        case inspect.IntType():
+            return "whole"
+        case inspect.FloatType():
+            return "number"
+        case inspect.StrType():
+            return "text"
+        case inspect.UnionType() if any(isinstance(member, inspect.FloatType) for member in kind.types):
+            return "rates"
+        case inspect.VarTupleType(item_type=inspect.IntType()):
+            return "wholes"
+        case _:
+            return None
+
+
+def _limits(kind: Any) -> str:
+    signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
+    if isinstance(kind, inspect.UnionType):
+        kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
+    given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
+    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST))

@@ -1,0 +1,68 @@
+"""The presets that come with the program, found from a checkout and from an installed wheel alike."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from engine.core import files, texts
+from engine.core.parts import BadInput
+from engine.spec import reading
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
+
+
+def folder() -> Path:
+    """Where the presets lie."""
+    here = Path(__file__).resolve().parent
+    shipped = here / "shipped_presets"
+    return shipped if shipped.is_dir() else here.parent / "presets"
+
+
+def names() -> list[str]:
+    """The names of all presets."""
+    return sorted(file.stem for file in folder().glob("*.toml"))
+
+
+def path_of(preset: str) -> Path:
+    """The file of a preset, given by its name or as the path of a .toml file. Raises: BadInput."""
+    if fault := texts.fault(preset):
+        raise BadInput(preset, f"its name {fault}")
+    given = Path(preset)
+    if given.suffix == ".toml" or given.name != preset:
+        with files.faults(preset):
+            if not given.exists():
+                raise BadInput(preset, "there is no such file")
+        return given
+    if preset in names():
+        return folder() / f"{preset}.toml"
+    near = difflib.get_close_matches(preset, names(), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists them all"
+    raise BadInput(preset, f"there is no preset of this name; {hint}")
+
+
+def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
+    """The experiment of a preset or preset file, with overrides such as `problem.matrix.d=256` applied.
+
+    Raises: BadInput whose place begins with `preset`.
+    """
+    experiment, _ = _read(preset, overrides)
+    return experiment
+
+
+def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
+    """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
+    experiment, raw = _read(preset, overrides)
+    return reading.in_full(raw, experiment)
+
+
+def _read(preset: str, overrides: Iterable[str]) -> tuple[Experiment, Raw]:
+    path = path_of(preset)
+    try:
+        raw = reading.read_raw(path)
+        for override in overrides:
+            reading.apply(raw, override)
+        return reading.parse(raw), raw
+    except BadInput as error:
+        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error

@@ -1,0 +1,317 @@
+"""From text to an experiment: TOML, overrides, and errors that say where, what and what would be right."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from engine.core import files
+from engine.core.parts import BadField, BadInput
+from engine.core.texts import LONGEST_QUOTE, cut, nearest, quoted
+from engine.spec import raw_values
+from engine.spec.experiment import Experiment, Problem, check
+from engine.spec.numbers import resolved, types_of
+
+Raw = dict[str, Any]
+"""An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.
+
+A text where a number belongs is an expression.
+"""
+
+NO_NAMES: Mapping[str, float] = MappingProxyType({})
+
+MOST_BYTES = 1 << 18
+"""The largest preset file: a hundred times what any preset needs, and read in a second."""
+
+
+def read_raw(path: Path) -> Raw:
+    """The content of a preset file, its relative data paths made relative to the working directory."""
+    with files.faults(""):
+        content = files.read(path, MOST_BYTES)
+    raw = raw_values.document(content)
+    problem = raw.get("problem")
+    for name in ("matrix", "target"):
+        part = problem.get(name) if isinstance(problem, dict) else None
+        if isinstance(part, dict) and part.get("kind") == "file" and isinstance(part.get("path"), str):
+            part["path"] = str(path.parent / part["path"])
+    return raw
+
+
+def apply(raw: Raw, override: str) -> None:
+    """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
+
+    The value is TOML, or else plain text, as an expression is; or a list of such. Raises: BadInput.
+    """
+    place, equals, text = override.partition("=")
+    where = f"--set {cut(override, LONGEST_QUOTE)}"
+    if not equals or not _steps(place.strip()):
+        raise BadInput(where, "needs the form PLACE=VALUE, as in problem.matrix.d=256")
+    try:
+        said = raw_values.toml(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        said = {}
+    except BadInput as error:
+        raise BadInput(where, error.what) from error
+    put(raw, place.strip(), said["value"] if len(said) == 1 else _plain(text.strip()))
+
+
+def _plain(text: str) -> str | list[str]:
+    """What is no TOML: text, or a list of expressions, which TOML would have in quotes."""
+    if text.startswith("[") and text.endswith("]"):
+        return [item.strip() for item in text[1:-1].split(",")]
+    return text
+
+
+def put(raw: Raw, place: str, value: Any) -> None:
+    """Set the value at a place such as `learners[0].update.lr`, in place.
+
+    A new `kind` drops the hyperparameters of the former kind that it does not have. Raises: BadInput.
+    """
+    *parents, last = _steps(place)
+    if len(parents) > raw_values.DEEPEST:
+        raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no place has so many parts")
+    node: Any = raw
+    for number, step in enumerate(parents):
+        here = ".".join(map(str, parents[: number + 1]))
+        if isinstance(node, list):
+            parents[number] = _index(node, step, here)
+        elif _is_kind(node, step, _place(parents[: number + 1])):
+            node[str(step)] = {"kind": node[str(step)]}
+        node = _child(node, parents[number], here)
+    if isinstance(node, list):
+        index = _index(node, last, place)
+        node[index] = value
+    elif isinstance(node, dict):
+        node[str(last)] = value
+        if last == "kind":
+            _keep_known(raw, _place(parents), node)
+    else:
+        raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+
+
+def _is_kind(node: Any, step: str | int, place: str) -> bool:
+    """Whether a part is said by its kind alone at a place, which is a step from `node`."""
+    if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
+        return False
+    return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
+
+
+def _keep_known(raw: Raw, place: str, node: Raw) -> None:
+    """Drop the hyperparameters of a part's former kind that its new kind does not have."""
+    kind = _type_at(place, raw)
+    if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
+        known = {"kind", *(field.encode_name for field in kind.fields)}
+        for key in node.keys() - known:
+            del node[key]
+
+
+def _steps(place: str) -> list[str | int]:
+    found = re.findall(r"([^.\[\]]+)|\[(\d{1,9})\]", place)
+    return [int(index) if index else name for name, index in found]
+
+
+def _place(steps: list[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+
+
+def _child(node: Any, step: str | int, place: str) -> Any:
+    if isinstance(node, list):
+        return node[_index(node, step, place)]
+    if isinstance(node, dict):
+        return node.setdefault(str(step), {})
+    raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
+
+
+def _index(items: list[Any], step: str | int, place: str) -> int:
+    """The position of an item given by number or by its name."""
+    if isinstance(step, int) and step < len(items):
+        return step
+    names = [str(item.get("name")) for item in items if isinstance(item, dict)]
+    if isinstance(step, str) and step in names:
+        return names.index(step)
+    choices = ", ".join(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
+    raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
+
+
+def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
+    """The experiment that `raw` describes, checked as a whole; `names` are more of them for expressions.
+
+    Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
+    """
+    raw_values.check(raw)
+    experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
+    check(experiment)
+    return experiment
+
+
+def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
+    """The experiment that `raw` describes with its defaults, as TOML or JSON would say it, and with the
+    expressions of `raw` as they are written there."""
+    numbers: Raw = _with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), raw)
+    return numbers
+
+
+def _with_expressions(numbers: Any, raw: Any) -> Any:
+    if isinstance(numbers, dict) and isinstance(raw, Mapping):
+        return {key: _with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+    if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
+        return [_with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
+    return raw if isinstance(numbers, int | float) and isinstance(raw, str) else numbers
+
+
+def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
+    """`raw` with numbers for its expressions, and tables for parts that are said by their kind alone.
+
+    The matrix comes first; then the target, which may name d and n; then all else, which may name m, too.
+    Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
+    """
+    _need("problem", raw, Experiment, "", raw)
+    numbers = {"problem": raw["problem"], **raw}
+    if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
+        numbers["problem"] = dict(raw["problem"])
+        matrix = _resolved_part("matrix", numbers, raw, names)
+        n, d = matrix.shape()
+        names = {**names, "d": d, "n": n}
+        target = _resolved_part("target", numbers, raw, names)
+        target.check(matrix)
+        names = {**names, "m": target.columns(matrix)}
+    return dict(resolved(Experiment, numbers, "", names))
+
+
+def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
+    """The matrix or the target, its numbers put in place. Raises: BadInput."""
+    place, problem = f"problem.{name}", numbers["problem"]
+    _need(name, problem, Problem, "problem", raw)
+    kind = types_of(Problem)[name]
+    problem[name] = resolved(kind, problem[name], place, names)
+    return _typed(kind, place, numbers, raw)
+
+
+def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
+    """What stands at a place, as its type. Raises: BadInput, with the values as `raw` says them."""
+    try:
+        return msgspec.convert(value_at(place, numbers), kind)
+    except msgspec.ValidationError as error:
+        raise _explained(error, place, numbers, raw) from error
+
+
+def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mapping[str, Any]) -> BadInput:
+    """A validation error below a place, with the value found there, as it was `said`, and the choices."""
+    message, _, path = str(error).partition(" - at `$")
+    where = f"{place}{path.rstrip('`')}".lstrip(".")
+    cause = error.__cause__
+    if isinstance(cause, BadField):
+        return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
+    if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
+        struct = _type_at(where, raw)
+        fields = (
+            [field.encode_name for field in struct.fields] if isinstance(struct, inspect.StructType) else []
+        )
+        if isinstance(struct, inspect.StructType) and struct.tag_field:
+            fields.insert(0, struct.tag_field)
+        return _unknown(match.group(1), where, fields)
+    if match := re.fullmatch(r"Object missing required field `(.*)`", message):
+        return _missing(".".join(filter(None, (where, match.group(1)))), raw)
+    value = value_at(where, raw)
+    if message.startswith(("Invalid value", "Invalid enum value")):
+        return BadInput(where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}")
+    expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
+    expected = re.sub(r"\.0(?!\d)", "", expected)  # a limit such as 1000000.0
+    if "matching regex" in expected:
+        expected = (getattr(_type_at(where, raw, annotated=True), "extra_json_schema", None) or {}).get(
+            "description", expected
+        )
+    for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
+                        "object": "a table", "array": "a list"}.items():  # fmt: skip
+        expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
+    shown, text = quoted(value), value_at(where, said)
+    if isinstance(text, str) and isinstance(value, int | float):
+        shown = f"{text} = {value:g}"
+    return BadInput(where, f"{shown} does not fit; it must be {expected}")
+
+
+def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
+    """See that a table has a key. Raises: BadInput, which names a key that may be it mistyped."""
+    if key not in table:
+        known = list(types_of(kind))
+        stranger = next((other for other in table if other not in known), None)
+        raise (
+            _missing(f"{place}.{key}".lstrip("."), raw)
+            if stranger is None
+            else _unknown(stranger, place, known)
+        )
+
+
+def _unknown(key: str, place: str, known: list[str]) -> BadInput:
+    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {nearest(key, known)}")
+
+
+def _missing(place: str, raw: Any) -> BadInput:
+    choices = _choices(place, raw)
+    return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
+
+
+def value_at(place: str, raw: Any) -> Any:
+    """The value at a place such as `learners[0].update.lr`; None if there is none."""
+    for step in _steps(place):
+        raw = _item(raw, step)
+    return raw
+
+
+def _item(raw: Any, step: str | int) -> Any:
+    try:
+        return raw[step]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _choices(where: str, raw: Any) -> list[str]:
+    """What may stand at a place: the kinds of a union, or the values of an enumeration."""
+    parent, _, last = where.rpartition(".")
+    if last == "kind":
+        where = parent
+    kind = _type_at(where, raw, resolve=False)
+    if members := _members(kind):
+        return sorted(str(member.tag) for member in members if member.tag is not None)
+    if isinstance(kind, inspect.UnionType):
+        literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
+        return ["a number", "a list of numbers", *(str(value) for one in literals for value in one.values)]
+    return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+
+
+def _members(kind: Any) -> list[inspect.StructType]:
+    types = kind.types if isinstance(kind, inspect.UnionType) else [kind]
+    return [member for member in types if isinstance(member, inspect.StructType)]
+
+
+def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
+    """The type that belongs at a place; a union is resolved by the kind that `raw` gives there."""
+    kind: Any = inspect.type_info(Experiment)
+    steps = _steps(where)
+    for number, step in enumerate(steps):
+        kind = _resolved(kind, raw)
+        raw = _item(raw, step)
+        if isinstance(step, int):
+            kind = getattr(kind, "item_type", None)
+        else:
+            fields = {field.encode_name: field.type for field in getattr(kind, "fields", ())}
+            kind = fields.get(step)
+        if isinstance(kind, inspect.Metadata) and not (annotated and number == len(steps) - 1):
+            kind = kind.type
+    return _resolved(kind, raw) if resolve else kind
+
+
+def _resolved(kind: Any, raw: Any) -> Any:
+    if not isinstance(kind, inspect.UnionType):
+        return kind
+    tag = raw.get("kind") if isinstance(raw, dict) else None
+    members = _members(kind)
+    return next((member for member in members if member.tag == tag), members[0] if members else kind)

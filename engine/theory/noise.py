@@ -1,0 +1,49 @@
+"""The lower bound for rotation-invariant learners on noisy labels, past k = d."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.problems.matrices.gaussian import Gaussian
+from engine.spec.experiment import Experiment
+from engine.theory import Floats, Labels, RotationInvariant, linear_labels
+
+
+class Noise(RotationInvariant, frozen=True, tag="noise"):
+    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): noise keeps invariant learners off past k = d.
+
+    In expectation over instances and noise, for Gaussian instances, ‖w*‖ = 1 and square loss against the
+    noisy labels. An unseen row costs σ² and what w* is not known. To a rotation-invariant learner w* is
+    uniform on the sphere, so it does no better than Bayes' rule there, and by van Trees' inequality on the
+    sphere that rule's error is at least (d−1)σ²/(k + (d−1)σ²), about dσ²/k for many examples. The paper has
+    the statement and the method of the symmetrised problem; this curve and its proof are ours. Source:
+    NOISE25; Gill, Levit 1995; theory.md §7.
+
+    Proof: partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1
+    for ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i, and Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By
+    Cauchy–Schwarz (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²)))"
+    source: ClassVar[str] = "after NOISE25, by van Trees' inequality"
+
+    def on(self, experiment: Experiment) -> Finding:
+        matrix = experiment.problem.matrix
+        if not isinstance(matrix, Gaussian):
+            return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
+        if experiment.problem.noise == 0:
+            return Finding(False, "it is about noisy labels, and the noise σ is 0")
+        return linear_labels(experiment) or Finding(
+            True, "Gaussian instances have no preferred direction, and noise hides part of the target"
+        )
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        n, d = experiment.problem.matrix.shape()
+        variance = experiment.problem.noise**2  # 0 where σ is so small that its square is none
+        spread = (d - 1) * variance
+        hidden = np.divide(spread, k + spread, out=np.ones_like(k), where=k + spread > 0)
+        return (1 - k / n) * (variance + np.maximum(1 - k / d, hidden))

@@ -1,0 +1,32 @@
+"""The lower bound for rotation-invariant learners on Gaussian instances."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.core.parts import Finding
+from engine.problems.matrices.gaussian import Gaussian
+from engine.spec.experiment import Experiment
+from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
+
+
+class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
+    """(1 − k/n)(1 − k/d): no rotation-invariant learner does better on Gaussian instances.
+
+    In expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least squares attains it.
+    An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)² for n = d. With label
+    noise it still holds, and `noise` says more. Source: WKA21 Thms 6–7.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
+    source: ClassVar[str] = "WKA21 Thms 6–7"
+
+    def on(self, experiment: Experiment) -> Finding:
+        matrix = experiment.problem.matrix
+        if not isinstance(matrix, Gaussian):
+            return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
+        return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return product_curve(experiment, k)

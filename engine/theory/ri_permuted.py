@@ -1,0 +1,43 @@
+"""The lower bound for rotation-invariant learners under a random order."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.problems.targets.feature import Feature
+from engine.spec.experiment import Experiment
+from engine.theory import Floats, Labels, RotationInvariant, only_square
+
+
+class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
+    """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
+
+    In expectation over the order, and over noise and labels drawn by chance if there are any, for one fixed
+    feature that is not the constant one, and square loss: a balanced column sampled without replacement, of
+    which orthogonal instances tell nothing. Source: WKA21 Thm 5.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "1 − k/(d−1)"
+    source: ClassVar[str] = "WKA21 Thm 5"
+
+    def on(self, experiment: Experiment) -> Finding:
+        matrix, target = experiment.problem.matrix, experiment.problem.target
+        if not matrix.is_hadamard:
+            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+        if matrix.repeat is not None:
+            return Finding(False, "it is about rows that are seen once, and here they are repeated")
+        if not matrix.random_order:
+            return Finding(False, "it needs the rows in random order, and permute is off")
+        if not isinstance(target, Feature) or target.index == matrix.constant_column:
+            return Finding(False, "its target is one fixed feature, not the constant one")
+        return only_square(experiment) or Finding(
+            True, "orthogonal rows in random order: the labels are drawn from a balanced column"
+        )
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        unseen: Floats = np.maximum(0, 1 - k / (labels.n - 1))
+        return unseen

@@ -1,0 +1,32 @@
+"""The conjectured lower bound for rotation-invariant learners on random signs."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.core.parts import Finding
+from engine.spec.experiment import Experiment
+from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
+
+
+class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
+    """(1 − k/n)(1 − k/d) on random ±1 instances: a conjecture, seen in experiments and not proved.
+
+    The curve of `ri-gaussian`, (1 − k/d)² for n = d, in expectation over the instances, for square loss.
+    Source: WKA21 §6.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "conjecture"
+    formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
+    source: ClassVar[str] = "WKA21 §6"
+
+    def on(self, experiment: Experiment) -> Finding:
+        if experiment.problem.matrix.kind != "rademacher":
+            other = experiment.problem.matrix.kind
+            return Finding(False, f"it is about random ±1 instances, and the matrix is {other}")
+        return linear_labels(experiment) or Finding(
+            True, "random signs behave like Gaussian instances in experiments"
+        )
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return product_curve(experiment, k)

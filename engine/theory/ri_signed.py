@@ -1,0 +1,40 @@
+"""The lower bound for rotation-invariant learners under random row signs."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.core.parts import Finding
+from engine.spec.experiment import Experiment
+from engine.theory import Floats, Labels, RotationInvariant, fair_signs, loss_constant
+
+
+class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
+    """c(1 − k/d): no rotation-invariant learner does better on Hadamard rows with random signs.
+
+    In expectation over the signs, and over noise and labels drawn by chance if there are any, for every loss
+    with constant c (1 for square, hinge and exponential, ln 2 for logistic): the labels of unseen rows are
+    fair coins, and orthogonal rows say nothing of one another. A target of several features has labels of
+    other sizes than 1; then it holds for square loss, in expectation over the order too.
+    Source: WKA21 Thm 3.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    formula: ClassVar[str] = "c(1 − k/d)"
+    source: ClassVar[str] = "WKA21 Thm 3"
+
+    def on(self, experiment: Experiment) -> Finding:
+        matrix = experiment.problem.matrix
+        if not matrix.is_hadamard:
+            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+        if matrix.repeat is not None:
+            return Finding(False, "it is about rows that are seen once, and here they are repeated")
+        if not matrix.random_signs:
+            return Finding(False, "it needs random row signs, and row_signs is off")
+        return fair_signs(
+            experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"
+        )
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        unseen: Floats = 1 - k / labels.n
+        return loss_constant(experiment) * unseen

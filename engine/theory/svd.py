@@ -1,0 +1,32 @@
+"""The lower bound by singular values of the targets."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.core.parts import Finding
+from engine.spec.experiment import Experiment, Learner
+from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
+
+
+class SVD(Bound, frozen=True, tag="svd"):
+    """(1/nm) Σ_{i>k} s_i(Y)²: one linear neuron started at 0, averaged over m targets, on any matrix.
+
+    After k examples the m weight vectors lie in the span of k instances, so their predictions are a matrix of
+    rank k, and no rank-k matrix is closer to the labels Y. It holds for these very labels, not only in
+    expectation, and for any feature map; all d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
+    source: ClassVar[str] = "WV05; WKA21 Thm 9"
+
+    def on(self, experiment: Experiment) -> Finding:
+        return several_targets(experiment)
+
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+        return stays_in_span(learner, experiment, any_start=False)
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return labels.rank_bound(k)

@@ -1,0 +1,36 @@
+"""The lower bound by singular values for one linear neuron from any start."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.core.parts import Finding
+from engine.spec.experiment import Experiment, Learner
+from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
+
+
+class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
+    """1 − (k+1)/d: one linear neuron from any start, averaged over the targets [H, −H].
+
+    After k examples the weight vectors of all targets lie in the span of k instances and of the start that
+    they share, so their predictions have rank k + 1: at least (1/nm) Σ_{i>k+1} s_i(Y)² on any matrix, for
+    these very labels and any feature map. For exact labels [H, −H] even 1 − k/d holds, since a start helps no
+    target more than it harms its negative. Source: WKA21 Thm 10.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
+    source: ClassVar[str] = "WKA21 Thm 10"
+
+    def on(self, experiment: Experiment) -> Finding:
+        target = experiment.problem.target
+        if target.kind != "doubled":
+            return Finding(False, f"its targets are all features and their negatives, not {target.kind}")
+        return several_targets(experiment)
+
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+        return stays_in_span(learner, experiment, any_start=True)
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return labels.rank_bound(k + 1)

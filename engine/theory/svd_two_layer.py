@@ -1,0 +1,50 @@
+"""The lower bound by singular values for two linear layers."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from engine.architectures.dense import Dense
+from engine.core.parts import Finding
+from engine.spec.experiment import Experiment, Learner
+from engine.theory import Bound, Floats, Labels, several_targets
+from engine.updates import Diagonal
+
+
+class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
+    """1 − (2k+1)/d: two fully connected linear layers from any start, averaged over the targets [H, −H].
+
+    Every step adds to W₁ a multiple of w₂xᵀ and to w₂ one of W₁x, so that after k examples the weights W₁ᵀw₂
+    of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0): rank 2k + 1,
+    and at least (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix, for these very labels, any start shared by the
+    targets and any feature map. That k + 1 stands in place of 2k + 1 is a conjecture. Source: WKA21 Thm 12.
+    """
+
+    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
+    source: ClassVar[str] = "WKA21 Thm 12"
+
+    def on(self, experiment: Experiment) -> Finding:
+        return several_targets(experiment)
+
+    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+        architecture, update = learner.architecture, learner.update
+        if architecture is None or update is None:
+            return Finding(False, f"it is about nets with two layers, and {learner.name} is a solver")
+        if not (isinstance(architecture, Dense) and len(architecture.widths) == 1):
+            return Finding(
+                False, f"it is about two fully connected layers, and {learner.name} is {architecture.kind}"
+            )
+        if architecture.activation != "identity":
+            other = architecture.activation
+            return Finding(False, f"it is about linear layers, and the transfer of {learner.name} is {other}")
+        if isinstance(update, Diagonal):
+            return Finding(False, f"{learner.name} gives the weights of one layer different rates")
+        invariant, reason = update.invariance(experiment.problem.matrix, experiment.protocol.single)
+        if invariant is not True:
+            return Finding(False, f"{learner.name} does not move along gradients alone: {reason}")
+        return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
+
+    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+        return labels.rank_bound(2 * k + 1)

@@ -1,0 +1,1 @@
+"""The experiment while it is edited, and what differs between two."""

@@ -1,0 +1,77 @@
+"""How the command line ends when it does not end well: one line on stderr, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import typer
+from typer.exceptions import TyperException
+
+from engine.core.texts import LONGEST_PART, escaped, message
+from hadamard_tui import NAME
+
+LONGEST = 2 * LONGEST_PART
+"""An error is cut to so many characters, as after an argument that is a whole file."""
+
+REFUSED = 2
+"""Exit code after bad input of any kind."""
+
+FAILED = 3
+"""Exit code after an error of the program itself."""
+
+STOPPED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+
+def refused(text: str) -> int:
+    """Say in one line what is wrong with what was asked for; the exit code."""
+    _say(f"error: {message(' '.join(text.split()), LONGEST)}")
+    return REFUSED
+
+
+def broken(error: Exception) -> int:
+    """Say in one line that the program failed, and keep all that is known of it in a file; the exit code."""
+    import traceback
+
+    from platformdirs import user_state_path
+
+    told = f"{type(error).__name__}: {error}"
+    text = "".join(traceback.format_exception(error))
+    try:
+        file = user_state_path(NAME) / "traceback.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, RuntimeError):  # a full disk, or no home folder at all
+        for line in text.splitlines():
+            _say(escaped(line))
+        where = "its traceback is above"
+    else:
+        where = f"its traceback is in {file}"
+    refused(f"the program failed: {told}; {where}")
+    return FAILED
+
+
+def usage(error: TyperException) -> str:
+    """What is wrong with the arguments, and where to read what would be right."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message().rstrip(".")
+    if message.startswith("Got unexpected extra argument") and "=" in message:
+        message += "; give every value its own --set"
+    return f"{message}; see {context.command_path if context else NAME} --help"
+
+
+def stop() -> None:
+    """End at once, even while the engine's thread is deep in a product of matrices or in importing torch."""
+    _say("stopped")
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(STOPPED)
+
+
+def _say(line: str) -> None:
+    """Print a line on stderr; where that cannot be written there is nobody to tell."""
+    with suppress(OSError):
+        typer.echo(line, err=True)

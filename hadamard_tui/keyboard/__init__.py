@@ -1,0 +1,1 @@
+"""Every action of the app, and the keys that it has."""

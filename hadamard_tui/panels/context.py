@@ -1,0 +1,58 @@
+"""What the screen is to show: a run, the learner selected, and the place on the x-axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.claims import Outcome
+from engine.results.trace import Curve, Trace
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.series_builder import Pen
+from hadamard_tui.running.certificate_worker import Measuring
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """All that a panel may look at.
+
+    Args:
+        curve: that of the learner selected.
+        shown: how far along the x-axis the run is shown.
+        place: where the playhead stands, at most `shown`.
+        pinned: names and traces of the runs to compare with.
+        outcomes: the claims judged, once the run is shown to its end.
+        measuring: the certificates of the learners, where they were asked for.
+        stopped: whether the run was, before its end.
+    """
+
+    experiment: Experiment
+    trace: Trace
+    curve: Curve
+    shown: float
+    place: float
+    lens: Lens
+    pinned: Sequence[tuple[str, Trace]]
+    outcomes: list[Outcome] | None
+    measuring: Measuring | None
+    stopped: bool = False
+
+    @property
+    def pen(self) -> Pen:
+        """How the curves of this run are drawn."""
+        return Pen(self.shown, self.place, self.lens)
+
+    @property
+    def playhead(self) -> float | None:
+        """Where to mark the place; nothing to mark at the end of what is shown."""
+        return self.place if self.place < self.shown else None
+
+    def marked(self, x: np.ndarray) -> int | None:
+        """The number of the record, of those at x [S], that the playhead marks; None if it marks none."""
+        if self.playhead is None:
+            return None
+        before = int(np.searchsorted(x, self.playhead, side="right"))
+        return before - 1 if before else None

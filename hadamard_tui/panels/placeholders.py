@@ -1,0 +1,21 @@
+"""What an empty chart says while there is nothing to draw, for every state that a run can be in."""
+
+from __future__ import annotations
+
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.running.session import Session
+
+WORDS = {
+    "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
+    "preparing": "Drawing the data and computing the bounds.",
+    "running": "The first record is being computed.",
+    "paused": "Paused before the first record. {pause} goes on, {step} takes one step.",
+    "stopped": "Stopped before the first record. {run} runs the set-up from the start.",
+    "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
+}
+
+
+def waiting_words(session: Session) -> str:
+    """What there is to say instead of a chart."""
+    words = WORDS.get(session.state, "")
+    return words.format(run=key("run"), pause=key("pause"), step=key("step"))

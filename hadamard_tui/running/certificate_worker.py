@@ -1,0 +1,76 @@
+"""The certificates of a finished run's learners, measured in a thread of their own, one after the other."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+
+from engine.results.judgement import Judgement, judgement
+from engine.results.trace import Trace
+from engine.spec.experiment import Experiment
+
+
+class Stopped(Exception):
+    """Raised in the thread to end a measurement."""
+
+
+class Measuring:
+    """Judges the learners of a finished run, the one asked for first; each trains four more times.
+
+    `judged` and `failed` grow; whoever shows them looks at them whenever it draws.
+    """
+
+    def __init__(self, experiment: Experiment, trace: Trace) -> None:
+        self.judged: dict[str, Judgement] = {}
+        self.failed: dict[str, str] = {}
+        self.at: str | None = None
+        """The learner that is being measured."""
+        self.percent = 0
+        """How much of its measurement is done."""
+        self._experiment, self._trace = experiment, trace
+        self._first: str | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="certificates", daemon=True)
+        self._thread.start()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to end."""
+        return self._stop.is_set()
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What changes whenever there is something new to show."""
+        return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
+
+    def ask(self, learner: str) -> None:
+        """Measure this learner next."""
+        self._first = learner
+
+    def stop(self) -> None:
+        """End after the current record; what was measured stays."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread to end, at most so long; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _going(self, done: float) -> None:
+        if self._stop.is_set():
+            raise Stopped
+        self.percent = int(100 * done)
+
+    def _work(self) -> None:
+        waiting = {learner.name: learner for learner in self._experiment.learners}
+        while waiting and not self.stopped:
+            name = self._first if self._first in waiting else next(iter(waiting))
+            learner = waiting.pop(name)
+            self.at, self.percent = name, 0
+            try:
+                self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
+            except Stopped:
+                break
+            except Exception:
+                self.failed[name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]
+        self.at = None

@@ -1,0 +1,216 @@
+"""One run as it is shown: the engine's worker, the trace it fills, and the playback over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.claims import Outcome, judge
+from engine.core.parts import BadInput
+from engine.results.trace import Trace
+from engine.runtime import worker as engine
+from engine.runtime.run import Finished, Loaded
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
+from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.running.playback import Pace, Playback
+
+
+class Session:
+    """Joins what the engine has computed with what the screen shows of it.
+
+    `document` is the set-up as a preset would say it.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        document: Raw,
+        tell: Callable[[Session, engine.Event], None],
+        threads: int,
+        pace: Pace,
+        preset: str | None = None,
+    ) -> None:
+        self.experiment, self.document, self.preset = experiment, document, preset
+        rows, _ = experiment.problem.matrix.shape()
+        self.playback = Playback(float(experiment.protocol.last(rows)), pace)
+        self.trace: Trace | None = None
+        self.outcomes: list[Outcome] | None = None
+        self.measuring: Measuring | None = None
+        self._engine: engine.State = "idle"
+        self._stopped = False
+        self._owed = 0
+        self._worked = 0.0
+        self._since: float | None = None
+        self._worker = engine.Worker(experiment, lambda event: tell(self, event), threads)
+
+    def start(self, paused: bool = False) -> None:
+        """Start the engine; a run started paused stands at k = 0 and waits for steps."""
+        self.playback.playing = not paused
+        self._worker.start(paused)
+
+    def hear(self, event: engine.Event) -> None:
+        """Take in a state change of the engine."""
+        match event:
+            case Loaded(trace):
+                self.trace = trace
+                self._since = time.perf_counter()
+            case Finished(trace):
+                self.outcomes = judge(self.experiment, trace)
+            case engine.Changed(state):
+                self._engine = state
+                self._clock()
+
+    def _clock(self) -> None:
+        """Count only the time in which the engine is at work on the trace."""
+        now = time.perf_counter()
+        if self._since is not None:
+            self._worked += now - self._since
+        self._since = now if self._engine == "running" and self.trace is not None else None
+
+    @property
+    def computing(self) -> bool:
+        """Whether the engine is at work on the trace."""
+        return self._since is not None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self._stopped
+
+    @property
+    def state(self) -> str:
+        """The state in one word, as a person sees it."""
+        if self._engine in ("idle", "loading"):
+            return "loading engine"
+        if self._engine == "failed":
+            return "failed"
+        if self.playback.replaying:
+            return "replaying"
+        if self._stopped:
+            return "stopped"
+        if self.trace is None:
+            return "preparing"
+        if self.over:
+            return "finished"
+        return "running" if self.playback.playing else "paused"
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end, and the screen to the end of the run."""
+        return self._engine == "finished" and self.trace is not None and self.shown >= self.trace.frontier
+
+    @property
+    def shown(self) -> float:
+        """Up to which x the screen shows the curves."""
+        return self.playback.shown
+
+    @property
+    def place(self) -> float:
+        """Where on the x-axis the playhead stands."""
+        return self.playback.place
+
+    def seek(self, x: float) -> None:
+        """Put the playhead to the record nearest to x."""
+        if self.trace is not None:
+            grid = self.trace.x
+            after = min(int(np.searchsorted(grid, x)), len(grid) - 1)
+            before = max(after - 1, 0)
+            self.playback.seek(float(grid[before if x - grid[before] < grid[after] - x else after]))
+
+    def move(self, records: int) -> None:
+        """Move the playhead by so many records, back if negative."""
+        if self.trace is not None:
+            grid = self.trace.x
+            here = int(np.searchsorted(grid, self.place, side="right")) - 1
+            self.playback.seek(float(grid[min(max(here + records, 0), len(grid) - 1)]))
+
+    def measure(self, learner: str, again: bool = False) -> None:
+        """Measure the certificates of a run that has finished, once, that of this learner next.
+
+        One that was stopped is begun anew only if that is asked for.
+        """
+        stopped = self.measuring is not None and self.measuring.stopped
+        if (
+            (self.measuring is None or (again and stopped))
+            and self.outcomes is not None
+            and self.trace is not None
+        ):
+            self.measuring = Measuring(self.experiment, self.trace)
+        if self.measuring is not None:
+            self.measuring.ask(learner)
+
+    @property
+    def speed(self) -> float:
+        """Steps of k that the engine takes per second with all learners: to compare with the playback's."""
+        if self.trace is None:
+            return 0.0
+        now = 0.0 if self._since is None else time.perf_counter() - self._since
+        return max(self.trace.frontier, 0.0) / max(self._worked + now, 1e-9)
+
+    def tick(self, seconds: float) -> None:
+        """Move the playback on by `seconds`."""
+        if self.trace is None:
+            return
+        if self._owed and self.playback.step(self.trace.frontier):
+            self._owed -= 1
+        replaying = self.playback.replaying
+        self.playback.tick(seconds, self.trace.frontier)
+        if replaying and not self.playback.replaying and not self.playback.playing:
+            self.toggle()
+
+    def toggle(self) -> None:
+        """Hold what is running, or let it go on; play from the playhead where a person looks back.
+
+        A run that was held goes on once the playhead has come to its end.
+        """
+        if self.playback.looking_back or self.over:
+            self.playback.replay()
+            return
+        if self._stopped:
+            return
+        self.playback.playing = not self.playback.playing
+        if self.playback.playing:
+            self._owed = 0
+            self._worker.resume()
+        else:
+            self._worker.pause()
+            if self.trace is None:
+                self._worker.step()  # to the start k = 0, which a run held that early has not come to
+
+    def step(self) -> None:
+        """Hold the run and show one record more, computing it first if need be."""
+        if self.playback.looking_back:
+            self.move(1)
+            return
+        if self._stopped:
+            return
+        if self.playback.playing:
+            self.toggle()
+        shown = self.trace is not None and not self._owed and self.playback.step(self.trace.frontier)
+        if not shown and self._engine not in ("finished", "failed"):
+            self._worker.step()
+            self._owed += 1
+
+    def stop(self) -> None:
+        """End the engine's work, measurements too, and stay where the screen is."""
+        if self.measuring is not None:
+            self.measuring.stop()
+        if self._engine != "failed" and not self.over:
+            self._worker.stop()
+            self._stopped, self.playback.playing = True, False
+
+    def end(self, seconds: float = 0.0) -> bool:
+        """End the engine's work; whether its threads ended within `seconds`."""
+        self._worker.stop()
+        if self.measuring is not None:
+            self.measuring.stop()
+            return self._worker.join(seconds) and self.measuring.join(min(seconds, 0.1))
+        return self._worker.join(seconds)
+
+
+def refusal(event: engine.Event) -> BadInput | None:
+    """Why the engine refused the experiment, if that is what the event says."""
+    return event.error if isinstance(event, engine.Refused) else None

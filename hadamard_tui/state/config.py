@@ -1,0 +1,179 @@
+"""The configuration file: TOML at the place where the system keeps such files, written by people only."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import files, texts
+from engine.core.parts import BadInput
+from engine.core.texts import nearest
+from engine.spec import raw_values
+from hadamard_tui import NAME
+from hadamard_tui.keyboard.actions import ACTIONS
+
+MOST_BYTES = 1 << 16
+"""The largest configuration file; the longest that says anything is a tenth of it."""
+
+ThemeName = Literal["dark", "light", "contrast"]
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a person sets once for all runs."""
+
+    theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
+    ascii: Annotated[
+        bool, Meta(description="true draws with ASCII alone, for fonts without braille and boxes")
+    ] = False
+    fps: Annotated[
+        float, Meta(gt=0, le=60, description="frames per second, at most; fewer on slow lines")
+    ] = 20.0
+    fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
+    keys: Annotated[
+        dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
+    ] = {}
+
+
+def path() -> Path:
+    """Where the configuration file is, or would be."""
+    from platformdirs import user_config_path
+
+    return user_config_path(NAME) / "config.toml"
+
+
+def default_text() -> str:
+    """A configuration file that changes nothing and says what there is to change."""
+    lines = ["# hadamard-tui: whatever is commented out here is as it is by default.", ""]
+    described = msgspec.inspect.type_info(Config)
+    assert isinstance(described, msgspec.inspect.StructType), "Config is a Struct"
+    for field in described.fields:
+        about = field.type
+        assert isinstance(about, msgspec.inspect.Metadata), "every field is described"
+        lines.append(f"# {(about.extra_json_schema or {})['description']}")
+        if field.name == "keys":
+            lines.append("[keys]")
+            lines += [f"# {action.id} = {_quoted(action.keys)}  # {action.help}" for action in ACTIONS]
+        else:
+            lines += [f"# {field.name} = {_value(field.default)}", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _quoted(value) if isinstance(value, str) else f"{value:g}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def parse(content: bytes) -> tuple[Config, list[str]]:
+    """What a file's content says, and one line about each setting that cannot be, which is left out.
+
+    Raises: BadInput for a file that is no TOML at all.
+    """
+    raw = raw_values.document(content)
+    wrong: dict[str, str] = {}
+    known = list(Config.__struct_fields__)
+    for name in raw.keys() - set(known):
+        wrong[name] = f"there is no such setting; {nearest(name, known)}"
+    if isinstance(raw.get("keys"), dict):
+        raw["keys"], wrong_keys = _sound_keys(raw["keys"])
+        wrong |= {f"keys.{name}": why for name, why in wrong_keys.items()}
+    for name in raw.keys() & set(known):
+        if why := _unfit(name, raw[name]):
+            wrong[name] = why
+    sound = {name: value for name, value in raw.items() if name not in wrong}
+    lines = sorted((_line(content.decode(), place), place) for place in wrong)
+    return msgspec.convert(sound, Config), [
+        str(BadInput(f"line {line}: {place}" if line else place, f"{wrong[place]}; it is left out"))
+        for line, place in lines
+    ]
+
+
+def _unfit(name: str, value: object) -> str:
+    """Why a setting cannot have a value, or nothing."""
+    try:
+        msgspec.convert({name: value}, Config)
+    except msgspec.ValidationError as error:
+        what = str(error).partition(" - at ")[0]
+        themes = f"; take {', '.join(get_args(ThemeName))}" if name == "theme" else ""
+        return f"{texts.quoted(value)} does not fit: {what}{themes}"
+    return ""
+
+
+def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The keys of actions that can be, and why the others cannot, by action."""
+    sound: dict[str, str] = {}
+    wrong: dict[str, str] = {}
+    ids = [action.id for action in ACTIONS]
+    for name, value in keys.items():
+        if name not in ids:
+            wrong[name] = f"there is no such action; {nearest(name, ids)}"
+        elif not isinstance(value, str) or not _keys(value) or texts.fault(value):
+            wrong[name] = "no key is named; name one, as in 'f5'"
+        else:
+            sound[name] = value
+    while clash := _clash(sound):  # whoever is left out has its own keys again, which may be another's
+        name, key, owner = clash
+        del sound[name]
+        wrong[name] = f"{key} belongs to {owner} already; take another key"
+    return sound, wrong
+
+
+def _clash(keys: dict[str, str]) -> tuple[str, str, str] | None:
+    """The last action with a key that another action has, that key, and the other action."""
+    owners: dict[str, list[str]] = {}
+    for action in ACTIONS:
+        for key in _keys(keys.get(action.id, action.keys)):
+            owners.setdefault(key, []).append(action.id)
+    for name in reversed(keys):
+        for key in _keys(keys[name]):
+            if others := [owner for owner in owners[key] if owner != name]:
+                return name, key, others[0]
+    return None
+
+
+def _line(text: str, place: str) -> int:
+    """The number of the line that sets `place`, such as `keys.run`, or its table; 0 if none is found."""
+    table = ""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[+([^\]]*)", line):
+            name = table = _plain(header[1])
+        elif key := re.match(r"([^=#]+)=", line):
+            name = f"{table}.{_plain(key[1])}".lstrip(".")
+        else:
+            continue
+        found.setdefault(name, number)
+        found.setdefault(name.partition(".")[0], number)
+    return found.get(place) or found.get(place.partition(".")[0], 0)
+
+
+def _plain(key: str) -> str:
+    """A key without its quotes and spaces."""
+    return re.sub(r"[\s\"']", "", key)
+
+
+def _keys(keys: str) -> list[str]:
+    return [key.strip() for key in keys.split(",") if key.strip()]
+
+
+def read() -> tuple[Config, list[str]]:
+    """The configuration, and one line about each thing in its file that cannot be; the file stays."""
+    file: Path | str = "the configuration file"
+    try:
+        with files.faults(""):
+            file = path()
+            content = files.read(file, MOST_BYTES)
+        config, wrong = parse(content)
+    except BadInput as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return Config(), []
+        return Config(), [str(BadInput(str(file), f"{error}; the defaults are used"))]
+    return config, [str(BadInput(str(file), line)) for line in wrong]

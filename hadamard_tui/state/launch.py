@@ -1,0 +1,91 @@
+"""What the app opens with: what the command line says, else what was left the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from engine.core.parts import BadInput
+from engine.spec import presets
+from engine.spec.reading import Raw
+from hadamard_tui.state import config, state_file
+from hadamard_tui.state.config import Config, ThemeName
+from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.tours.tour import STOPS, Tour
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the app opens with.
+
+    Args:
+        document: the experiment as a preset would say it.
+        preset: name or file of the preset that the experiment is or was, if any.
+        autorun: start the run at once.
+        notes: lines to tell the person, as that a broken file was set aside.
+        off: the learners of the set-up that are switched off, by their place among all.
+        tour: the tour to lead through, if any.
+        first: whether the app was never opened before, so that it introduces itself.
+    """
+
+    document: Raw
+    preset: str | None = None
+    autorun: bool = False
+    config: Config = field(default_factory=Config)
+    view: View = field(default_factory=View)
+    notes: Sequence[str] = ()
+    tour: Tour | None = None
+    first: bool = False
+    off: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def begin(
+    wanted: Raw | None,
+    preset: str,
+    autorun: bool,
+    reset: bool,
+    theme: str | None,
+    ascii_only: bool,
+    view: Sequence[str] = (),
+) -> Start:
+    """What the app opens with.
+
+    Args:
+        wanted: what the command line asks for, `preset` with changes; None for what was left the last time.
+        preset: the preset to take if nothing is wanted and nothing was left.
+        reset: ignore what was left.
+        view: changes of the view, such as `panel=svd`; with any, nothing of the view that was left is taken.
+
+    Raises: BadInput for a theme that is not there, or a view that cannot be.
+    """
+    configured, complaints = config.read()
+    left, lost = (Memory(), "") if reset else state_file.read()
+    if view:
+        left.view = state_file.looked_at(View(theme=left.view.theme), view)
+    if theme is not None:
+        try:
+            left.view.theme = msgspec.convert(theme, ThemeName)
+        except msgspec.ValidationError as error:
+            raise BadInput("--theme", f"{theme!r} is unknown; take dark, light or contrast") from error
+    if ascii_only:
+        configured = msgspec.structs.replace(configured, ascii=True)
+    first = wanted is None and left.experiment is None
+    off: dict[int, dict[str, Any]] = {}
+    if wanted is None and (wanted := left.set_up()) is not None:
+        preset, off = left.preset or preset, left.off
+    document = wanted or presets.document(preset)
+    notes = [*complaints, *([lost] if lost else [])]
+    return Start(document, preset, autorun, configured, left.view, notes, None, first, off)
+
+
+def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:
+    """A tour, without the set-up panels. Raises: BadInput for a preset or theme that is not there."""
+    for stop in stops:
+        presets.load(stop)
+    tour = Tour(stops or STOPS, alone)
+    start = begin(tour.draft.document, tour.stops[0], False, True, theme, ascii_only)
+    start.view.setup_hidden = True
+    return replace(start, tour=tour, first=False)

@@ -1,0 +1,111 @@
+"""What the app remembers from one start to the next: the set-up and the view, never a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.core.texts import LONGEST_QUOTE, cut
+from engine.spec import raw_values, reading
+from engine.spec.reading import Raw
+from hadamard_tui import NAME
+from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
+from hadamard_tui.state import atomic_write
+from hadamard_tui.state.config import ThemeName
+from hadamard_tui.state.quarantine import read_or_set_aside
+
+
+class View(msgspec.Struct):
+    """How the person looks at runs."""
+
+    theme: ThemeName | None = None
+    panel: str | None = None
+    setup_hidden: bool = False
+    learner: Annotated[int, Meta(ge=0)] = 0
+    pace: Annotated[float, Meta(ge=SLOWEST_PACE, le=FASTEST_PACE)] = 1.0
+    unlimited: bool = False
+    lens: Lens = msgspec.field(default_factory=Lens)
+
+
+def looked_at(view: View, changes: Sequence[str]) -> View:
+    """A view with changes such as `panel=svd` or `lens.y_log=true`. Raises: BadInput."""
+    from hadamard_tui.panels import ABOUT
+
+    raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
+    for change in changes:
+        where = f"--view {cut(change, LONGEST_QUOTE)}"
+        first, _, inner = change.partition("=")[0].strip().partition(".")
+        choices = known if not inner else known.get(first)
+        if not isinstance(choices, dict) or (inner or first) not in choices:
+            places = [name for name in known if name != "lens"] + [f"lens.{name}" for name in known["lens"]]
+            raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
+        try:
+            reading.apply(raw, change)
+            view = msgspec.convert(raw, View)
+        except BadInput as error:
+            raise BadInput(where, error.what) from error
+        except msgspec.ValidationError as error:
+            raise BadInput(where, str(error)) from error
+    if view.panel is not None and view.panel not in ABOUT:
+        raise BadInput("--view panel", f"there is no panel {view.panel}; there are {', '.join(ABOUT)}")
+    return view
+
+
+class Memory(msgspec.Struct):
+    """The set-up and the view that were left. Without a set-up this is the first start."""
+
+    view: View = msgspec.field(default_factory=View)
+    experiment: Raw | None = None
+    """The set-up as a preset would say it."""
+    preset: str | None = None
+    off: dict[int, dict[str, Any]] = {}
+    """The learners of the set-up that are switched off, by their place among all."""
+
+    def set_up(self) -> Raw | None:
+        """The set-up that was left. Raises: BadInput if it makes no sense any more."""
+        if self.experiment is not None:
+            reading.parse(self.experiment)
+        return self.experiment
+
+
+def path() -> Path:
+    """Where the memory is kept."""
+    from platformdirs import user_state_path
+
+    return user_state_path(NAME) / "last.json"
+
+
+def parse(text: bytes) -> Memory:
+    """The memory that a file's content says. Raises: BadInput."""
+    try:
+        memory = msgspec.json.decode(text, type=Memory)
+        raw_values.check([memory.preset, memory.off])
+        memory.set_up()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput("", str(error)) from error
+    return memory
+
+
+def read() -> tuple[Memory, str]:
+    """The memory, and one line about a file that is broken and was set aside, or nothing."""
+    return read_or_set_aside(path, parse, Memory(), "the app starts afresh")
+
+
+def write(memory: Memory) -> str:
+    """Keep the memory; one line about why that cannot be done, or nothing."""
+    try:
+        with files.faults("what was left", "cannot be written"):
+            file = path()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            content = msgspec.json.encode(memory)
+        atomic_write.write(file, content, "what was left")
+    except BadInput as error:
+        return str(error)
+    return ""

@@ -1,0 +1,97 @@
+"""The standard streams, which may be closed, full, or read by nobody any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+from engine.core import files
+from engine.core.parts import BadInput
+
+
+class ReaderGone(Exception):
+    """Whoever read standard output, such as head, has seen enough: no error, but nothing more to print."""
+
+
+def prepare() -> None:
+    """Have every stream lead somewhere, and print ? for letters that it lacks.
+
+    Where one is closed, as by `>&-`, the next file that is opened would become that stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Print to standard output inside the block.
+
+    Raises: ReaderGone if nobody reads it any more; BadInput if it cannot be written, as on a full disk.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        discard()
+        if isinstance(error, BrokenPipeError):
+            raise ReaderGone from error
+        raise BadInput("standard output", f"cannot be written: {files.reason(error)}") from error
+
+
+def discard() -> None:
+    """Let standard output lead nowhere: what is in its buffer would fail once more when the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def echo(text: str | bytes, nl: bool = True) -> None:
+    """Print a text as it is. Raises: as `printing`."""
+    with printing():
+        typer.echo(text, nl=nl)
+
+
+class Delivery:
+    """What a command found, on its way to standard output and to files: no fault of one loses the others.
+
+    As a context manager it raises at its end what else than bad input came first; or else BadInput that names
+    all that was not printed or saved; or else ReaderGone.
+    """
+
+    def __init__(self) -> None:
+        self._refused: list[BadInput] = []
+        self._broken: list[Exception] = []
+        self._gone: list[ReaderGone] = []
+
+    def attempt(self, act: Callable[[], object]) -> None:
+        """Print or save something; what it raises waits for the end."""
+        try:
+            act()
+        except ReaderGone as error:
+            self._gone.append(error)
+        except BadInput as error:
+            self._refused.append(error)
+        except Exception as error:
+            self._broken.append(error)
+
+    @property
+    def hindered(self) -> bool:
+        """Whether something could not be printed or saved."""
+        return bool(self._refused or self._broken or self._gone)
+
+    def __enter__(self) -> Delivery:
+        return self
+
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
+        if raised is not None:
+            return
+        if self._refused and not self._broken:
+            raise BadInput("", "; ".join(map(str, self._refused)))
+        for error in (*self._broken, *self._gone):
+            raise error

@@ -1,0 +1,230 @@
+"""The line to the terminal: how busy it is, how many frames per second it can take, and when it ends."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import termios
+import time
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from hadamard_tui.terminal.signals import hang_up
+
+SHARE = 0.5
+"""Frames may keep the line busy for this share of the time; the rest is for the answers to keys."""
+
+SHARE_BESIDE_ENGINE = 0.08
+"""Drawing may take this share of the time while the engine is at work, which needs the interpreter, too."""
+
+SLOWEST = 1.0
+"""Frames per second that even the slowest line is sent."""
+
+FORGETTING = 0.8
+"""How much of the longest write is still believed one frame later, so that the rate recovers."""
+
+POLL, CHUNK = 0.1, 4096
+"""Seconds between two looks at whether to end, and bytes that are read at once."""
+
+PATIENCE = 0.5
+"""Seconds that a write under way is waited for before the terminal is put back over it."""
+
+GIVEN_BACK = (
+    "\x18"  # ends an escape sequence that was cut
+    "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l"  # output at once, plain pastes, long lines, no sizes
+    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"  # no mouse, no focus
+    "\x1b[<u\x1b[?1049l\x1b[0m\x1b[?25h"  # the keyboard, the main screen, colours and the cursor
+)
+
+
+class TimedFile:
+    """A file that knows how long its writes have blocked, the one under way included.
+
+    What is written to a terminal that is gone is dropped: nobody reads it, and nobody must wait for it.
+    """
+
+    def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
+        """`lost` is called once, when the terminal is found to be gone."""
+        self._file, self._lost = file, lost
+        self._blocked = 0.0
+        self._since: float | None = None
+        self._closed = False
+
+    @property
+    def blocked(self) -> float:
+        """Seconds spent in writes since the start."""
+        since = self._since
+        return self._blocked + (time.monotonic() - since if since is not None else 0.0)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a write is under way."""
+        return self._since is not None
+
+    def close(self) -> None:
+        """Drop whatever is still to be written."""
+        self._closed = True
+
+    def write(self, text: str) -> int:
+        """Write text, timed."""
+        self._timed(lambda: self._file.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, timed."""
+        self._timed(self._file.flush)
+
+    def _timed(self, work: Callable[[], object]) -> None:
+        if self._closed:
+            return
+        self._since = since = time.monotonic()
+        try:
+            work()
+        except OSError:
+            self._closed = True
+            self._lost()
+        finally:
+            self._since = None
+            self._blocked += time.monotonic() - since
+
+    def fileno(self) -> int:
+        """The file's number."""
+        return self._file.fileno()
+
+
+class Keys:
+    """What a terminal sends, as messages of Textual; what makes no sense as such is dropped."""
+
+    def __init__(self, debug: bool = False) -> None:
+        self._debug = debug
+        self._parser = XTermParser(debug)
+
+    def messages(self, text: str) -> list[Message]:
+        """What this text means, and what the time that has passed says about the text before.
+
+        Letter by letter, so that nothing before or after a garbled sequence is lost with it.
+        """
+        found: list[Message] = []
+        for letter in [*text, ""]:
+            try:
+                found += self._parser.feed(letter) if letter else self._parser.tick()
+            except Exception:  # numbers beyond all letters, and whatever else a line may garble
+                self._parser = XTermParser(self._debug)
+        return [message for message in found if not _surrogate(message)]
+
+
+def _surrogate(message: Message) -> bool:
+    """Whether this is a key for half of a letter, which no file can keep."""
+    letters = (message.character or "") if isinstance(message, events.Key) else ""
+    return any("\ud800" <= letter <= "\udfff" for letter in letters)
+
+
+class TimedDriver(LinuxDriver):
+    """Textual's driver for terminals, with a line whose delays are known, and an end that is."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        assert self._file is not None, "there is a terminal"
+        self.line = TimedFile(self._file, hang_up)
+        self._file = self.line  # type: ignore[assignment]
+
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except Exception as error:
+            self._app.call_later(self._app._handle_exception, error)
+
+    def run_input_thread(self) -> None:
+        """Post what is pressed and clicked, until the driver or the terminal ends."""
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        keys = Keys(self._debug)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                text = ""
+                if selector.select(POLL):
+                    try:
+                        data = os.read(self.fileno, CHUNK)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        hang_up()
+                        return
+                    text = decode(data)
+                for message in keys.messages(text):
+                    self.process_message(message)
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Take the terminal anew, once the app has nothing else in hand."""
+        self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        if not self._must_signal_resume:  # stopped by a signal that nobody hears: its threads are still there
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        self.resume_application_mode()
+
+    def give_back(self) -> None:
+        """Put the terminal back as it was, at once, in the middle of whatever is being written to it.
+
+        This waits for no lock, and for a terminal that takes nothing no longer than PATIENCE.
+        """
+        self.line.close()
+        end = time.monotonic() + PATIENCE
+        while self.line.busy and time.monotonic() < end:
+            time.sleep(0.01)
+        try:
+            terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        except OSError:
+            return
+        try:
+            os.write(terminal, GIVEN_BACK.encode())
+        except OSError:
+            pass
+        finally:
+            os.close(terminal)
+        if self.attrs_before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+
+
+def line_of(app: App[None]) -> TimedFile | None:
+    """The line to the terminal, where its delays are known."""
+    return getattr(app._driver, "line", None)
+
+
+class FrameRate:
+    """How many frames per second to draw: as many as wanted, and no more than line and engine bear."""
+
+    def __init__(self, most: float) -> None:
+        self.most = self.now = most
+        self._seconds = 0.0
+        self._drawing = 0.0
+        self._seen = 0.0
+
+    def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
+        """Learn from the last frame; whether the line is free for another.
+
+        Args:
+            drawing: how many seconds of processor time it took, if the engine is at work beside it.
+        """
+        blocked = 0.0 if line is None else line.blocked
+        took, self._seen = blocked - self._seen, blocked
+        self._seconds = max(took, FORGETTING * self._seconds)
+        self._drawing = max(drawing, FORGETTING * self._drawing) if drawing else 0.0
+        most = min(SHARE / max(self._seconds, 1e-6), SHARE_BESIDE_ENGINE / max(self._drawing, 1e-6))
+        self.now = min(self.most, max(SLOWEST, most))
+        return line is None or not line.busy
+
+
+def most_frames(fps: float, fps_over_ssh: float) -> float:
+    """The rate that is wanted on this line."""
+    return fps_over_ssh if os.environ.get("SSH_CONNECTION") else fps

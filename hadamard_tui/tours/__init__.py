@@ -1,0 +1,1 @@
+"""Guided tours through presets."""

@@ -1,0 +1,50 @@
+"""Leads a laboratory through a tour."""
+
+from __future__ import annotations
+
+import time
+
+from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.tours.tour import REST, Tour
+from hadamard_tui.widgets.banner import Banner
+
+LOOKS_PER_SECOND = 5
+
+
+class Guide:
+    """Shows the banner of a tour and, where it runs alone, goes on when a run has been seen."""
+
+    def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
+        self.tour, self._laboratory = tour, laboratory
+        self._banner = Banner()
+        self._ended: float | None = None
+
+    async def start(self) -> None:
+        """Show the banner and run the first stop."""
+        await self._laboratory.mount(self._banner, before=0)
+        self._laboratory.set_interval(1 / LOOKS_PER_SECOND, self._look)
+        await self._present()
+
+    async def move(self, by: int) -> None:
+        """Go on or back."""
+        if self.tour.move(by):
+            await self._present()
+        else:
+            end = "The tour ends here." if by > 0 else "The tour begins here."
+            self._laboratory.notify(end)
+
+    async def _present(self) -> None:
+        self._ended = None
+        await self._laboratory.present(self.tour.draft)
+
+    async def _look(self) -> None:
+        session = self._laboratory.session
+        if session is None:
+            self._banner.show(self.tour, self._laboratory.draft.experiment, None, 0.0)
+            return
+        self._banner.show(self.tour, session.experiment, session.trace, session.place)
+        if self.tour.alone and session.state in ("finished", "failed"):
+            now = time.monotonic()
+            self._ended = now if self._ended is None else self._ended
+            if now - self._ended >= REST:
+                await self.move(1)
