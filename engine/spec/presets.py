@@ -15,7 +15,7 @@ from engine.spec.reading import Raw
 
 def folder() -> Path:
     """Where the presets lie."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parents[1]
     shipped = here / "shipped_presets"
     return shipped if shipped.is_dir() else here.parent / "presets"
 
