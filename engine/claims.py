@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.results.trace import Curve, Trace
-from engine.spec.experiment import Claim, Experiment
+from engine.spec.claim import Claim
+from engine.spec.experiment import Experiment
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss; allowed where no `within` is given."""

@@ -20,12 +20,13 @@ from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
-from engine.runtime.hypothesis import Descent, Weighted
+from engine.runtime.descent import Descent
+from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import ByWeights
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
@@ -35,7 +36,7 @@ PASSES = 16
 
 
 class Sweep:
-    """A learner whose steps on ±1 examples are a `Motion`, with labels xᵀw* and square loss.
+    """A learner whose steps on ±1 examples are a `MultiplicativeStep`, with labels xᵀw* and square loss.
 
     The examples are rows of Sylvester's matrix, on all of which the average loss is ‖w − w*‖². The few
     weights where w* is not 0 are kept apart, and 0 stands in their place: the others are errors themselves,
@@ -53,9 +54,9 @@ class Sweep:
         """For these examples of the data."""
         assert learner.architecture is not None, "Learner admits no other combination"
         assert learner.update is not None, "Learner admits no other combination"
-        motion = learner.update.motion(learner.architecture)
-        assert motion is not None, "only a learner with a motion is given this path"
-        assert data.star is not None, "only labels that are xᵀw* are given this path"
+        multiplicative_step = learner.update.multiplicative_step(learner.architecture)
+        assert multiplicative_step is not None, "only a learner with a multiplicative_step is given this path"
+        assert data.w_star is not None, "only labels that are xᵀw* are given this path"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are given this path"
         start = Descent(learner, loss, data, streams)
         self._data, self._examples = data, examples
@@ -63,13 +64,13 @@ class Sweep:
         self._strands = Strands(data.replicas, members, examples.d, LANES)
         self._places, self._sizes = (
             part[:, None].expand(-1, data.variants, -1, -1).reshape(data.replicas, members, -1)
-            for part in data.star
+            for part in data.w_star
         )
-        halves = motion.halves(start.params, start.state)
-        if motion.power == 2:
+        halves = multiplicative_step.halves(start.params, start.state)
+        if multiplicative_step.power == 2:
             halves = tuple(half.square() for half in halves)
         weights = halves[0] - halves[1] if len(halves) == 2 else halves[0]
-        loss_at_start = data.instances.mean_square(data.from_star(weights))
+        loss_at_start = data.instances.mean_square(data.from_w_star(weights))
         assert loss_at_start is not None, "only where every row comes equally often is this path given"
         self.loss, self._kept = loss_at_start, weights[: members : data.targets]
         places = self._places.flatten(0, 1)
@@ -78,7 +79,7 @@ class Sweep:
         for half in self._halves:
             half[self._strands.at(self._places)] = 0.0
         rate = next(iter(start.rates.values()))
-        self._members = self._as_arrays(motion, np.asarray(rate, np.float64).reshape(-1))
+        self._members = self._as_arrays(multiplicative_step, np.asarray(rate, np.float64).reshape(-1))
         self._scratches: list[Scratch] = []
         self._swept = 0
         self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
@@ -158,7 +159,7 @@ class Sweep:
             for part in [pool.submit(go, *arrays, scratch, *some) for scratch, some in parts]:
                 part.result()
 
-    def _as_arrays(self, motion: Motion, rates: NDArray[np.float64]) -> Members:
+    def _as_arrays(self, multiplicative_step: MultiplicativeStep, rates: NDArray[np.float64]) -> Members:
         """The same memory, as the loops take it."""
         a, *b = self._halves
         a_apart, *b_apart = self._apart
@@ -170,9 +171,9 @@ class Sweep:
             (b_apart[0] if b else torch.zeros_like(a_apart)).numpy(),
             places=torch.stack((self._places // rows, self._places % rows), -1).numpy(),
             sizes=self._sizes.contiguous().numpy(),
-            rates=np.broadcast_to(rates * motion.scale, shape.numel()).reshape(shape).copy(),
-            exponential=motion.exponential,
-            squared=motion.power == 2,
+            rates=np.broadcast_to(rates * multiplicative_step.scale, shape.numel()).reshape(shape).copy(),
+            exponential=multiplicative_step.exponential,
+            squared=multiplicative_step.power == 2,
             per_bundle=self._strands.per_bundle,
             sums=a.new_empty(len(a), 5, (1 << bits) + 1, LANES).numpy(),
         )

@@ -12,12 +12,13 @@ from engine.core import device as devices
 from engine.core.parts import BadInput, Path
 from engine.problems.data import Data
 from engine.problems.instances import Dense
-from engine.problems.scaled_identity import Axes
+from engine.problems.scaled_identity import ScaledIdentity
 from engine.results.invariance import verdict
-from engine.runtime.hypothesis import rates_of
+from engine.runtime.descent import rates_of
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment, Learner
+    from engine.spec.learner import Learner
+    from engine.spec.setup import Setup
 
 
 LARGE = 1 << 20
@@ -38,7 +39,7 @@ class Way(NamedTuple):
     data: Data
 
 
-def path_of(learner: Learner, experiment: Experiment) -> Path:
+def path_of(learner: Learner, experiment: Setup) -> Path:
     """The path of a learner. Raises: BadInput if `run.path` forces one that there is not."""
     forced = experiment.run.path
     missing = {"structured": _without_structure, "compiled": _without_loop}
@@ -47,7 +48,7 @@ def path_of(learner: Learner, experiment: Experiment) -> Path:
     return _fastest(learner, experiment) if forced == "auto" else forced
 
 
-def _fastest(learner: Learner, experiment: Experiment) -> Path:
+def _fastest(learner: Learner, experiment: Setup) -> Path:
     """A compiled loop pays for large runs, structure from some size on, and before for hidden units."""
     n, d = experiment.problem.matrix.shape()
     changes = vectors(learner, experiment) * d * (experiment.protocol.records(n) - 1)
@@ -61,18 +62,18 @@ def _fastest(learner: Learner, experiment: Experiment) -> Path:
     return "structured" if hidden or large else "dense"
 
 
-def vectors(learner: Learner, experiment: Experiment) -> int:
+def vectors(learner: Learner, experiment: Setup) -> int:
     """How many weight vectors learn side by side: one for every replica, rate and target."""
     targets = experiment.problem.target.columns(experiment.problem.matrix)
     return experiment.run.replicas * len(rates_of(learner)) * targets
 
 
-def way(learner: Learner, experiment: Experiment, data: Data) -> Way:
+def way(learner: Learner, experiment: Setup, data: Data) -> Way:
     """The way of a learner through data as they were drawn.
 
-    On orthogonal instances a rotation-invariant learner is given the axes instead, and the companion of its
-    rule where it is invariant on this data only. Others are given the rows of a Sylvester matrix as an
-    operator. Both predict what the learner predicts of the matrix itself, up to rounding.
+    On orthogonal instances a rotation-invariant learner is given a scaled identity instead, and the invariant
+    counterpart of its rule where it is invariant on this data only. Others are given the rows of a Sylvester
+    matrix as an operator. Both predict what the learner predicts of the matrix itself, up to rounding.
 
     Raises: BadInput if `run.path` forces a way that there is not.
     """
@@ -81,17 +82,17 @@ def way(learner: Learner, experiment: Experiment, data: Data) -> Way:
         return Way(path, learner, data if isinstance(data.instances, Dense) else data.dense())
     if path == "structured" and _turns(learner, experiment):
         assert learner.update is not None, "only learners with an update rule have a structured path"
-        invariant = msgspec.structs.replace(learner, update=learner.update.companion())
-        return Way(path, invariant, replace(data, instances=Axes(data.instances), star=None))
+        invariant = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+        return Way(path, invariant, replace(data, instances=ScaledIdentity(data.instances), w_star=None))
     return Way(path, learner, data)
 
 
-def _turns(learner: Learner, experiment: Experiment) -> bool:
+def _turns(learner: Learner, experiment: Setup) -> bool:
     """Whether the learner does not notice when orthogonal instances become the axes."""
     return experiment.problem.matrix.is_orthogonal and verdict(learner, experiment).invariant is not False
 
 
-def _without_structure(learner: Learner, experiment: Experiment) -> str | None:
+def _without_structure(learner: Learner, experiment: Setup) -> str | None:
     """Why a learner needs the instances as a matrix, in one sentence; None if it does not."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
@@ -103,10 +104,14 @@ def _without_structure(learner: Learner, experiment: Experiment) -> str | None:
     return f"the instances of {matrix.kind}, as set here, have none that is used"
 
 
-def _without_loop(learner: Learner, experiment: Experiment) -> str | None:
+def _without_loop(learner: Learner, experiment: Setup) -> str | None:
     """Why a learner has no compiled loop here, in one sentence; None if it has."""
     problem, protocol, update = experiment.problem, experiment.protocol, learner.update
-    if update is None or learner.architecture is None or update.motion(learner.architecture) is None:
+    if (
+        update is None
+        or learner.architecture is None
+        or update.multiplicative_step(learner.architecture) is None
+    ):
         return "its steps are more than one of two numbers for every weight"
     if learner.layer_rates:
         return "its layers have rates of their own"

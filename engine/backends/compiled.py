@@ -30,7 +30,7 @@ class Members(NamedTuple):
     """R replicas of B weight vectors w = a − b on their way through examples, as G bundles of strands.
 
     Where x_i is ±1, a step along c x multiplies a_i by the factor of that sign, and b_i by that of the other.
-    For a `Motion` of power 2 these are the squares of its a and b, and of its factors.
+    For a `MultiplicativeStep` of power 2 these are the squares of its a and b, and of its factors.
     """
 
     a: Array

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from engine.core.lazy import torch
 from engine.core.streams import Streams
 from engine.losses.cost import Cost
+from engine.measures import Measure
 from engine.measures.error import sides
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import Axes
-from engine.runtime.hypothesis import Descent, Weighted
-from engine.runtime.recorder import Measures
-from engine.updates import Striding
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.runtime.descent import Descent
+from engine.runtime.hypothesis import Weighted
+from engine.runtime.recorder import Measures, asks
+from engine.updates import ScalarStep
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 
 class Change(NamedTuple):
@@ -36,9 +38,11 @@ class OneByOne:
     """
 
     def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
-        assert isinstance(data.instances, Axes), "only orthogonal instances are strangers to one another"
+        assert isinstance(data.instances, ScaledIdentity), (
+            "orthogonal instances do not affect one another's predictions"
+        )
         update: object = learner.update
-        assert isinstance(update, Striding), "only rules that add multiples of examples do this"
+        assert isinstance(update, ScalarStep), "only rules that add multiples of examples do this"
         start = Descent(learner, loss, data, streams)
         self._update, self._loss, self._data = update, loss, data
         by_row = data.instances.n, data.replicas, -1
@@ -79,12 +83,12 @@ class Tally:
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
-    def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne) -> None:
+    def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne, measures: tuple[Measure, ...]) -> None:
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
         self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
         self._balance = (
-            None if not data.asks("error") else self._sides(predictions, data.labels).double().sum(1)
+            None if not asks(measures, "error") else self._sides(predictions, data.labels).double().sum(1)
         )
         self._waiting: list[Change] = []
 

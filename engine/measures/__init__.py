@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from engine.losses.cost import Cost
     from engine.problems.data import Data
     from engine.runtime.hypothesis import Weighted
-    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
 
 
 class Index(NamedTuple):
@@ -94,12 +95,12 @@ class Measure(Part, frozen=True):
         """Whether it has no indices."""
         return type(self).index is Measure.index
 
-    def index(self, experiment: Experiment) -> tuple[Index, ...]:
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         """The dimensions beside records and replicas; none for a number."""
         return ()
 
-    def refuses(self, experiment: Experiment) -> str | None:
-        """Where it is measured, if not in this experiment: "it is measured only where …"."""
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        """Where it is measured, if not of this learner on this problem: "it is measured only where …"."""
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:
@@ -112,10 +113,3 @@ def named() -> dict[str, Measure]:
     """Every measure by its name."""
     members = catalogue.members("measures").values()
     return {measure.name: measure for member in members for measure in cast(type[Measure], member).every()}
-
-
-def asked(experiment: Experiment) -> tuple[Measure, ...]:
-    """The measures that a run records: those that every run does, and those that a claim speaks of."""
-    spoken_of = {claim.measure for claim in experiment.claims}
-    wanted = [measure for name, measure in named().items() if measure.always or name in spoken_of]
-    return tuple(measure for measure in wanted if measure.refuses(experiment) is None)

@@ -10,7 +10,8 @@ from engine.losses.cost import Cost
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
 
 
 class Error(Measure, frozen=True, tag="error"):
@@ -24,8 +25,8 @@ class Error(Measure, frozen=True, tag="error"):
     label: ClassVar[str] = "0/1 error"
     always: ClassVar[bool] = True
 
-    def refuses(self, experiment: Experiment) -> str | None:
-        two_classes = experiment.problem.label_values != "any"
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        two_classes = problem.label_values != "any"
         return None if two_classes else "labels are two classes: +1 and −1, or 0 and 1"
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.measures import Measure, Probe
-
-if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment
 
 NAMES = {"all": "loss", "train": "train", "test": "unseen"}
 
@@ -37,9 +34,6 @@ class AverageLoss(Measure, frozen=True, tag="loss"):
     @property
     def name(self) -> str:
         return NAMES[self.rows]
-
-    def refuses(self, experiment: Experiment) -> str | None:
-        return None if self.rows == "all" or experiment.run.train_loss else "run.train_loss is true"
 
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":

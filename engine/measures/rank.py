@@ -9,7 +9,8 @@ from engine.measures import Measure, Probe
 from engine.measures.spectrum import SingularValues
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
 
 
 class Rank(Measure, frozen=True, tag="rank"):
@@ -23,8 +24,8 @@ class Rank(Measure, frozen=True, tag="rank"):
     expensive: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 
-    def refuses(self, experiment: Experiment) -> str | None:
-        return SingularValues().refuses(experiment)
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return SingularValues().refuses(learner, problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
         values = probe.value(SingularValues())

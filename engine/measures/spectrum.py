@@ -11,7 +11,8 @@ from engine.measures import Index, Measure, Probe
 from engine.spectrum import singular_values
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):
@@ -25,15 +26,15 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
     expensive: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 
-    def index(self, experiment: Experiment) -> tuple[Index, ...]:
-        matrix = experiment.problem.matrix
-        count = min(experiment.problem.target.columns(matrix), matrix.shape()[1])
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        matrix = problem.matrix
+        count = min(problem.target.columns(matrix), matrix.shape()[1])
         return (Index("j", np.arange(1.0, count + 1)),)
 
-    def refuses(self, experiment: Experiment) -> str | None:
-        if experiment.problem.target.columns(experiment.problem.matrix) == 1:
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if problem.target.columns(problem.matrix) == 1:
             return "there are several targets, as with all or doubled"
-        return None if experiment.run.spectrum else "run.spectrum is true"
+        return None
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, weights = probe.data, probe.weights

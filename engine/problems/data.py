@@ -15,19 +15,18 @@ from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
 
 if TYPE_CHECKING:
-    from engine.measures import Measure
     from engine.problems.matrices import Rows
     from engine.problems.targets import Combination
-    from engine.spec.experiment import Problem
+    from engine.spec.problem import Problem
 
 
 @dataclass(frozen=True)
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate. `measures` are what is recorded
-    of learners on it. `star` is w* [R, m, r], if every label is xᵀw*: the features that have a part in each
-    target, and their weights. `values` says what every label is.
+    Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
+    every label is xᵀw*: the features that have a part in each target, and their weights. `values` says what
+    every label is.
     """
 
     instances: Instances
@@ -35,13 +34,8 @@ class Data:
     replicas: int
     targets: int
     variants: int = 1
-    measures: tuple[Measure, ...] = ()
-    star: tuple[torch.Tensor, torch.Tensor] | None = None
+    w_star: tuple[torch.Tensor, torch.Tensor] | None = None
     values: Values = "any"
-
-    def asks(self, measure: str) -> bool:
-        """Whether a measure of this name is recorded."""
-        return any(one.name == measure for one in self.measures)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
         """Values [S, B] averaged over targets, [S, R, V]."""
@@ -57,10 +51,10 @@ class Data:
         """The same data with its instances as a matrix."""
         return replace(self, instances=Dense(self.instances.rows, self.instances.signs))
 
-    def from_star(self, weights: torch.Tensor) -> torch.Tensor:
+    def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
         """w − w* for weights w [B, d] of every replica, variant and target."""
-        assert self.star is not None, "only labels that are linear in the instances have w*"
-        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in self.star)
+        assert self.w_star is not None, "only labels that are linear in the instances have w*"
+        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in self.w_star)
         errors = weights.clone(memory_format=torch.contiguous_format)
         by_target = errors.view(self.replicas, self.variants, self.targets, -1)
         by_target.scatter_add_(3, places, -sizes)
@@ -84,17 +78,17 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         labels = np.where(heads, 1.0, -1.0)
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
-    star = None
+    w_star = None
     exact = problem.labels == "soft" and problem.noise == 0
     if combination is not None and problem.matrix.features_are_seen and exact:
         places, sizes = combination
-        star = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
+        w_star = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
     return Data(
         instances,
         torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
         replicas,
         targets,
-        star=star,
+        w_star=w_star,
         values=problem.label_values,
     )
 

@@ -8,7 +8,7 @@ from engine.core.lazy import torch
 from engine.problems.instances import Instances
 
 
-class Axes(Instances):
+class ScaledIdentity(Instances):
     """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
 
     For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner does not notice, if its start is
@@ -32,17 +32,17 @@ class Axes(Instances):
 
     def at(self, numbers: slice) -> Instances:
         first, end, _ = numbers.indices(self.n)
-        return Axes(self._drawn, slice(self._first + first, self._first + end))
+        return ScaledIdentity(self._drawn, slice(self._first + first, self._first + end))
 
     def pick(self, numbers: torch.Tensor) -> PickedAxes:
         return PickedAxes(self, numbers + self._first)
 
-    def of_first_replica(self) -> Axes:
-        return Axes(self._drawn.of_first_replica(), slice(self._first, self._end))
+    def of_first_replica(self) -> ScaledIdentity:
+        return ScaledIdentity(self._drawn.of_first_replica(), slice(self._first, self._end))
 
-    def narrow(self, count: int) -> Axes:
+    def narrow(self, count: int) -> ScaledIdentity:
         """The first instances as those of fewer features: the others are 0 on all of them."""
-        few = Axes(self._drawn, slice(0, count))
+        few = ScaledIdentity(self._drawn, slice(0, count))
         few.d = count
         return few
 
@@ -66,7 +66,7 @@ class Axes(Instances):
 class PickedAxes(Instances):
     """Instances √d e_j along axes j = `numbers` [R, k], some of them several times."""
 
-    def __init__(self, axes: Axes, numbers: torch.Tensor) -> None:
+    def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
         self.d, (self.replicas, self.n) = axes.d, numbers.shape
         self.dtype, self.device = axes.dtype, axes.device

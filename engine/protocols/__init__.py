@@ -13,24 +13,26 @@ from engine.core.catalogue import members
 from engine.core.parts import Part, Values
 from engine.core.streams import Streams
 from engine.losses.cost import Cost
+from engine.measures import Measure
 from engine.problems.data import Data
 from engine.runtime.hypothesis import Predictor
 from engine.runtime.recorder import Block
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
     LossKind = str
 else:
     LossKind = Literal[tuple(members("losses"))]
 
 Floats = NDArray[np.float64]
+Measures = tuple[Measure, ...]
 
 CLOCKS = {"k": "examples k", "epoch": "epochs"}
 """By what is told how far training has come, and how an x-axis says it."""
 
 
-class Course(Interface):
+class TrainingRun(Interface):
     """One learner on its way through a protocol."""
 
     @property
@@ -88,8 +90,10 @@ class Protocol(Part, frozen=True):
         """How many models an architecture is trained as, side by side."""
         return 1
 
-    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
-        """The course of one learner from its start."""
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> TrainingRun:
+        """The course of one learner from its start, with what is measured along it."""
         raise NotImplementedError
 
     @property
@@ -97,6 +101,8 @@ class Protocol(Part, frozen=True):
         """Whether it has a way for learners that go through many examples at once, `swept`."""
         return False
 
-    def swept(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+    def swept(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> TrainingRun:
         """The same course by a compiled loop."""
         raise NotImplementedError

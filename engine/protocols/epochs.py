@@ -11,12 +11,12 @@ from engine.core.parts import BadInput, Count, Values
 from engine.core.streams import Streams
 from engine.losses.cost import Cost
 from engine.problems.data import Data
-from engine.protocols import Floats, Protocol
-from engine.runtime.hypothesis import begin
+from engine.protocols import Floats, Measures, Protocol
+from engine.runtime.descent import begin
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):
@@ -51,20 +51,30 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         epochs = self.grid(n)
         return {"epoch": epochs, "k": np.where(epochs > 0, float(self.rows(n)), 0.0)}
 
-    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Passes:
-        return Passes(self, learner, data, loss, streams)
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> Passes:
+        return Passes(self, learner, data, loss, streams, measures)
 
 
 class Passes:
     """A learner on its way through the epochs."""
 
-    def __init__(self, protocol: Epochs, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+    def __init__(
+        self,
+        protocol: Epochs,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
+    ) -> None:
         self.hypothesis = begin(learner, loss, data, streams)
         self._rows = protocol.rows(data.instances.n)
         self._solves = learner.solver is not None
-        self._batch: int = getattr(learner.update, "batch", None) or self._rows
+        self._batch = (learner.update and learner.update.mini_batch) or self._rows
         self._data, self._last = data, protocol.epochs
-        self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1)
+        self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1, measures)
         self._next = 0
 
     def advance(self, records: int) -> Block:

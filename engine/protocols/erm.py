@@ -14,14 +14,14 @@ from engine.core.streams import Streams
 from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import Axes
-from engine.protocols import Course, Floats, Protocol
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.protocols import Floats, Measures, Protocol, TrainingRun
 from engine.results.trace import stride_of_weights
-from engine.runtime.hypothesis import Descent, begin
+from engine.runtime.descent import Descent, begin
 from engine.runtime.recorder import Block, Recorder, nothing_measured
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 
 Drawn = NDArray[np.int64]
@@ -59,25 +59,36 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def models(self, n: int) -> int:
         return self.records(n)
 
-    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> TrainingRun:
         if learner.solver is not None:
-            return Fits(self, learner, data, loss, streams)
-        return FreshModels(self, learner, data, loss, streams)
+            return Fits(self, learner, data, loss, streams, measures)
+        return FreshModels(self, learner, data, loss, streams, measures)
 
 
 class FreshModels:
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
-    def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+    def __init__(
+        self,
+        protocol: ERM,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
+    ) -> None:
         self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, {})
         grid = protocol.grid(data.instances.n)
-        assert learner.architecture is not None, "solvers have a course of their own"
+        assert learner.architecture is not None, "solvers are fitted by `Fits`"
+        assert learner.update is not None, "solvers are fitted by `Fits`"
         members = data.replicas * data.variants * data.targets
         together = max(1, NUMBERS // (members * learner.architecture.size(data.instances.d)))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
-        self._groups = [Group(grid[part], learner, data, loss, streams) for part in self._parts]
+        self._groups = [Group(grid[part], learner, data, loss, streams, measures) for part in self._parts]
         self._grid, self._draws = grid, streams("batches")
-        self._batch: int | None = getattr(learner.update, "batch", None)
+        self._batch = learner.update.mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
         self._step = 0
 
@@ -127,16 +138,17 @@ class Group:
         data: Data,
         loss: Cost,
         streams: Streams,
+        measures: Measures,
     ) -> None:
         self._grid, self._loss = grid, loss
         self._one, self._data = data, data.with_variants(len(grid))
         self.hypothesis = Descent(learner, loss, self._data, streams)
-        self._recorder = Recorder(self._data, loss, self.hypothesis, 1)
+        self._recorder = Recorder(self._data, loss, self.hypothesis, 1, measures)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         assert learner.update is not None, "solvers have a course of their own"
         self._narrow = False
-        if isinstance(data.instances, Axes) and learner.update.columnwise:
+        if isinstance(data.instances, ScaledIdentity) and learner.update.columnwise:
             self._narrow = True
             self._instances = data.instances.narrow(last)
             self.hypothesis.narrow(last)
@@ -196,10 +208,10 @@ def _joined(blocks: list[Block]) -> Block:
     """The blocks of all groups as one, with the weights of those records that a curve keeps."""
     weights = [each for block in blocks for each in block.weights.values()]
     stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
-    arrays: dict[str, dict[int, Floats]] = {name: {} for name in blocks[0].arrays}
-    for name, taken in arrays.items():
-        each = [values for block in blocks for values in block.arrays[name].values()]
-        taken.update(enumerate(each))
+    arrays = {
+        name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
+        for name in blocks[0].arrays
+    }
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
@@ -211,10 +223,18 @@ def _joined(blocks: list[Block]) -> Block:
 class Fits:
     """A solver, told the examples one by one and measured where the fresh models are."""
 
-    def __init__(self, protocol: ERM, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+    def __init__(
+        self,
+        protocol: ERM,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
+    ) -> None:
         self.hypothesis = begin(learner, loss, data, streams)
         self._data, self._grid = data, protocol.grid(data.instances.n)
-        self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid))
+        self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid), measures)
         self._told, self._next = 0, 0
 
     def advance(self, records: int) -> Block:

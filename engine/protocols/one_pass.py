@@ -15,14 +15,15 @@ from engine.core.streams import Streams
 from engine.losses.cost import Clipped, Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import Axes
-from engine.protocols import Course, Floats, Protocol
-from engine.runtime.hypothesis import Weighted, begin
-from engine.runtime.recorder import Block, Recorder, counted_everywhere
-from engine.updates import Striding
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.protocols import Floats, Measures, Protocol, TrainingRun
+from engine.runtime.descent import begin
+from engine.runtime.hypothesis import Weighted
+from engine.runtime.recorder import Block, Recorder, asks, counted_everywhere
+from engine.updates import ScalarStep
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
@@ -60,18 +61,22 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     def last(self, n: int) -> int:
         return min(n, self.examples or n)
 
-    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Pass:
-        strangers = isinstance(data.instances, Axes) and self.single and not data.asks("train")
-        if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, Striding):
-            return OneByOnePass(self, learner, data, loss, streams)
-        return Pass(self, learner, data, loss, streams)
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> Pass:
+        strangers = isinstance(data.instances, ScaledIdentity) and self.single and not asks(measures, "train")
+        if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, ScalarStep):
+            return OneByOnePass(self, learner, data, loss, streams, measures)
+        return Pass(self, learner, data, loss, streams, measures)
 
     @property
     def sweeps(self) -> bool:
         return self.single and self.clip is None
 
-    def swept(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
-        return SweptPass(self, learner, data, loss, streams)
+    def swept(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> TrainingRun:
+        return SweptPass(self, learner, data, loss, streams, measures)
 
 
 SWEPT = 128
@@ -81,10 +86,19 @@ SWEPT = 128
 class Pass:
     """A learner on its one pass."""
 
-    def __init__(self, protocol: OnePass, learner: Learner, data: Data, loss: Cost, streams: Streams) -> None:
+    def __init__(
+        self,
+        protocol: OnePass,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
+    ) -> None:
         if protocol.clip is not None:
             loss = Clipped(loss, protocol.clip)
         self._batch, self._average = protocol.batch, protocol.average
+        self._measures = measures
         order = _draws(data, streams) if protocol.replacement else None
         self._records = protocol.records(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
@@ -97,7 +111,7 @@ class Pass:
     ) -> tuple[Weighted, Recorder]:
         self._instances, self._labels = _shown(data, order)
         self._student = begin(learner, loss, data, streams)
-        return self._student, Recorder(data, loss, self._student, self._records, order)
+        return self._student, Recorder(data, loss, self._student, self._records, self._measures, order)
 
     def advance(self, records: int) -> Block:
         first, end = self._next, min(self._next + records, self._records)
@@ -143,8 +157,8 @@ class OneByOnePass(Pass):
     ) -> tuple[Weighted, Recorder]:
         self._learner = OneByOne(learner, loss, data, streams)
         self._order = order
-        by = Tally(data, loss, self._learner)
-        return self._learner, Recorder(data, loss, self._learner, self._records, order, by)
+        by = Tally(data, loss, self._learner, self._measures)
+        return self._learner, Recorder(data, loss, self._learner, self._records, self._measures, order, by)
 
     def _learn(self, k: int) -> None:
         self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
@@ -160,8 +174,8 @@ class SweptPass(Pass):
 
         examples = data.instances if order is None else data.instances.pick(order)
         self._sweep = Sweep(learner, loss, data, streams, examples)
-        by = Told(data, loss, self._records)
-        return self._sweep, Recorder(data, loss, self._sweep, self._records, order, by)
+        by = Told(data, loss, self._records, self._measures)
+        return self._sweep, Recorder(data, loss, self._sweep, self._records, self._measures, order, by)
 
     def _learn(self, k: int) -> None:
         if self._sweep.exhausted:

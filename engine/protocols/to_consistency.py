@@ -11,13 +11,13 @@ from engine.core.parts import Count, Positive
 from engine.core.streams import Streams
 from engine.losses.cost import Cost
 from engine.problems.data import Data
-from engine.protocols import Course, Protocol
+from engine.protocols import Measures, Protocol, TrainingRun
 from engine.protocols.one_pass import OnePass, Pass
-from engine.runtime.hypothesis import Descent
+from engine.runtime.descent import Descent
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
-    from engine.spec.experiment import Learner
+    from engine.spec.learner import Learner
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
@@ -37,21 +37,29 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     def last(self, n: int) -> int:
         return n
 
-    def course(self, learner: Learner, data: Data, loss: Cost, streams: Streams) -> Course:
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> TrainingRun:
         if learner.solver is not None:
-            return Pass(OnePass(), learner, data, loss, streams)
-        return Rounds(self, learner, data, loss, streams)
+            return Pass(OnePass(), learner, data, loss, streams, measures)
+        return Rounds(self, learner, data, loss, streams, measures)
 
 
 class Rounds:
     """A learner that goes back over its examples whenever a new one comes."""
 
     def __init__(
-        self, protocol: ToConsistency, learner: Learner, data: Data, loss: Cost, streams: Streams
+        self,
+        protocol: ToConsistency,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
     ) -> None:
         self.hypothesis = Descent(learner, loss, data, streams)
         self._protocol, self._data, self._loss = protocol, data, loss
-        self._recorder = Recorder(data, loss, self.hypothesis, data.instances.n + 1)
+        self._recorder = Recorder(data, loss, self.hypothesis, data.instances.n + 1, measures)
         self._next = 0
 
     def advance(self, records: int) -> Block:

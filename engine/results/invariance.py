@@ -17,15 +17,17 @@ from engine.core.streams import Stream, Streams
 from engine.problems.data import draw
 from engine.problems.instances import Dense, Instances
 from engine.problems.rotation import haar
-from engine.protocols import Course
-from engine.runtime.hypothesis import Turnable, rates_of
-from engine.spec.experiment import Experiment, Learner
+from engine.protocols import TrainingRun
+from engine.runtime.descent import rates_of
+from engine.runtime.hypothesis import Turnable
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 
 INVARIANT = 1e-6
 """Predictions that change by less under rotations, relative to the largest, count as unchanged."""
 
 
-def verdict(learner: Learner, experiment: Experiment) -> Verdict:
+def verdict(learner: Learner, experiment: Setup) -> Verdict:
     """The verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
     if learner.solver is not None:
         return learner.solver.invariance()
@@ -48,15 +50,15 @@ MOST_ENTRIES = 1 << 24
 
 
 def certificate(
-    experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
+    experiment: Setup, learner: Learner, going: Callable[[float], object] = lambda done: None
 ) -> float | None:
     """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
 
     Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
     compares the predictions on all rows at every record of the first replica, as long as they are finite:
     max |Δŷ| / max |ŷ|. Below INVARIANT the learner is invariant on this data. A rule that has an invariant
-    companion, as diagonal AdaGrad has the one that shares a rate among all inputs, is compared with it:
-    rotated ±1 data are not ±1, so invariance on this data means that the learner equals the companion here.
+    counterpart, as diagonal AdaGrad has the one that shares a rate among all inputs, is compared with it:
+    rotated ±1 data are not ±1, so invariance on this data means that the learner equals that rule here.
     Source: theory.md §8. None for a matrix of more than MOST_ENTRIES.
 
     `going` is called again and again with the share that is done; what it raises ends the measurement.
@@ -68,9 +70,9 @@ def certificate(
     records = experiment.protocol.records(data.instances.n)
     loss = catalogue.make("losses", experiment.protocol.loss)
     if learner.update is not None:
-        companion = msgspec.structs.replace(learner, update=learner.update.companion())
+        counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     else:
-        companion = learner
+        counterpart = learner
     change = size = torch.zeros((), dtype=torch.float64)
     for half, determinant in enumerate((1, -1)):
 
@@ -78,9 +80,9 @@ def certificate(
             going((half + done) / 2)
 
         rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
-        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), star=None)
-        straight = experiment.protocol.course(learner, data, loss, streams)
-        rotated = experiment.protocol.course(companion, turned, loss, streams)
+        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), w_star=None)
+        straight = experiment.protocol.training_run(learner, data, loss, streams)
+        rotated = experiment.protocol.training_run(counterpart, turned, loss, streams)
         if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(rotation)
         pairs = zip(
@@ -98,7 +100,7 @@ def certificate(
 
 
 def _predictions(
-    course: Course, instances: Instances, records: int, going: Callable[[float], object]
+    course: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once."""
     taken = 0

@@ -13,7 +13,8 @@ from engine.claims import ROUNDING
 from engine.core.parts import Verdict
 from engine.results.invariance import INVARIANT, certificate
 from engine.results.trace import ZERO, BoundCurve, Curve, Trace
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.experiment import Experiment
+from engine.spec.learner import Learner
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""

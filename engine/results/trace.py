@@ -84,7 +84,7 @@ class Curve:
         """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
 
         self.ended = False
-        self.hindsight = False
+        self.oracle_tuned = False
         """Whether it becomes the curve of the best of several rates, once all of these are complete."""
         self.length = 0
         self.weights_length = 0
@@ -303,7 +303,7 @@ class Trace:
 
         A curve of hindsight has no records until its learner is done; nobody waits for it.
         """
-        growing = [curve for curve in self.curves if not curve.ended and not curve.hindsight]
+        growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
 

@@ -14,14 +14,16 @@ from msgspec.structs import replace
 from engine.backends.choice import path_of, vectors
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
-from engine.measures import asked
+from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.results.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.runtime.asked import asked
+from engine.runtime.descent import rates_of
 from engine.runtime.free_memory import free_bytes, in_words
-from engine.runtime.hypothesis import rates_of
 from engine.runtime.recorder import CELLS
-from engine.spec.experiment import Experiment, Learner
-from engine.spec.experiment import check as check_experiment
+from engine.spec.check import check as check_experiment
+from engine.spec.experiment import Experiment
+from engine.spec.learner import Learner
 
 COPIES = 7
 """Parameters, their gradient, the state of the rule, and their successors: live at once during a step."""
@@ -46,9 +48,6 @@ ROTATED = 3
 
 GENERATORS = 2 * 1400
 """Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
-
-CLOCKS = 2
-"""A curve has at most so many; all of the theory has about as many numbers as a curve."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
@@ -82,7 +81,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
     records = experiment.protocol.records(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
-    shares["protocol"] = curves * bytes_of(CLOCKS + len(asked(experiment)), records, replicas)
+    measures = max(len(asked(experiment, learner)) for learner in experiment.learners)
+    shares["protocol"] = curves * bytes_of(len(CLOCKS) + measures, records, replicas)
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)
@@ -98,6 +98,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
+            assert learner.update is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
             compiled = path_of(learner, experiment) == "compiled"
             copies = COPIES + SUMS if compiled else COPIES
@@ -106,7 +107,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
             shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
             shares[place] += models * batch * _matrices(learner, d)
             if models > 1:  # each draws the rows of its mini-batches, for every member of the batch
-                shares[place] += models * batch * getattr(learner.update, "batch", 0) * (2 * 8 + 8 + item)
+                shares[place] += models * batch * (learner.update.mini_batch or 0) * (2 * 8 + 8 + item)
             measured[place] += 3 * item * batch * n * learner.architecture.units
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most

@@ -93,24 +93,25 @@ class Recorder:
         loss: Cost,
         hypothesis: Weighted,
         records: int,
+        measures: tuple[Measure, ...] = (),
         order: torch.Tensor | None = None,
         by: Evaluator | None = None,
     ) -> None:
-        """For a course of so many `records`, by default with the cheapest evaluator.
+        """Of these measures, for a course of so many `records`, by default with the cheapest evaluator.
 
         `order` [R, n]: which row is seen first, second, …; by default they are seen in their order.
         """
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights()
-        self._evaluator = by or evaluator(data, loss, weights, records, order)
+        self._evaluator = by or evaluator(data, loss, weights, records, measures, order)
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
         self._loss, self._order = loss, order
         self._others = [
             measure
-            for measure in data.measures
+            for measure in measures
             if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
         ]
         self._taken = 0
@@ -192,6 +193,11 @@ class Recorder:
         return whole
 
 
+def asks(measures: tuple[Measure, ...], name: str) -> bool:
+    """Whether a measure of this name is among them."""
+    return any(measure.name == name for measure in measures)
+
+
 def _due(measure: Measure, record: int) -> bool:
     """Whether a measure is made at a record."""
     return not measure.expensive or looked_at(record)
@@ -217,18 +223,23 @@ def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
 
 
 def evaluator(
-    data: Data, loss: Cost, weights: torch.Tensor | None, records: int, order: torch.Tensor | None
+    data: Data,
+    loss: Cost,
+    weights: torch.Tensor | None,
+    records: int,
+    measures: tuple[Measure, ...],
+    order: torch.Tensor | None,
 ) -> Evaluator:
     """The cheapest way to the losses of a course whose hypotheses have such weights.
 
     Where labels are xᵀw*, the mean square loss of xᵀw is (w − w*)ᵀ(XᵀX/n)(w − w*), without any prediction.
     """
-    wanted = isinstance(loss, Square) and weights is not None and not data.asks("train")
-    if wanted and weights is not None and data.star is not None:
-        square = data.instances.mean_square(data.from_star(weights))
+    wanted = isinstance(loss, Square) and weights is not None and not asks(measures, "train")
+    if wanted and weights is not None and data.w_star is not None:
+        square = data.instances.mean_square(data.from_w_star(weights))
         if square is not None:
-            return ByWeights(data, loss, records)
-    return ByPredictions(data, loss, records, order)
+            return ByWeights(data, loss, records, measures)
+    return ByPredictions(data, loss, records, measures, order)
 
 
 class ByPredictions:
@@ -240,16 +251,24 @@ class ByPredictions:
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
 
-    def __init__(self, data: Data, loss: Cost, records: int, order: torch.Tensor | None) -> None:
+    def __init__(
+        self,
+        data: Data,
+        loss: Cost,
+        records: int,
+        measures: tuple[Measure, ...],
+        order: torch.Tensor | None,
+    ) -> None:
         self._data, self._loss, self._order = data, loss, order
-        self._mistakes = Mistakes(data, loss, records)
+        self._of_seen = asks(measures, "train")
+        self._mistakes = Mistakes(data, loss, records, measures)
         self._waiting: list[torch.Tensor] = []  # predictions, or weights to be asked for them
         self._of_weights = False
         self._counts: list[torch.Tensor] = []
         self._measures: defaultdict[str, list[torch.Tensor]] = defaultdict(list)
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        if self._data.asks("train"):
+        if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         weights = hypothesis.weights() if self._data.instances.better_together else None
         self._of_weights = weights is not None
@@ -294,15 +313,15 @@ class ByWeights:
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
-    def __init__(self, data: Data, loss: Cost, records: int) -> None:
+    def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
         self._data = data
-        self._mistakes = Mistakes(data, loss, records)
+        self._mistakes = Mistakes(data, loss, records, measures)
         self._losses: list[torch.Tensor] = []
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         weights = hypothesis.weights()
         assert weights is not None, "an evaluator is chosen for a course whose hypotheses have weights"
-        loss = self._data.instances.mean_square(self._data.from_star(weights))
+        loss = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert loss is not None, "an evaluator is chosen for instances that have a second moment"
         self._losses.append(loss)
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
@@ -323,9 +342,9 @@ class Mistakes:
     than its losses.
     """
 
-    def __init__(self, data: Data, loss: Cost, records: int) -> None:
+    def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
         self._data = data
-        self._counted = data.asks("error")
+        self._counted = asks(measures, "error")
         self._loss = loss
         self._everywhere = counted_everywhere(data, records)
         self._first, self._record = 0, 0

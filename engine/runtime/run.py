@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,18 @@ from engine.core import device as devices
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
-from engine.measures import asked
 from engine.problems.data import Data, draw
-from engine.protocols import CLOCKS, Course
+from engine.protocols import CLOCKS, TrainingRun
 from engine.results.invariance import verdict
 from engine.results.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
 from engine.runtime import memory_estimate
+from engine.runtime.asked import asked
+from engine.runtime.descent import rates_of
 from engine.runtime.free_memory import in_words
-from engine.runtime.hypothesis import rates_of
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
-from engine.spec.experiment import Experiment, check
+from engine.spec.check import check
+from engine.spec.experiment import Experiment
 from engine.theory import Bound, Labels
 from engine.updates import BEST
 
@@ -89,18 +90,18 @@ def run(
     trace: Trace | None = None
     with torch.no_grad(), devices.threads(1 if small else None):
         try:
-            trace, trials = prepare(experiment)
+            trace, started = prepare(experiment)
             notify(Loaded(trace))
-            active = list(trials)
+            active = list(started)
             while active and (records := gate()):
-                for trial in list(active):
+                for learner_run in list(active):
                     if scattered:
                         memory_estimate.give_back()
-                    for event in trial.advance(min(records, most)):
+                    for event in learner_run.advance(min(records, most)):
                         notify(event)
-                    if trial.ended:
-                        trial.settle()
-                        active.remove(trial)
+                    if learner_run.ended:
+                        learner_run.settle()
+                        active.remove(learner_run)
         except (MemoryError, RuntimeError) as error:
             if not memory_estimate.ran_out(error):
                 raise
@@ -115,13 +116,13 @@ def run(
 
 
 @dataclass(frozen=True)
-class Trial:
+class LearnerRun:
     """A learner on its course, with one curve per rate that it tries.
 
     `shown` is the curve in the trace: the only one, or for the best rate in hindsight the winner's copy.
     """
 
-    course: Course
+    course: TrainingRun
     curves: list[Curve]
     shown: Curve | None
     starts: dict[int, Floats] = field(default_factory=dict)
@@ -159,7 +160,7 @@ class Trial:
             self.shown.copy(best, self.curves)
 
 
-def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
+def prepare(experiment: Experiment) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute the bounds, and put every learner at its start."""
     check(experiment)
     device = devices.resolve(experiment.run.device)
@@ -167,16 +168,16 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
-    data = replace(data, measures=asked(experiment))
     loss = catalogue.make("losses", experiment.protocol.loss)
     planned = experiment.protocol.clocks(data.instances.n)
     records = len(next(iter(planned.values())))
-    trials = []
+    started = []
     for learner in experiment.learners:
         rates, judged = rates_of(learner), verdict(learner, experiment)
         path, given, seen = way(learner, experiment, data)
-        begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.course
-        course = begin(given, seen.with_variants(len(rates)), loss, streams)
+        begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.training_run
+        measures = asked(experiment, learner)
+        course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
         curves = [
             Curve(
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
@@ -192,10 +193,14 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
         shown = None
         if getattr(learner.update, "lr", None) == BEST:
             shown = Curve(learner.name, records, experiment.run.replicas, judged, path=path)
-            shown.hindsight = True
-        trials.append(Trial(course, curves, shown))
+            shown.oracle_tuned = True
+        started.append(LearnerRun(course, curves, shown))
     trace = Trace(
-        [curve for trial in trials for curve in ([trial.shown] if trial.shown else trial.curves)],
+        [
+            curve
+            for learner_run in started
+            for curve in ([learner_run.shown] if learner_run.shown else learner_run.curves)
+        ],
         bounds_of(experiment, data, planned),
         planned,
         x_label=CLOCKS[next(iter(planned))],
@@ -208,7 +213,7 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[Trial]]:
             "memory": in_words(need),
         },
     )
-    return trace, trials
+    return trace, started
 
 
 def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) -> list[BoundCurve]:

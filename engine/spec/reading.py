@@ -16,8 +16,10 @@ from engine.core import files
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, nearest, quoted
 from engine.spec import raw_values
-from engine.spec.experiment import Experiment, Problem, check
+from engine.spec.check import check
+from engine.spec.experiment import Experiment
 from engine.spec.numbers import resolved, types_of
+from engine.spec.problem import Problem
 
 Raw = dict[str, Any]
 """An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.

@@ -13,7 +13,8 @@ from engine.core.parts import Finding, Part
 from engine.losses import Loss
 from engine.protocols.one_pass import OnePass
 from engine.results.invariance import verdict
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating[Any]]
@@ -59,15 +60,15 @@ class Bound(Part, frozen=True):
     formula: ClassVar[str]
     source: ClassVar[str]
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         """Whether the problem and the protocol satisfy the theorem's conditions, and why or why not."""
         raise NotImplementedError
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         raise NotImplementedError
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         """The bound at every k, for the labels that were drawn."""
         raise NotImplementedError
 
@@ -75,27 +76,27 @@ class Bound(Part, frozen=True):
 class RotationInvariant(Bound, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         invariant, reason = verdict(learner, experiment)
         if invariant is False:
             return Finding(False, f"{learner.name} is not rotation invariant: {reason}")
         return Finding(True, f"{learner.name} is rotation invariant: {reason}")
 
 
-def loss_of(experiment: Experiment) -> Loss:
+def loss_of(experiment: Setup) -> Loss:
     """The loss of an experiment."""
     loss: Loss = make("losses", experiment.protocol.loss)
     return loss
 
 
-def loss_constant(experiment: Experiment) -> float:
+def loss_constant(experiment: Setup) -> float:
     """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
     constant = loss_of(experiment).constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
 
 
-def fair_signs(experiment: Experiment, reason: str) -> Finding:
+def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Whether not knowing the sign of a row's label costs c on average over rows; `reason` where it does.
 
     It costs c where labels are ±1, and for square loss y², whose mean over rows in random order is ‖w*‖² = 1
@@ -113,7 +114,7 @@ def fair_signs(experiment: Experiment, reason: str) -> Finding:
     return Finding(True, reason)
 
 
-def linear_labels(experiment: Experiment) -> Finding | None:
+def linear_labels(experiment: Setup) -> Finding | None:
     """What keeps labels from being xᵀw* with ‖w*‖ = 1, or loss from being square; None if nothing does."""
     problem = experiment.problem
     if problem.matrix.repeat is not None:
@@ -125,19 +126,19 @@ def linear_labels(experiment: Experiment) -> Finding | None:
     return only_square(experiment)
 
 
-def only_square(experiment: Experiment) -> Finding | None:
+def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
     loss = experiment.protocol.loss
     return None if loss == "square" else Finding(False, f"it is about square loss, and the loss is {loss}")
 
 
-def product_curve(experiment: Experiment, k: Floats) -> Floats:
+def product_curve(experiment: Setup, k: Floats) -> Floats:
     """(1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times what each of them costs."""
     n, d = experiment.problem.matrix.shape()
     return (1 - k / n) * np.maximum(0, 1 - k / d)
 
 
-def several_targets(experiment: Experiment) -> Finding:
+def several_targets(experiment: Setup) -> Finding:
     """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
     protocol, targets = experiment.protocol, experiment.problem.target.columns(experiment.problem.matrix)
     if targets < 2:
@@ -147,7 +148,7 @@ def several_targets(experiment: Experiment) -> Finding:
     return only_square(experiment) or Finding(True, f"the loss is averaged over {targets} targets")
 
 
-def stays_in_span(learner: Learner, experiment: Experiment, any_start: bool) -> Finding:
+def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Finding:
     """Whether a linear learner's weights stay in the span of the instances seen, and of any start of its own.
 
     The rotation that flips what is orthogonal to the instances seen leaves these as they are, so the weights

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.protocols.one_pass import OnePass
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, fair_signs, loss_constant
 
 
@@ -31,7 +31,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     formula: ClassVar[str] = "c(1 − ⌈k/2q⌉/d), drawn independently c(1 − 1/d)^k"
     source: ClassVar[str] = "WKA21 App. A"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not matrix.is_hadamard:
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
@@ -45,13 +45,13 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
             return Finding(False, "it needs rows with both signs, or random row signs, and row_signs is off")
         return fair_signs(experiment, "independent draws leave many rows unseen, and their labels fair coins")
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         copies = 2 * (experiment.problem.matrix.repeat or 0) or 1
         rows = labels.n // copies
         unseen: Floats = (1 - 1 / rows) ** k if _drawn(experiment) else 1 - np.ceil(k / copies) / rows
         return loss_constant(experiment) * unseen
 
 
-def _drawn(experiment: Experiment) -> bool:
+def _drawn(experiment: Setup) -> bool:
     """Whether examples are drawn independently from the rows."""
     return isinstance(experiment.protocol, OnePass) and experiment.protocol.replacement

@@ -10,7 +10,8 @@ import numpy as np
 from engine.architectures.spindly import Spindly
 from engine.core.parts import Finding
 from engine.protocols.one_pass import OnePass
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 from engine.theory import Bound, Floats, Labels
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
@@ -33,7 +34,7 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
         if problem.matrix.kind != "hadamard01" or problem.matrix.rotate:
             return Finding(False, "it is about features 0 and 1: there is no such theorem for other features")
@@ -51,7 +52,7 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
             )
         return Finding(True, "features and predictions lie in [0, 1], and the examples are independent")
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         eta = _multiplicative_rate(learner)
         if eta is None:
             return Finding(False, f"{learner.name} is neither EGU nor the spindly net, started at w = 1/d")
@@ -59,7 +60,7 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
         return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         _, d = experiment.problem.matrix.shape()
         rates = [_multiplicative_rate(learner) for learner in experiment.learners]
         factors = [factor for eta in rates if eta is not None and (factor := _factor(eta)) is not None]

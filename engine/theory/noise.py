@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.problems.matrices.gaussian import Gaussian
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, linear_labels
 
 
@@ -31,7 +31,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     formula: ClassVar[str] = "(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²)))"
     source: ClassVar[str] = "after NOISE25, by van Trees' inequality"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not isinstance(matrix, Gaussian):
             return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
@@ -41,7 +41,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
             True, "Gaussian instances have no preferred direction, and noise hides part of the target"
         )
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         n, d = experiment.problem.matrix.shape()
         variance = experiment.problem.noise**2  # 0 where σ is so small that its square is none
         spread = (d - 1) * variance

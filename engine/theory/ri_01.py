@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
 from engine.problems.matrices.hadamard01 import Hadamard01
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, loss_of
 
 
@@ -23,7 +23,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     formula: ClassVar[str] = "¼(1 − k/(d−1))"
     source: ClassVar[str] = "WKA21 Thm 4"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if not isinstance(matrix, Hadamard01):
             return Finding(False, f"it is about shifted Hadamard rows, and the matrix is {matrix.kind}")
@@ -37,7 +37,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(False, f"labels are 0 and 1, and {experiment.protocol.loss} loss needs signs")
         return Finding(True, "inner products tell no signs: the label of an unseen row is a fair bit")
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         constant = loss_of(experiment).bit_constant
         assert constant is not None, "on() admits no other loss"
         unseen: Floats = 1 - k / labels.n

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
 from engine.problems.matrices.gaussian import Gaussian
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
 
 
@@ -22,11 +22,11 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thms 6–7"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not isinstance(matrix, Gaussian):
             return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         return product_curve(experiment, k)

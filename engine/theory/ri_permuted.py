@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.problems.targets.feature import Feature
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, only_square
 
 
@@ -24,7 +24,7 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     formula: ClassVar[str] = "1 − k/(d−1)"
     source: ClassVar[str] = "WKA21 Thm 5"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
         if not matrix.is_hadamard:
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
@@ -38,6 +38,6 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
             True, "orthogonal rows in random order: the labels are drawn from a balanced column"
         )
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         unseen: Floats = np.maximum(0, 1 - k / (labels.n - 1))
         return unseen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
 
 
@@ -20,7 +20,7 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 §6"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         if experiment.problem.matrix.kind != "rademacher":
             other = experiment.problem.matrix.kind
             return Finding(False, f"it is about random ±1 instances, and the matrix is {other}")
@@ -28,5 +28,5 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
             True, "random signs behave like Gaussian instances in experiments"
         )
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         return product_curve(experiment, k)

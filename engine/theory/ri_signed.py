@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
-from engine.spec.experiment import Experiment
+from engine.spec.setup import Setup
 from engine.theory import Floats, Labels, RotationInvariant, fair_signs, loss_constant
 
 
@@ -23,7 +23,7 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     formula: ClassVar[str] = "c(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thm 3"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not matrix.is_hadamard:
             return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
@@ -35,6 +35,6 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
             experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"
         )
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         unseen: Floats = 1 - k / labels.n
         return loss_constant(experiment) * unseen

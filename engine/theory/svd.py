@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
 
 
@@ -22,11 +23,11 @@ class SVD(Bound, frozen=True, tag="svd"):
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
     source: ClassVar[str] = "WV05; WKA21 Thm 9"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         return several_targets(experiment)
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return stays_in_span(learner, experiment, any_start=False)
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         return labels.rank_bound(k)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from engine.core.parts import Finding
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
 
 
@@ -23,14 +24,14 @@ class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
     formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 10"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         target = experiment.problem.target
         if target.kind != "doubled":
             return Finding(False, f"its targets are all features and their negatives, not {target.kind}")
         return several_targets(experiment)
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return stays_in_span(learner, experiment, any_start=True)
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         return labels.rank_bound(k + 1)

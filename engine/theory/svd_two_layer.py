@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from engine.architectures.dense import Dense
 from engine.core.parts import Finding
-from engine.spec.experiment import Experiment, Learner
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
 from engine.theory import Bound, Floats, Labels, several_targets
 from engine.updates import Diagonal
 
@@ -25,10 +26,10 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 12"
 
-    def on(self, experiment: Experiment) -> Finding:
+    def on(self, experiment: Setup) -> Finding:
         return several_targets(experiment)
 
-    def binds(self, learner: Learner, experiment: Experiment) -> Finding:
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
             return Finding(False, f"it is about nets with two layers, and {learner.name} is a solver")
@@ -46,5 +47,5 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
             return Finding(False, f"{learner.name} does not move along gradients alone: {reason}")
         return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
 
-    def curve(self, experiment: Experiment, labels: Labels, k: Floats) -> Floats:
+    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
         return labels.rank_bound(2 * k + 1)

@@ -13,7 +13,7 @@ from engine.core.lazy import torch
 from engine.core.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 State = dict[str, Params]
 """What a rule remembers between steps: named copies of the parameters."""
@@ -61,6 +61,11 @@ class Update(Part, frozen=True):
     columnwise: ClassVar[bool] = False
     """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
 
+    @property
+    def mini_batch(self) -> int | None:
+        """Of how many examples it wants the gradient; None for all that the protocol has."""
+        return None
+
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
         return None
@@ -84,20 +89,20 @@ class Update(Part, frozen=True):
         """
         raise NotImplementedError
 
-    def motion(self, architecture: Architecture) -> Motion | None:
-        """The rule as a motion of the weights of an architecture, where it only multiplies; else None."""
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
+        """The rule as a step that only multiplies the weights of an architecture; None if it does more."""
         return None
 
-    def companion(self) -> Update:
+    def invariant_counterpart(self) -> Update:
         """The rotation-invariant rule that this one equals where it is invariant "on this data".
 
-        The certificate trains the companion on rotated instances; by default it is the rule itself.
+        The certificate trains it on rotated instances; by default it is the rule itself.
         """
         return self
 
 
 @runtime_checkable
-class Striding(Protocol):
+class ScalarStep(Protocol):
     """A rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
 
     Rules that tell the features apart may do so on ±1 only.
@@ -117,9 +122,9 @@ class Plain(Update, frozen=True):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return descended(params, gradients, rates), state
 
-    def motion(self, architecture: Architecture) -> Motion | None:
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if isinstance(architecture, Spindly) and architecture.depth == 2:
-            return Motion(exponential=False, scale=2.0, power=2)
+            return MultiplicativeStep(exponential=False, scale=2.0, power=2)
         return None
 
     def stride(
@@ -172,7 +177,7 @@ class Diagonal(Update, frozen=True):
             none[first] = none[first][..., :1].contiguous()
         return none
 
-    def companion(self) -> Self:
+    def invariant_counterpart(self) -> Self:
         return msgspec.structs.replace(self, shared=True)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

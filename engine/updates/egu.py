@@ -8,7 +8,7 @@ from engine.architectures import Architecture, Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight, even, only_linear
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class EGU(Multiplicative, frozen=True, tag="egu"):
@@ -32,8 +32,8 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         return {name: factors[name].mul_(w) for name, w in params.items()}, state
 
-    def motion(self, architecture: Architecture) -> Motion | None:
-        return Motion(exponential=True)
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
+        return MultiplicativeStep(exponential=True)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")

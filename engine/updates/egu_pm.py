@@ -8,7 +8,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
@@ -39,10 +39,10 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
             new["minus"][name] = torch.div(state["minus"][name], factor, out=factor)
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
 
-    def motion(self, architecture: Architecture) -> Motion | None:
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if not isinstance(architecture, Linear):
             return None
-        return Motion(
+        return MultiplicativeStep(
             exponential=True, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"])
         )
 

@@ -12,7 +12,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
@@ -35,10 +35,10 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         dual = descended(state["dual"], gradients, rates)
         return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
 
-    def motion(self, architecture: Architecture) -> Motion | None:
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if not isinstance(architecture, Linear):
             return None
-        return Motion(exponential=True, halves=self._halves)
+        return MultiplicativeStep(exponential=True, halves=self._halves)
 
     def _halves(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
         """½ β e^z and ½ β e^(−z), whose difference is β sinh z."""

@@ -9,10 +9,9 @@ from engine.architectures import Params
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
-    from engine.updates import State
 
 
-class Motion(NamedTuple):
+class MultiplicativeStep(NamedTuple):
     """A learner that predicts xᵀ(a^L − b^L), whose steps along g = c x multiply.
 
     Where x_i is ±1, a_i is multiplied by the factor of that sign, and b_i, if there is a b, by that of the
@@ -24,5 +23,7 @@ class Motion(NamedTuple):
     """s."""
     power: int = 1
     """L, 1 or 2. The compiled pass keeps a^L and b^L, and takes the power of the factors."""
-    halves: Callable[[Params, State], tuple[torch.Tensor, ...]] = lambda params, state: tuple(params.values())
+    halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
+        *params.values(),
+    )
     """a and b, or a alone, [B, d], of the parameters and the state at the start."""

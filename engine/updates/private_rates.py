@@ -8,7 +8,7 @@ from engine.architectures import Architecture, Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, Weight, even, only_linear
-from engine.updates.multiplicative_step import Motion
+from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class PrivateRates(Update, frozen=True, tag="private-rates"):
@@ -32,8 +32,8 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state
 
-    def motion(self, architecture: Architecture) -> Motion | None:
-        return Motion(exponential=False)
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
+        return MultiplicativeStep(exponential=False)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "every weight has its own value as its rate, which tells the features apart")

@@ -23,6 +23,10 @@ class SGD(Plain, frozen=True, tag="sgd"):
     lr: Rate = 0.00390625
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
 
+    @property
+    def mini_batch(self) -> int:
+        return self.batch
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             True, "mini-batches are drawn blindly, and gradients stay in the span of the instances"

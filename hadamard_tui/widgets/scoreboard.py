@@ -152,7 +152,7 @@ def row(trace: Trace, curve: Curve, place: float, stopped: bool = False) -> dict
             "loss": "",
             "bound": "",
             "ratio": "",
-            "state": "trying rates" if curve.hindsight else "waiting",
+            "state": "trying rates" if curve.oracle_tuned else "waiting",
         }
     x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
     bound = trace.strongest(curve.learner, x)

@@ -14,7 +14,9 @@ from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
 from engine.spec import presets
-from engine.spec.experiment import Learner, Problem, Run
+from engine.spec.learner import Learner
+from engine.spec.problem import Problem
+from engine.spec.setup import Run
 from hadamard_tui.editing.draft import Draft
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice

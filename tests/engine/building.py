@@ -13,7 +13,8 @@ from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.problems.data import Data, draw
 from engine.results.trace import Curve
-from engine.runtime.hypothesis import Hypothesis, begin
+from engine.runtime.descent import begin
+from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.run import prepare, run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
@@ -81,8 +82,11 @@ def curve(*words: Any, **more: Any) -> Curve:
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
     """The losses of every learner, [records, replicas]."""
     with torch.no_grad():
-        _, trials = prepare(described)
-        return {trial.curves[0].name: trial.course.advance(ALL).loss[:, :, 0] for trial in trials}
+        _, learner_runs = prepare(described)
+        return {
+            learner_run.curves[0].name: learner_run.course.advance(ALL).loss[:, :, 0]
+            for learner_run in learner_runs
+        }
 
 
 def data_of(described: Experiment) -> Data:

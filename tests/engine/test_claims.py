@@ -10,7 +10,7 @@ from engine.claims import judge
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.trace import BoundCurve, Curve, Trace
 from engine.runtime.run import run
-from engine.spec.experiment import check
+from engine.spec.check import check
 
 D = 8
 LINE = 1 - np.arange(D + 1) / D

@@ -13,7 +13,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
-from engine.runtime.hypothesis import begin
+from engine.runtime.descent import begin
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4

@@ -12,7 +12,7 @@ from engine.core.parts import Finding, Verdict
 from engine.results.judgement import respect
 from engine.results.trace import BoundCurve, Curve
 from engine.runtime.recorder import Block
-from engine.runtime.run import DIVERGED, Diverged, Finished, Loaded, Trial, run
+from engine.runtime.run import DIVERGED, Diverged, Finished, LearnerRun, Loaded, run
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
 GOOD = {"GD": gd(0.005), "net": gd(0.005, **NET), "LLS": LLS}
@@ -130,8 +130,10 @@ class Given:
 
 def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_start():
     curve = Curve("it", 4, 3, Verdict(True, "made by hand"))
-    trial = Trial(Given([[1.0, 1e-3, 0.0], [1e7, 1.0, 1e5], [1.0, 1e4, 1e5], [1.0, 1.0, 1e5]]), [curve], None)
-    told = [event for _ in range(4) for event in trial.advance(1)]
+    learner_run = LearnerRun(
+        Given([[1.0, 1e-3, 0.0], [1e7, 1.0, 1e5], [1.0, 1e4, 1e5], [1.0, 1.0, 1e5]]), [curve], None
+    )
+    told = [event for _ in range(4) for event in learner_run.advance(1)]
     assert curve.divergences.tolist()[:2] == [1.0, 2.0]
     assert np.isnan(curve.divergences[2])
     expected = [[1.0, 1e-3, 0.0], [np.nan, 1.0, 1e5], [np.nan, np.nan, 1e5], [np.nan, np.nan, 1e5]]
@@ -139,7 +141,7 @@ def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_s
     assert curve.loss.tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
     assert np.isnan(curve.stderr).tolist() == [False, False, True, True], "one alone has no error"
     assert [(event.x, event.replicas, event.of) for event in told] == [(1.0, 1, 3)]
-    assert trial.ended
+    assert learner_run.ended
     assert curve.complete
 
 

@@ -19,7 +19,7 @@ from engine.core.parts import BadInput
 from engine.losses.square import Square
 from engine.runtime import recorder
 from engine.runtime.run import DIVERGED, prepare, run
-from engine.updates import Striding
+from engine.updates import ScalarStep
 
 LINEAR = [name for name in GENTLE if GENTLE[name].get("architecture", "linear") == "linear"]
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
@@ -30,7 +30,7 @@ def compiles(words):
     learner = experiment(learners={"it": words}).learners[0]
     return (
         learner.update is not None
-        and learner.update.motion(learner.architecture) is not None
+        and learner.update.multiplicative_step(learner.architecture) is not None
         and learner.update.refuses_loss(Square()) is None
     )
 
@@ -106,8 +106,8 @@ def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(n
     for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
         learner = {**COMPILES[name], "update": {**update, "lr": rates}}
         words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
-        _, trials = prepare(experiment(path="compiled", **words))
-        found |= {typeof(trial.course.hypothesis._members) for trial in trials}
+        _, learner_runs = prepare(experiment(path="compiled", **words))
+        found |= {typeof(learner_run.course.hypothesis._members) for learner_run in learner_runs}
     assert len(found) == 1
 
 
@@ -191,9 +191,9 @@ def test_only_rules_that_stride_go_one_by_one():
         if "update" not in GENTLE[name]:
             continue
         described = experiment(learners={name: GENTLE[name]}, d=16, path="structured")
-        _, [trial] = prepare(described)
-        assert isinstance(trial.course.hypothesis, OneByOne) == isinstance(
-            described.learners[0].update, Striding
+        _, [learner_run] = prepare(described)
+        assert isinstance(learner_run.course.hypothesis, OneByOne) == isinstance(
+            described.learners[0].update, ScalarStep
         )
 
 

@@ -16,7 +16,11 @@ from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
 from engine.runtime import memory_estimate
 from engine.spec import reading
-from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Claim, Experiment, Learner, Problem, Run
+from engine.spec.claim import Claim
+from engine.spec.experiment import MOST_CLAIMS, Experiment
+from engine.spec.learner import Learner
+from engine.spec.problem import Problem
+from engine.spec.setup import MOST_LEARNERS, Run
 
 SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""

@@ -9,10 +9,11 @@ from building import curve, experiment, gd, weights
 
 import engine.runtime.run as runs
 from engine.core.parts import BadInput
-from engine.measures import Index, Measure, asked, named
+from engine.measures import Index, Measure, named
 from engine.protocols import one_pass
 from engine.results.report import report
 from engine.runtime import recorder
+from engine.runtime.asked import asked
 from engine.runtime.run import run
 from engine.spectrum import looked_at
 
@@ -68,7 +69,8 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
 
 def test_a_run_asks_for_what_every_run_records_and_refuses_nowhere():
     def names(**words):
-        return {measure.name for measure in asked(experiment(d=D, **words))}
+        described = experiment(d=D, **words)
+        return {measure.name for measure in asked(described, described.learners[0])}
 
     assert names() == {"loss", "error"}
     assert names(matrix="gaussian", noise=0.1) == {"loss"}
@@ -93,7 +95,7 @@ class Largest(Measure, frozen=True, tag="largest"):
     of_weights: ClassVar[bool] = True
     expensive: ClassVar[bool] = True
 
-    def index(self, experiment):
+    def index(self, learner, problem):
         return (Index("j", np.array([1.0, 2.0])),)
 
     def value(self, probe):
@@ -102,7 +104,7 @@ class Largest(Measure, frozen=True, tag="largest"):
 
 @pytest.fixture
 def outsiders(monkeypatch):
-    monkeypatch.setattr(runs, "asked", lambda described: (*asked(described), Norm(), Largest()))
+    monkeypatch.setattr(runs, "asked", lambda *given: (*asked(*given), Norm(), Largest()))
 
 
 @pytest.mark.usefixtures("outsiders")
@@ -174,7 +176,8 @@ def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
 def test_every_measure_has_a_name_of_its_own_and_says_its_indices():
     described = experiment(d=D, target="all", spectrum=True)
     assert {"loss", "error", "train", "unseen", "rank", "spectrum"} <= named().keys()
+    where = described.learners[0], described.problem
     for measure in named().values():
-        assert measure.is_number == (measure.index(described) == ())
-    (index,) = named()["spectrum"].index(described)
+        assert measure.is_number == (measure.index(*where) == ())
+    (index,) = named()["spectrum"].index(*where)
     assert (index.name, index.values.tolist()) == ("j", list(range(1, D + 1)))

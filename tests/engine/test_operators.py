@@ -15,7 +15,7 @@ from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
 from engine.problems.instances import Dense
-from engine.problems.scaled_identity import Axes
+from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
 from engine.results.report import report
@@ -95,10 +95,10 @@ def test_the_operator_stands_for_the_matrix(matrix, target):
 @pytest.mark.parametrize("matrix", SYLVESTER.values(), ids=SYLVESTER)
 def test_labels_drawn_without_the_matrix_are_its_labels(matrix, target):
     described, data = drawn(matrix, target)
-    places, sizes = data.star
-    star = torch.zeros(2, data.targets, data.instances.d, dtype=torch.float64)
-    star.scatter_(2, places, sizes)
-    expected = star.numpy() @ tabled(described).swapaxes(1, 2)
+    places, sizes = data.w_star
+    w_star = torch.zeros(2, data.targets, data.instances.d, dtype=torch.float64)
+    w_star.scatter_(2, places, sizes)
+    expected = w_star.numpy() @ tabled(described).swapaxes(1, 2)
     np.testing.assert_allclose(data.labels.view(expected.shape), expected, **EXACT)
 
 
@@ -109,7 +109,7 @@ def test_mean_square_loss_from_weights_is_that_of_the_predictions(matrix, target
     data = draw(described.problem, Streams(range(3)), "float64", "cpu").with_variants(2)
     weights = torch.from_numpy(np.random.default_rng(1).normal(size=(len(data.labels), 16)))
     before = weights.clone()
-    errors = data.from_star(weights)
+    errors = data.from_w_star(weights)
     assert torch.equal(weights, before)
     expected = (data.instances.inner(weights[:, None])[:, 0] - data.labels).square().mean(1)
     found = data.instances.mean_square(errors)
@@ -130,15 +130,15 @@ def test_parts_of_an_operator_have_no_second_moment_of_their_own():
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_labels_that_are_not_linear_have_no_star(noise):
-    assert (drawn("hadamard", noise=noise)[1].star is None) == (noise > 0)
-    assert drawn("hadamard", labels="sign")[1].star is None
+    assert (drawn("hadamard", noise=noise)[1].w_star is None) == (noise > 0)
+    assert drawn("hadamard", labels="sign")[1].w_star is None
     threshold = draw(experiment("threshold", d=8).problem, Streams([0]), "float64", "cpu")
-    assert threshold.star is None
+    assert threshold.w_star is None
 
 
 def test_axes_are_the_instances_times_an_orthogonal_matrix():
     _, data = drawn("hadamard")
-    axes, X = Axes(data.instances), data.instances.rows
+    axes, X = ScaledIdentity(data.instances), data.instances.rows
     U = X / 4
     np.testing.assert_allclose(axes.rows, X @ U.mT, **EXACT)
     weights = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 3, 16)))

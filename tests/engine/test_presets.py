@@ -8,10 +8,10 @@ import pytest
 from engine.claims import judge, unexpected_divergence
 from engine.core import catalogue
 from engine.core.parts import BadInput
-from engine.measures import asked
+from engine.runtime.asked import asked
 from engine.runtime.run import run
 from engine.spec import presets
-from engine.spec.experiment import check
+from engine.spec.check import check
 
 NAMES = presets.names()
 
@@ -83,7 +83,9 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
-        used["measures"] |= {measure.kind for measure in asked(described)}
+        used["measures"] |= {
+            each.kind for learner in described.learners for each in asked(described, learner)
+        }
         for claim in described.claims:
             used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
     for family, kinds in used.items():

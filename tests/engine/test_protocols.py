@@ -9,7 +9,7 @@ from engine.problems.data import Data
 from engine.protocols import erm
 from engine.results import trace
 from engine.runtime import recorder
-from engine.runtime.hypothesis import rates_of
+from engine.runtime.descent import rates_of
 from engine.runtime.run import prepare, run
 from engine.updates import GRID
 
@@ -210,8 +210,8 @@ def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture
         learners={"it": {"architecture": architecture, "update": update}}, replicas=3, seed=40, **words
     )
     with torch.no_grad():
-        _, (trial,) = prepare(together)
-        batch = trial.course.advance(10**6).loss
+        _, (learner_run,) = prepare(together)
+        batch = learner_run.course.advance(10**6).loss
     for replica in range(3):
         for variant, lr in enumerate((0.01, 0.02)):
             learner = {"architecture": architecture, "update": {**update, "lr": lr}}
@@ -270,8 +270,8 @@ def test_rates_are_listed_as_they_are_given():
 
 def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
-    _, (trial,) = prepare(described)
+    _, (learner_run,) = prepare(described)
     with torch.no_grad():
-        lengths = [len(trial.course.advance(4).loss) for _ in range(3)]
+        lengths = [len(learner_run.course.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
     np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])

@@ -1,0 +1,164 @@
+"""A learner that follows gradients: parameters that an update rule moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.architectures import Params
+from engine.architectures.linear import Linear
+from engine.core.lazy import torch
+from engine.core.streams import Streams
+from engine.losses.cost import Cost
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
+from engine.spec.learner import Learner
+from engine.updates import BEST, GRID, Multiplicative, Rates, State
+
+MANY = 1 << 14
+"""Weights from which on two exponentials for each weight vector are faster than one for each weight."""
+
+
+class Descent:
+    """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
+
+    def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
+        assert learner.architecture is not None, "Learner admits no other combination"
+        assert learner.update is not None, "Learner admits no other combination"
+        architecture, update = learner.architecture, learner.update
+        self._architecture, self._update, self._loss = architecture, update, loss
+        instances = data.instances
+        start = architecture.start(streams("init"), data.instances.d)
+        tensors = {
+            name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
+            .repeat_interleave(data.variants * data.targets, 0)
+            .contiguous()
+            for name, value in start.items()
+        }
+        tensors = architecture.rotated(tensors, instances.turn)
+        params = {name: tensors.pop(name) for name in architecture.layers}
+        self._multiplies = (
+            isinstance(update, Multiplicative)
+            and isinstance(architecture, Linear)
+            and params["w"].numel() >= MANY
+        )
+        self._fixed = tensors
+        self._params, self._state = update.start(params)
+        lr = rates_of(learner)
+        self._rates: Rates = {}
+        for name, w in params.items():
+            rates = [rate * learner.layer_rates.get(name, 1.0) for rate in lr]
+            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
+
+    def rotate(self, rotation: torch.Tensor) -> None:
+        """Replace the start by the one that corresponds to instances U x; for use before any example."""
+        turned = self._architecture.rotated(self._all(), lambda weights: weights @ rotation.T)
+        self._params, self._state = self._update.start({name: turned[name] for name in self._params})
+
+    def narrow(self, count: int) -> None:
+        """Leave out the inputs from number `count` on until `widen`: for instances where these are 0."""
+        first = self._architecture.layers[0]
+        self._left_out = self._params[first][..., count:]
+        self._params, self._state = self._update.start(
+            {**self._params, first: self._params[first][..., :count].contiguous()}
+        )
+
+    def widen(self) -> None:
+        """Take the inputs back that were left out."""
+        first = self._architecture.layers[0]
+        self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """One step along the mean gradient of the examples."""
+        self.descend(instances, labels)
+
+    def descend(
+        self,
+        instances: Instances,
+        labels: torch.Tensor,
+        shares: torch.Tensor | None = None,
+        active: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """One step that weighs the examples by `shares` [B, n], 1/n each if not given.
+
+        Moves only the members of the batch that are `active` [B]. Returns the predictions [B, n] before it.
+        """
+        had: list[torch.Tensor] = []
+
+        def slope(predictions: torch.Tensor) -> torch.Tensor:
+            had.append(predictions)
+            slopes = self._loss.slope(predictions, labels)
+            if shares is not None:
+                return slopes * shares
+            return slopes if instances.n == 1 else slopes / instances.n
+
+        if self._multiplies and instances.signs and instances.n == 1:
+            params, state = self._multiplied(instances, slope)
+        else:
+            gradients = self._architecture.gradient(self._all(), instances, slope)
+            params, state = self._update.step(self._params, gradients, self._rates, self._state)
+        if active is not None and not active.all():
+            params = _where(active, params, self._params)
+            state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
+        self._params, self._state = params, state
+        return had[0]
+
+    def _multiplied(
+        self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[Params, State]:
+        """The step of a multiplicative rule after one example x of ±1, where e^(−η g) has two values."""
+        assert isinstance(self._update, Multiplicative), "_multiplies says so"
+        factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
+        factors = {"w": instances.chosen(factor, 1 / factor)}
+        return self._update.multiply(self._params, factors, self._state)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        return self._architecture.predict(self._all(), instances)
+
+    def weights(self) -> torch.Tensor | None:
+        return self._architecture.weights(self._all())
+
+    def _all(self) -> Params:
+        """The trained tensors and those that belong to the function."""
+        return {**self._params, **self._fixed} if self._fixed else self._params
+
+    @property
+    def params(self) -> Params:
+        """The trained tensors by name."""
+        return self._params
+
+    @property
+    def state(self) -> State:
+        """What the rule remembers."""
+        return self._state
+
+    @property
+    def rates(self) -> Rates:
+        """The rate of every trained tensor."""
+        return self._rates
+
+
+def rates_of(learner: Learner) -> tuple[float, ...]:
+    """The rates that a learner tries, one variant each; (1,) where there are none to choose."""
+    rates = getattr(learner.update, "lr", 1.0)
+    if rates == BEST:
+        return GRID
+    return rates if isinstance(rates, tuple) else (rates,)
+
+
+def _by_member(rates: list[float], w: torch.Tensor, targets: int) -> torch.Tensor:
+    """One rate per member of the batch, shaped so that it multiplies w [B, …]."""
+    each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(targets)
+    return each.repeat(len(w) // len(each)).view(-1, *[1] * (w.dim() - 1))
+
+
+def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
+    """The new tensors for the members of the batch that are active, the old ones for the others."""
+    return {name: torch.where(active.view(-1, *[1] * (w.dim() - 1)), w, old[name]) for name, w in new.items()}
+
+
+def begin(learner: Learner, loss: Cost, data: Data, streams: Streams) -> Hypothesis:
+    """The hypothesis of a learner before the first example."""
+    if learner.solver is not None:
+        return learner.solver.begin(data)
+    return Descent(learner, loss, data, streams)

@@ -1,0 +1,66 @@
+"""Whether the members of an experiment fit one another."""
+
+from __future__ import annotations
+
+from engine.core import catalogue
+from engine.core.parts import MOST, BadInput
+from engine.measures import named
+from engine.runtime.asked import missing
+from engine.spec.experiment import Experiment
+from engine.spec.learner import Learner
+
+
+def check(experiment: Experiment) -> None:
+    """See that the members of an experiment fit one another; types and ranges were checked when it was read.
+
+    Raises: BadInput with the place, what is wrong there, and what would be right.
+    """
+    problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
+    if (n := matrix.shape()[0]) > MOST:
+        raise BadInput("problem.matrix", f"{n} instances are too many; take at most {MOST}")
+    target.check(matrix)
+    if problem.labels != "soft" and target.values(matrix) == "bits":
+        raise BadInput(
+            "problem.labels",
+            f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",
+        )
+    loss = catalogue.make("losses", experiment.protocol.loss)
+    if loss.labels not in ("any", problem.label_values):
+        needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
+        where = f"{matrix.kind} with target {target.kind}"
+        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
+        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
+    experiment.protocol.check(n, problem.label_values)
+    names: dict[str, Learner] = {}
+    for number, learner in enumerate(experiment.learners):
+        if learner.name in names:
+            raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by an earlier learner")
+        names[learner.name] = learner
+    for number, learner in enumerate(experiment.learners):
+        if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
+            raise BadInput(f"learners[{number}].update", reason)
+        if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
+            raise BadInput(f"learners[{number}].solver", reason)
+    if experiment.run.spectrum and target.columns(matrix) == 1:
+        raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
+    measures = named()
+    last = experiment.protocol.last(n)
+    for number, claim in enumerate(experiment.claims):
+        if claim.learner not in names:
+            known = ", ".join(repr(name) for name in names)
+            raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
+        if claim.same_as is not None and (claim.same_as not in names or claim.same_as == claim.learner):
+            others = ", ".join(repr(name) for name in names if name != claim.learner)
+            what = f"there is no {claim.same_as!r} among the other learners, {others}"
+            raise BadInput(f"claims[{number}].same_as", what)
+        if claim.k is not None and claim.k > last:
+            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
+        if claim.k is not None and (near := experiment.protocol.nearest(claim.k, n)) != claim.k:
+            raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near}")
+        if lack := missing(measures[claim.measure], experiment, names[claim.learner]):
+            raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
+        for field in ("never_below", "never_above", "follows"):
+            bound = getattr(claim, field)
+            if bound is not None and bound not in catalogue.members("bounds"):
+                known = ", ".join(catalogue.members("bounds"))
+                raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")

@@ -1,0 +1,62 @@
+"""Who learns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import catalogue
+from engine.core.parts import LARGEST, MOST_LAYERS, BadField
+
+if TYPE_CHECKING:
+    from engine.architectures import Architecture as AnyArchitecture
+    from engine.solvers import Solver as AnySolver
+    from engine.updates import Update as AnyUpdate
+else:
+    AnyArchitecture = catalogue.union("architectures")
+    AnySolver = catalogue.union("solvers")
+    AnyUpdate = catalogue.union("updates")
+
+
+MOST_NAME = 40
+"""Letters of a name at most, so that it stands in a legend."""
+
+Name = Annotated[str, Meta(max_length=MOST_NAME)]
+
+
+class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who learns: an architecture trained by an update rule, or a solver."""
+
+    name: Annotated[Name, Meta(min_length=1, title="name", description="as the chart says it")]
+    architecture: AnyArchitecture | None = None
+    update: AnyUpdate | None = None
+    solver: AnySolver | None = None
+    layer_rates: Annotated[
+        dict[str, Annotated[float, Meta(ge=0, le=LARGEST)]],
+        Meta(
+            max_length=MOST_LAYERS + 1,
+            title="layer rates",
+            description="multiplies the rate of single layers, as in W1 = 0",
+        ),
+    ] = {}
+
+    def __post_init__(self) -> None:
+        if self.solver is not None:
+            if self.architecture is not None or self.update is not None:
+                raise BadField(
+                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                )
+            if self.layer_rates:
+                raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")
+        elif self.architecture is None or self.update is None:
+            missing = "architecture" if self.architecture is None else "update"
+            raise BadField(missing, "missing; a learner has an architecture and an update, or a solver")
+        elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
+            known = ", ".join(self.architecture.layers)
+            raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
+        elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
+            raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")
+        elif reason := self.update.refuses(self.architecture):
+            raise BadField("update", reason)

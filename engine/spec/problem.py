@@ -1,0 +1,39 @@
+"""What there is to learn: a matrix whose rows are the instances, and a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import catalogue
+from engine.core.parts import Values
+
+if TYPE_CHECKING:
+    from engine.problems.matrices import Matrix as AnyMatrix
+    from engine.problems.targets import Target as AnyTarget
+else:
+    AnyMatrix = catalogue.union("matrices")
+    AnyTarget = catalogue.union("targets")
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What there is to learn: instances and their labels."""
+
+    matrix: AnyMatrix
+    target: AnyTarget
+    labels: Annotated[
+        Literal["soft", "sign", "bernoulli"],
+        Meta(title="labels", description="as they are; their signs; or ±1 with probability 1/(1 + e^(∓y))"),
+    ] = "soft"
+    noise: Annotated[
+        float, Meta(ge=0, le=1e6, title="label noise σ", description="N(0, σ²) added to every label")
+    ] = 0.0
+
+    @property
+    def label_values(self) -> Values:
+        """What every label is."""
+        if self.noise > 0:
+            return "any"
+        return self.target.values(self.matrix) if self.labels == "soft" else "signs"

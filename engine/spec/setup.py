@@ -1,0 +1,65 @@
+"""What is run: a problem, a protocol, and the learners that meet it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import catalogue
+from engine.core.parts import Count
+from engine.spec.learner import Learner
+from engine.spec.problem import Problem
+
+if TYPE_CHECKING:
+    from engine.protocols import Protocol as AnyProtocol
+else:
+    AnyProtocol = catalogue.union("protocols")
+
+
+MOST_LEARNERS = 400
+"""Learners of an experiment at most: each is a curve and a row of the table, and all run side by side."""
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How it is computed."""
+
+    seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
+    replicas: Annotated[
+        Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
+    ] = 1
+    dtype: Annotated[
+        Literal["float32", "float64"], Meta(title="dtype", description="numbers of data and weights")
+    ] = "float32"
+    device: Annotated[
+        str,
+        Meta(
+            pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$",
+            title="device",
+            description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
+        ),
+    ] = "auto"
+    path: Annotated[
+        Literal["auto", "dense", "structured", "compiled"],
+        Meta(
+            title="path",
+            description="on a matrix as it is, by its structure, or compiled; auto takes the fastest",
+        ),
+    ] = "auto"
+    train_loss: Annotated[
+        bool, Meta(title="train loss", description="record the loss over the rows seen and over those unseen")
+    ] = False
+    spectrum: Annotated[
+        bool,
+        Meta(title="spectrum", description="record singular values and rank of the weights across targets"),
+    ] = False
+
+
+class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All that decides what a run computes; what is looked at and claimed comes with the experiment."""
+
+    problem: Problem
+    protocol: AnyProtocol
+    learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
+    run: Run = Run()
