@@ -54,7 +54,7 @@ log = open(sys.argv.pop(1), "a", buffering=1)
 def note(what):
     log.write(f"{what} {time.monotonic():.6f}\\n")
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui import session
+from hadamard_tui.running import session
 for name in ("faster", "slower"):
     def heard(self, act=getattr(Laboratory, f"action_{name}")):
         note("key")
@@ -72,7 +72,8 @@ sys.exit(main(sys.argv[1:]))
 
 HEADLESS = """
 import os, sys, threading, time
-from engine import presets, worker
+from engine.runtime import worker
+from engine.spec import presets
 from engine.runtime.run import Finished, Loaded
 times = {}
 done = threading.Event()

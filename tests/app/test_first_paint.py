@@ -15,7 +15,7 @@ LATER = {"torch", "numba", "scipy", "sklearn", "pyarrow", "plotext", "matplotlib
 
 OPENED = f"""
 import asyncio, sys
-from engine import presets
+from engine.spec import presets
 from hadamard_tui import cli
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.draft import Draft

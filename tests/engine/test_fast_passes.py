@@ -240,6 +240,6 @@ def test_large_passes_are_compiled():
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
-    program = "from engine import compiled; print(type(compiled.sweep._cache).__name__)"
+    program = "from engine.backends import compiled; print(type(compiled.sweep._cache).__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.returncode) == ("NullCache", 0), done.stderr

@@ -12,16 +12,17 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are told
 
 LIMITED = """
 import resource, psutil
-from engine import memory, reading
+from engine.runtime import memory_estimate
+from engine.spec import reading
 from engine.core.parts import BadInput
 taken = psutil.Process().memory_info().{used}
 resource.setrlimit(resource.{limit}, (taken + (200 << 20), resource.RLIM_INFINITY))
-free = memory.available("cpu")
+free = memory_estimate.available("cpu")
 assert 100 << 20 < free <= 200 << 20, free
 words = {{"problem": {{"matrix": {{"kind": "gaussian", "d": 8192}}, "target": {{"kind": "feature"}}}},
          "protocol": {{"kind": "one-pass"}}, "learners": [{{"name": "LLS", "solver": {{"kind": "lls"}}}}]}}
 try:
-    memory.check(reading.parse(words), "cpu")
+    memory_estimate.check(reading.parse(words), "cpu")
 except BadInput as error:
     print(error)
 """

@@ -1,8 +1,11 @@
 """What importing the engine may load, and that it runs with no terminal library installed."""
 
+import ast
 import pkgutil
 import subprocess
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -69,7 +72,7 @@ def test_torch_is_loaded_with_large_pages_unless_the_environment_says_otherwise(
 def test_the_catalogue_and_a_preset_are_read_without_torch():
     program = (
         "import sys\n"
-        "from engine import catalogue, presets\n"
+        "from engine.core import catalogue; from engine.spec import presets\n"
         "[catalogue.make('bounds', kind) for kind in catalogue.members('bounds')]\n"
         "presets.load('hadamard-128')\n"
         f"print(*(name for name in {HEAVY} if name in sys.modules))"
@@ -81,9 +84,33 @@ def test_the_engine_runs_without_any_terminal_library():
     program = (
         "import sys\n"
         f"for name in {TERMINAL}: sys.modules[name] = None\n"
-        "from engine import claims, presets, report, run, worker\n"
+        "from engine import claims; from engine.spec import presets; from engine.results import report\n"
+        "from engine.runtime import run, worker\n"
         "described = presets.load('hadamard-128', ['problem.matrix.d=16', 'claims=[]', 'run.device=cpu'])\n"
         "report.encode(described, run.run(described))\n"
         "print('torch' in sys.modules, 'scipy' in sys.modules)"
     )
     assert python(program) == ["True", "False"]
+
+
+def imported(file, modules):
+    """The modules of the program that a file imports anywhere, for its types too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in modules else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_no_files_import_one_another_in_a_circle():
+    root = Path(engine.__file__).parents[1]
+    files = {
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
+        for package in ("engine", "hadamard_tui")
+        for file in (root / package).rglob("*.py")
+    }
+    graph = {name: {*imported(file, files)} & files.keys() - {name} for name, file in files.items()}
+    assert len(graph) > 200
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
