@@ -6,11 +6,19 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.spec.axis import Axis
 from engine.spec.claim import MOST_WORDS, Claim
+from engine.spec.picture import Picture
 from engine.spec.setup import Setup
 
 MOST_CLAIMS = 1000
 """Claims of an experiment at most: each is a line that somebody reads."""
+
+MOST_AXES = 4
+"""Axes of an experiment at most: what differs between its runs must fit into a sentence."""
+
+MOST_PICTURES = 20
+"""Pictures of an experiment at most: each has a place in a list that somebody chooses from."""
 
 
 class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -19,4 +27,6 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
     title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
+    pictures: Annotated[tuple[Picture, ...], Meta(max_length=MOST_PICTURES)] = ()
     claims: Annotated[tuple[Claim, ...], Meta(max_length=MOST_CLAIMS)] = ()

@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import NDArray
+
 LONGEST = 200
 """Characters that an expression may have."""
 
@@ -27,6 +30,13 @@ _OPERATIONS: dict[str, Callable[[float, float], float]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
+
+_COMPARISON = re.compile(r"([^<>=!]*)(?:(<=|>=|!=|==|<|>|=)(.*))?", re.DOTALL)
+_RELATIONS = str.maketrans({"≤": "<=", "≥": ">=", "≠": "!="})
+_RELATION: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 
 
 class BadExpression(ValueError):
@@ -54,6 +64,49 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
     if not math.isfinite(value):
         raise BadExpression("its value is too large")
     return value
+
+
+def names_in(text: str) -> set[str]:
+    """The names that an expression uses, functions left out. Raises: BadExpression."""
+    tokens = _tokens(text.translate(_SIGNS))
+    return {token for kind, token in tokens if kind == "name"} - FUNCTIONS.keys()
+
+
+def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
+    """The same where some names stand for arrays, entry by entry; NaN where there is no value.
+
+    Raises: BadExpression for what is no expression, and for names that are unknown.
+    """
+    used = {name: names[name] for name in names_in(text) if name in names}
+    arrays = {name: value for name, value in used.items() if isinstance(value, np.ndarray)}
+    if not arrays:
+        return evaluate(text, used)  # type: ignore[arg-type]
+    if arrays.keys() == {text.strip()}:
+        return arrays[text.strip()]
+    evaluate(text, {**used, **dict.fromkeys(arrays, 2.0)})  # type: ignore[dict-item]
+    each = np.broadcast_arrays(*arrays.values())
+    found = np.empty(each[0].shape)
+    for place, numbers in enumerate(zip(*(array.ravel().tolist() for array in each), strict=True)):
+        try:
+            found.flat[place] = evaluate(text, {**used, **dict(zip(arrays, numbers, strict=True))})  # type: ignore[dict-item]
+        except BadExpression:
+            found.flat[place] = np.nan
+    return found
+
+
+def holds(condition: str, names: Mapping[str, float]) -> bool:
+    """Whether comparisons of expressions are true, such as `size <= 128`, or several joined by `and`.
+
+    Raises: BadExpression.
+    """
+    return all(_compared(one, names) for one in re.split(r"\band\b", condition))
+
+
+def _compared(comparison: str, names: Mapping[str, float]) -> bool:
+    left, sign, right = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
+    if not sign:
+        raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
+    return bool(_RELATION[sign](evaluate(left, names), evaluate(right, names)))
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

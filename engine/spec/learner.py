@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -41,6 +41,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="multiplies the rate of single layers, as in W1 = 0",
         ),
     ] = {}
+    role: Annotated[
+        Literal["learner", "reference"],
+        Meta(title="role", description="learners are compared with theory; references are drawn as lines"),
+    ] = "learner"
+    where: (
+        Annotated[
+            str,
+            Meta(min_length=1, max_length=200, title="where", description="only at points as in size <= 128"),
+        ]
+        | None
+    ) = None
 
     def __post_init__(self) -> None:
         if self.solver is not None:

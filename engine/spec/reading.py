@@ -16,6 +16,7 @@ from engine.core import files
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, nearest, quoted
 from engine.spec import raw_values
+from engine.spec.axis import Axis
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import resolved, types_of
@@ -152,6 +153,17 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
+
+
+def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
+    """The axes of a document, whose numbers may be expressions without names. Raises: BadInput."""
+    raw_values.check(raw)
+    if "axes" not in raw:
+        return ()
+    kind = types_of(Experiment)["axes"]
+    numbers = {**raw, "axes": resolved(kind, raw["axes"], "axes", NO_NAMES)}
+    found: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
+    return found
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:

@@ -1,0 +1,58 @@
+"""Reductions: how a dimension of an array becomes one number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.spec.picture import Read
+
+Floats = NDArray[np.float64]
+
+
+def running(how: str, values: Floats, axis: int) -> Floats:
+    """The mean, least, largest or sum of all up to every place of a dimension."""
+    if how == "mean":
+        counts = np.arange(1.0, values.shape[axis] + 1)
+        aligned = counts.reshape([-1 if at == axis else 1 for at in range(values.ndim)])
+        return np.asarray(np.add.accumulate(values, axis) / aligned)
+    so_far = {"min": np.fmin.accumulate, "max": np.fmax.accumulate, "sum": np.add.accumulate}[how]
+    return np.asarray(so_far(values, axis))
+
+
+def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
+    """What is read off along a dimension, whose coordinates are `places`.
+
+    A place that is never reached is infinite; it is NaN where nothing is known before it could have been.
+    """
+    if how.take is not None:
+        return taken(how.take, values, axis)
+    if how.first_below is not None:
+        reached = values < how.first_below
+    else:
+        assert how.first_above is not None, "a read has exactly one form"
+        reached = values > how.first_above
+    found = np.where(reached.any(axis), places[reached.argmax(axis)], np.inf)
+    unknown = ~reached.any(axis) & np.isnan(values).any(axis)
+    return np.asarray(np.where(unknown, np.nan, found))
+
+
+def taken(how: str, values: Floats, axis: int) -> Floats:
+    """The first, last, largest or least value, or the mean of those that there are."""
+    if how in ("first", "last"):
+        return np.asarray(values.take(0 if how == "first" else -1, axis))
+    return summary(how, np.moveaxis(values, axis, 0))
+
+
+def summary(how: str, values: Floats) -> Floats:
+    """One number for those along the first dimension that are not NaN; NaN where there is none."""
+    if how == "first":
+        first: Floats = values[0]
+        return first
+    if how in ("max", "min"):
+        return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
+    none = np.isnan(values).all(0)
+    known = np.where(none, 0.0, values)
+    with np.errstate(invalid="ignore"):  # infinite places
+        found = np.nanmedian(known, 0) if how == "median" else np.nanmean(known, 0)
+    return np.where(none, np.nan, found)

@@ -1,0 +1,74 @@
+"""Samples: a measure of a learner, or a line of the theory, at one point of the axes, along all it has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.measures import Measure
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.spec.experiment import Experiment
+
+Floats = NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """What there is of one curve at one point."""
+
+    clocks: dict[str, Floats]
+    """What the clocks say at every record [S], that of the x-axis first."""
+
+    indices: dict[str, Floats]
+    """The coordinates of each index of the measure, in the order of the array's dimensions."""
+
+    values: Floats
+    """[R, S, *index]; NaN where nothing was measured."""
+
+    def coordinates(self) -> dict[str, Floats]:
+        """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index]."""
+        rank = 1 + len(self.indices)
+        shaped = {name: times.reshape(-1, *[1] * (rank - 1)) for name, times in self.clocks.items()}
+        for at, (name, places) in enumerate(self.indices.items(), start=1):
+            shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
+        return shaped
+
+    def at(self, name: str, value: float) -> Samples:
+        """At the record or the place of an index that is nearest to a value; the same for other names."""
+        if name in self.clocks:
+            record = [int(np.abs(self.clocks[name] - value).argmin())]
+            clocks = {clock: times[record] for clock, times in self.clocks.items()}
+            return Samples(clocks, self.indices, self.values[:, record])
+        if name in self.indices:
+            axis = 2 + list(self.indices).index(name)
+            place = int(np.abs(self.indices[name] - value).argmin())
+            others = {other: places for other, places in self.indices.items() if other != name}
+            return Samples(self.clocks, others, np.asarray(self.values.take(place, axis)))
+        return self
+
+    def without(self, replica: int | None) -> Samples:
+        """All replicas but one."""
+        if replica is None or len(self.values) == 1:
+            return self
+        return self._replace(values=np.delete(self.values, min(replica, len(self.values) - 1), 0))
+
+
+def of_curve(curve: Curve, measure: Measure, experiment: Experiment) -> Samples | None:
+    """What was measured of a curve; None if nothing was."""
+    if measure.is_number:
+        values = curve.values(measure.name)
+        return None if values is None else Samples(curve.clocks, {}, values.T)
+    arrays = curve.array(measure.name)
+    if arrays is None:
+        return None
+    (learner,) = (one for one in experiment.learners if one.name == curve.learner)
+    index = {each.name: each.values for each in measure.index(learner, experiment.problem)}
+    records = np.searchsorted(curve.x, arrays.x)
+    clocks = {name: times[records] for name, times in curve.clocks.items()}
+    return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0))
+
+
+def of_line(line: BoundCurve, trace: Trace) -> Samples:
+    """A line of the theory as if it had been measured of a single replica."""
+    return Samples(trace.planned, {}, line.loss[None])

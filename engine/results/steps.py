@@ -1,0 +1,134 @@
+"""The steps of a picture from samples to a curve, the same for learners and for lines of the theory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.parts import BadInput
+from engine.results import reductions
+from engine.results.samples import Samples
+from engine.spec.axis import Axis
+from engine.spec.expressions import BadExpression, evaluate_each, names_in
+from engine.spec.picture import Picture, Read
+from engine.spec.plan import Point
+
+Floats = NDArray[np.float64]
+
+
+class AtPoint(NamedTuple):
+    """A stretch of a curve: what one point of the axes contributes."""
+
+    point: Point
+    x: Floats
+    """[N], a single number where x is made of axes alone."""
+
+    values: Floats
+    """[R, N]."""
+
+
+class Steps:
+    """`at`, `running`, `times`, `read` and x, in this order; what is left over is refused."""
+
+    def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
+        self.picture, self._axes = picture, axes
+        self._named = names_in(picture.x)
+        self._reading = picture.reading
+
+    def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
+        """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
+        parts = [self._at_point(point, samples) for point, samples in taken]
+        reading = self._reading
+        if reading is not None and any(axis.name == reading.over for axis in self._axes):
+            parts = list(self._read_over_axis(reading, parts))
+        if len(parts) == 1:
+            return parts[0].x, parts[0].values
+        self._check_nothing_left(parts)
+        x = np.concatenate([part.x for part in parts])
+        order = np.argsort(x, kind="stable")
+        return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
+
+    def _at_point(self, point: Point, samples: Samples) -> AtPoint:
+        picture, reading = self.picture, self._reading
+        for name, value in picture.at.items():
+            samples = samples.at(name, value)
+        values = samples.values
+        if picture.running is not None:
+            values = reductions.running(picture.running, values, 1)
+        if picture.times is not None:
+            values = values * self._number(picture.times, point, samples)
+        places = {"record": next(iter(samples.clocks.values())), **samples.indices}
+        dimensions = list(places)
+        if reading is not None and reading.over in places:
+            if reading.of == "mean":
+                values = reductions.summary("mean", values)[None]
+            axis = 1 + dimensions.index(reading.over)
+            values = reductions.read(reading, values, places[reading.over], axis)
+            dimensions.remove(reading.over)
+        if "record" in dimensions and not self._named & samples.clocks.keys():
+            values = reductions.taken("last", values, 1)
+            dimensions.remove("record")
+        if not dimensions:
+            x = np.array([self._number(picture.x, point, None)])
+            return AtPoint(point, x, values[:, None])
+        self._check_drawn_along(dimensions, samples)
+        x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
+        return AtPoint(point, x, values)
+
+    def _number(self, text: str, point: Point, samples: Samples | None) -> float | Floats:
+        """An expression at a point: a number, or where it names clocks or indices an array [S, *index]."""
+        n, d = point.experiment.problem.matrix.shape()
+        known: dict[str, float | Floats] = {**point.names, "n": float(n), "d": float(d)}
+        if samples is not None:
+            known |= samples.coordinates()
+        try:
+            return evaluate_each(text, known)
+        except BadExpression as error:
+            raise BadInput(
+                "pictures", f"{text!r}: {error}; it may name {', '.join(sorted(known))}"
+            ) from error
+
+    def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
+        """See that one dimension is left, and that x goes along it. Raises: BadInput."""
+        (first, *others) = dimensions
+        along = {*samples.clocks} if first == "record" else {first}
+        if not self._named & along:
+            others.insert(0, first)
+        if others:
+            what = f"{' and '.join(others)} of {self.picture.measure.kind} must be x, read off, or set by at"
+            raise BadInput("pictures", what)
+
+    def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
+        """What is read off along an axis, for every place on the others."""
+        number = next(at for at, axis in enumerate(self._axes) if axis.name == reading.over)
+        groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
+        for part in parts:
+            place = part.point.place
+            groups[place[:number] + place[number + 1 :]].append(part)
+        for group in groups.values():
+            group.sort(key=lambda part: coordinate(self._axes, part.point, number))
+            places = np.array([coordinate(self._axes, part.point, number) for part in group])
+            values = np.stack([part.values for part in group], 1)  # [R, P, N]
+            if reading.of == "mean":
+                values = reductions.summary("mean", values)[None]
+            yield AtPoint(group[0].point, group[0].x, reductions.read(reading, values, places, 1))
+
+    def _check_nothing_left(self, parts: list[AtPoint]) -> None:
+        """See that no axis varies along a curve but those that x is made of. Raises: BadInput."""
+        read = {self._reading.over} if self._reading is not None else set()
+        for number, axis in enumerate(self._axes):
+            names = {axis.name, *(name for value in axis.grid for name in axis.bound(value))}
+            if names & (self._named | read):
+                continue
+            if len({part.point.place[number] for part in parts}) > 1:
+                what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                raise BadInput("pictures", what)
+
+
+def coordinate(axes: tuple[Axis, ...], point: Point, number: int) -> float:
+    """Where a point is on an axis: its number, or of words and tables which one it is, from 1 on."""
+    return point.names.get(axes[number].name, point.place[number] + 1.0)

@@ -1,0 +1,104 @@
+"""Axes: what is varied from one run of an experiment to the next."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, TypeGuard
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import LARGEST, BadField
+
+MOST_POINTS = 10_000
+"""Values of an axis at most: each is at least one run."""
+
+FEW = 9
+"""Points of a range that says neither how many it has nor, by its ends, what factor lies between them."""
+
+FACTORS = (2.0, 10.0)
+"""What may lie between neighbours of a logarithmic range without `points`: the first that its ends allow."""
+
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Word = Annotated[str, Meta(min_length=1, max_length=200)]
+Value = int | Number | bool | Word | dict[Word, int | Number]
+AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20)]
+
+
+class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A name that expressions of the preset may use, and the values that it takes one after the other.
+
+    Values are numbers, or tables that give several names a number each. With `set` they are put in a place of
+    the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
+    `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
+    """
+
+    name: AxisName
+    values: Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None = None
+    from_: Annotated[Number, Meta(title="from")] | None = msgspec.field(default=None, name="from")
+    to: Number | None = None
+    points: Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None = None
+    log: bool = False
+    set: Word | None = None
+
+    def __post_init__(self) -> None:
+        if self.values is None:
+            self._check_range()
+        elif self.from_ is not None or self.to is not None or self.points is not None:
+            raise BadField("values", "an axis has values, or a range from … to …; leave one of them out")
+        elif self.set is None and not all(map(_names_numbers, self.values)):
+            raise BadField("values", 'words are for axes with set = "place in the preset"; take numbers')
+        elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
+            raise BadField("log", "a logarithmic axis has positive numbers; leave it out")
+
+    def _check_range(self) -> None:
+        for name, end in (("from", self.from_), ("to", self.to)):
+            if end is None:
+                raise BadField(name, "missing; an axis has values = […], or from = … and to = …")
+            if self.log and end <= 0:
+                raise BadField(name, f"a logarithmic axis has positive ends, and this is {end:g}")
+
+    @property
+    def grid(self) -> tuple[Value, ...]:
+        """All values, in their order; whole numbers where the range has none but these."""
+        if self.values is not None:
+            return self.values
+        assert self.from_ is not None, "the range was checked"
+        assert self.to is not None, "the range was checked"
+        count = self.points or self._count(self.from_, self.to)
+        spaced = np.geomspace if self.log else np.linspace
+        found = spaced(self.from_, self.to, count).tolist()
+        rounded = [float(f"{value:.12g}") for value in found]  # as people would write them
+        return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
+
+    def _count(self, first: float, last: float) -> int:
+        """How many points a range has that does not say it."""
+        if first == last:
+            return 1
+        if self.log:
+            for factor in FACTORS:
+                steps = abs(math.log(last / first) / math.log(factor))
+                if abs(steps - round(steps)) < 1e-9:
+                    return round(steps) + 1
+        return FEW
+
+    def bound(self, value: Value) -> dict[str, float]:
+        """The names that a value gives numbers to: its axis, if it is one, or those of its table."""
+        if isinstance(value, dict):
+            return {str(name): float(number) for name, number in value.items()}
+        return {self.name: float(value)} if _is_number(value) else {}
+
+    def label(self, value: Value) -> str:
+        """A value in words: "eta = 0.1", or of a table "K = 2, C = 3"."""
+        if isinstance(value, dict):
+            return ", ".join(f"{name} = {number:g}" for name, number in value.items())
+        return f"{self.name} = {value:g}" if _is_number(value) else f"{self.name} = {value}"
+
+
+def _is_number(value: Value) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _names_numbers(value: Value) -> bool:
+    return isinstance(value, dict) or _is_number(value)

@@ -1,0 +1,88 @@
+"""Pictures: what is drawn of a result, against what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from engine.core import catalogue
+from engine.core.parts import LARGEST, BadField
+from engine.spec.learner import Name
+
+if TYPE_CHECKING:
+    from engine.measures import Measure as AnyMeasure
+else:
+    AnyMeasure = catalogue.union("measures")
+
+MOST_TEXT = 200
+"""Letters of an expression, or of a title, at most."""
+
+Text = Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+
+
+Taken = Literal["last", "first", "max", "min", "mean"]
+
+
+class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a dimension becomes one number: what is read off along it.
+
+    `over` is `record` (how far training has come), an axis, or an index of the measure. `first_below` and
+    `first_above` are the place along it at which the measure first is, of every replica, or with
+    `of = "mean"` of their mean.
+    """
+
+    over: Text = "record"
+    take: Taken | None = None
+    first_below: Number | None = None
+    first_above: Number | None = None
+    of: Literal["replica", "mean"] = "replica"
+
+    def __post_init__(self) -> None:
+        given = [self.take, self.first_below, self.first_above]
+        if sum(one is not None for one in given) != 1:
+            raise BadField("take", "a read needs exactly one of take, first_below, first_above")
+
+    @property
+    def is_place(self) -> bool:
+        """Whether what is read is a place along the dimension, and no value of the measure."""
+        return self.take is None
+
+
+class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A measure against something: curves, or with `y` a heat map.
+
+    `x` is a clock (k, step, epoch, time), an axis, an index of the measure, or an expression of these.
+    Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
+    told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
+    order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,
+    and over replicas the `summary`.
+    """
+
+    x: Text = "k"
+    y: Text | None = None
+    measure: AnyMeasure
+    curves: Text | tuple[Text, ...] = "learner"
+    at: dict[Text, Number] = {}
+    running: Literal["mean", "min", "max", "sum"] | None = None
+    times: Text | None = None
+    read: Read | Taken | None = None
+    relative: Name | None = None
+    summary: Literal["mean", "median", "first", "max", "min"] = "mean"
+    lines: tuple[Text, ...] | None = None
+    title: Annotated[str, Meta(max_length=MOST_TEXT)] = ""
+    x_log: bool | None = None
+    y_log: bool | None = None
+
+    @property
+    def told_apart(self) -> tuple[str, ...]:
+        """The axes that tell curves apart."""
+        named = (self.curves,) if isinstance(self.curves, str) else self.curves
+        return tuple(name for name in named if name != "learner")
+
+    @property
+    def reading(self) -> Read | None:
+        """What is read off, in full."""
+        return Read(take=self.read) if isinstance(self.read, str) else self.read

@@ -1,0 +1,165 @@
+"""The runs that an experiment asks for: one at every point of its axes."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from engine.core.parts import BadInput
+from engine.protocols import CLOCKS
+from engine.spec import reading
+from engine.spec.axis import MOST_POINTS, Axis, Value
+from engine.spec.experiment import Experiment
+from engine.spec.expressions import FUNCTIONS, BadExpression, holds
+from engine.spec.numbers import NAMES
+
+TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, "learner", "record", "replica"}
+"""Names that mean something else in expressions and pictures."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of every axis, and the experiment that has them."""
+
+    place: tuple[int, ...]
+    """The number of the value of each axis."""
+
+    names: Mapping[str, float]
+    """What expressions may name here: axes, and the columns of those that are tables."""
+
+    label: str
+    experiment: Experiment
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All points of an experiment; a preset without axes has one."""
+
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment at the first point, which stands for all where they do not differ."""
+        return self.points[0].experiment
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many values every axis has."""
+        return tuple(len(axis.grid) for axis in self.axes)
+
+    def number_of(self, name: str) -> int:
+        """Which axis has a name. Raises: BadInput."""
+        for number, axis in enumerate(self.axes):
+            if axis.name == name:
+                return number
+        known = ", ".join(axis.name for axis in self.axes) or "none"
+        raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
+
+    @cached_property
+    def learners(self) -> tuple[str, ...]:
+        """The names of all learners, also of those that are not at every point."""
+        return tuple(
+            dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
+        )
+
+
+def plan(raw: Mapping[str, Any]) -> Plan:
+    """The plan of a document, every point checked.
+
+    Raises: BadInput, with the point that it is about where there are several.
+    """
+    axes = axes_of(raw)
+    values = [axis.grid for axis in axes]
+    if (count := math.prod(map(len, values))) > MOST_POINTS:
+        raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
+    points = [point for point in _points(raw, axes, values) if point is not None]
+    if not points:
+        raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
+    return Plan(axes, tuple(points))
+
+
+def only(experiment: Experiment) -> Plan:
+    """The plan of an experiment without axes."""
+    return Plan((), (Point((), {}, "", experiment),))
+
+
+def first(raw: Mapping[str, Any]) -> Experiment:
+    """The experiment at the first point that has a learner. Raises: BadInput."""
+    axes = axes_of(raw)
+    for point in _points(raw, axes, [axis.grid for axis in axes]):
+        if point is not None:
+            return point.experiment
+    raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
+
+
+def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
+    """The axes of a document. Raises: BadInput."""
+    axes: tuple[Axis, ...] = reading.axes(raw)
+    names: dict[str, str] = {}
+    for number, axis in enumerate(axes):
+        for name in {axis.name, *(name for value in axis.grid for name in axis.bound(value))}:
+            where = f"axes[{number}].name"
+            if name in TAKEN:
+                raise BadInput(where, f"{name!r} means something else in expressions; take another name")
+            if name in names:
+                raise BadInput(where, f"{name!r} is a name of {names[name]}; take another")
+            names[name] = f"axes[{number}]"
+    return axes
+
+
+def _points(
+    raw: Mapping[str, Any], axes: tuple[Axis, ...], values: list[tuple[Value, ...]]
+) -> Iterator[Point | None]:
+    """Every point, None for one without learners."""
+    for place in product(*(range(len(each)) for each in values)):
+        chosen = [each[number] for each, number in zip(values, place, strict=True)]
+        pairs = list(zip(axes, chosen, strict=True))
+        names = {name: number for axis, value in pairs for name, number in axis.bound(value).items()}
+        label = ", ".join(axis.label(value) for axis, value in pairs)
+        try:
+            document = _at(raw, pairs, names)
+            yield None if document is None else Point(place, names, label, reading.parse(document, names))
+        except BadInput as error:
+            where = f"{error.where} where {label}" if label else error.where
+            raise BadInput(where, error.what) from error
+
+
+def _at(
+    raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
+) -> Mapping[str, Any] | None:
+    """The document at a point: what axes set is in place, learners that are not there are left out.
+
+    Claims are about the whole result, not about a point.
+    """
+    if not pairs:
+        return raw
+    document = {**raw, "claims": []}
+    if any(axis.set for axis, _ in pairs):
+        document = copy.deepcopy(document)
+        for axis, value in pairs:
+            if axis.set is not None:
+                reading.put(document, axis.set, value)
+    learners = document.get("learners")
+    if isinstance(learners, list):
+        document["learners"] = [one for number, one in enumerate(learners) if _is_there(one, number, names)]
+        if learners and not document["learners"]:
+            return None
+    return document
+
+
+def _is_there(learner: Any, number: int, names: Mapping[str, float]) -> bool:
+    condition = learner.get("where") if isinstance(learner, Mapping) else None
+    if not isinstance(condition, str):
+        return True
+    try:
+        return holds(condition, names)
+    except BadExpression as error:
+        raise BadInput(
+            f"learners[{number}].where", f"{error}; it compares axes, as in size <= 128"
+        ) from error
