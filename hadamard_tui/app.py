@@ -6,7 +6,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -35,6 +37,7 @@ from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.launch import Start
@@ -48,6 +51,9 @@ from hadamard_tui.widgets.setup import Setup
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
+
+PATIENCE_FOR_FILES = 5.0
+"""Seconds that quitting waits for files that are being made; signals give the app less."""
 
 
 class HadamardApp(App[None]):
@@ -97,6 +103,8 @@ class HadamardApp(App[None]):
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(draft, autorun, view, rate)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
+        self.files = FileWriter()
+        """Writes what the person asks for."""
         self.left: Memory | None = None
         """What is remembered for the next start, once there is anything."""
         self.failure: Exception | None = None
@@ -187,12 +195,33 @@ class HadamardApp(App[None]):
 
     def action_export(self) -> None:
         """Write a file of any kind."""
-        self.push_screen(Export(self._shown, self._file_name(".svg")))
+        self.push_screen(Export(self._shown, self._file_name(".svg"), self.files))
 
     def action_save_preset(self) -> None:
         """Write a preset file, of a set-up that can run."""
         if not self.laboratory.refused():
-            self.push_screen(Export(self._shown, self._file_name(".toml")))
+            self.push_screen(Export(self._shown, self._file_name(".toml"), self.files))
+
+    def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
+        """Write the screen to an SVG file in the working folder, under a name with the time."""
+        if self.is_web:
+            self.deliver_screenshot()
+            self.notify("The browser downloads the picture")
+            return
+        file = Path(path or "", filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg")
+        picture = self.export_screenshot().encode()
+        self._tell(self.files.write(str(file), lambda: picture, partial(place_file, file)))
+
+    def _tell(self, result: Future[str]) -> None:
+        """Tell what was done, or what is wrong, as soon as it is known."""
+
+        def tell(result: Future[str]) -> None:
+            try:
+                self.notify(result.result())
+            except BadInput as error:
+                self.notify(str(error).strip(), severity="error")
+
+        result.add_done_callback(partial(self.call_later, tell))
 
     def action_copy_command(self) -> None:
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
@@ -203,12 +232,8 @@ class HadamardApp(App[None]):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        try:
-            file = keep(command)
-        except BadInput as error:
-            self.notify(str(error), severity="error")
-        else:
-            self.notify(f"{command}\n\nCopied, if the terminal allows it, and written to {file}")
+        copied = f"{command}\n\nCopied, if the terminal allows it, and written to"
+        self._tell(self.files.write("the command line", lambda: command, lambda it: f"{copied} {keep(it)}"))
 
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
@@ -228,7 +253,7 @@ class HadamardApp(App[None]):
             return Shown(draft.document, draft.experiment, None, (), None)
         with palette.on_paper():
             plot = loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned)
-        return Shown(draft.document, sight.experiment, sight.trace, plot.series, plot.axes)
+        return Shown(draft.document, sight.experiment, sight.trace.snapshot(), plot.series, plot.axes)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""
@@ -281,7 +306,7 @@ class HadamardApp(App[None]):
 
     def end(self, code: int) -> None:
         """End with an exit code, soon; a signal may say so at any time."""
-        if self._loop is None:
+        if self._loop is None or self._loop.is_closed():
             self.end_at_once(code)
         self._loop.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
@@ -297,7 +322,10 @@ class HadamardApp(App[None]):
 
 
 def open_app(start: Start) -> int:
-    """Open the laboratory; the exit code when the person quits, within a second, or the app failed."""
+    """Open the laboratory; the exit code when the person quits, or the app failed.
+
+    Quitting takes a second, unless a file is still being made.
+    """
     app = HadamardApp(
         Draft(start.document, start.preset, start.off),
         start.autorun,
@@ -307,19 +335,23 @@ def open_app(start: Start) -> int:
         start.tour,
         start.first,
     )
+    unwritten: list[str] = []
     try:
         with nullcontext() if served() else heeded(app.end, app.end_at_once):
             app.run()
             complaint = app.write()
+            unwritten = app.files.end(0.0 if served() else PATIENCE_FOR_FILES)
     except Exception as error:
         app.failure = app.failure or error
         complaint = app.write()
     if complaint:
         print(complaint, file=sys.stderr)
+    for line in unwritten:
+        print(line, file=sys.stderr)
     code = app.return_code or 0
     if app.failure is not None:
         code = exit_codes.broken(app.failure)
-    if not app.laboratory.end(PATIENCE) or _engine_works():
+    if not app.laboratory.end(PATIENCE) or _engine_works() or unwritten:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

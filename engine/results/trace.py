@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -234,6 +235,12 @@ class Curve:
         self.length, self.weights_length = winner.length, winner.weights_length
         self.ended = True
 
+    def snapshot(self) -> Curve:
+        """The curve as far as it has come; what is appended to this one lies beyond its length."""
+        taken = copy.copy(self)  # in one step, so that the writer comes before it or after it
+        taken.divergences = self.divergences.copy()
+        return taken
+
     def mean_loss(self) -> float:
         """The mean of the curve, infinite if a replica diverged: what rates are compared by in hindsight."""
         if self.diverged or not self.length:
@@ -306,6 +313,10 @@ class Trace:
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
+
+    def snapshot(self) -> Trace:
+        """The trace as far as it has come, which does not grow; cheap, for the records are shared."""
+        return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
     def x(self) -> Floats:

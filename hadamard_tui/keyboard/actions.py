@@ -167,7 +167,7 @@ ACTIONS = (
         "Copy the command line that opens the app on this set-up again",
         SHARE,
     ),
-    Action("screenshot", "P", "Screenshot", "Write the screen to an SVG file", SHARE),
+    Action("app.screenshot", "P", "Screenshot", "Write the screen to an SVG file", SHARE),
     Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", PROGRAM),
     Action(
         "jump",

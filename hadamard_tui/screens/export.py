@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,11 +22,15 @@ from engine.core.texts import escaped
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
+from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.widgets.entry import Entry
 
 
 class Export(Modal[None]):
-    """Asks for a file's name and writes it; says below the name what is wrong with it."""
+    """Asks for a file's name and has it written; says below the name how that goes and what is wrong with it.
+
+    Once begun the file is written, whether or not the page is still open.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
@@ -32,13 +39,15 @@ class Export(Modal[None]):
         width: 76; max-width: 96%; height: auto; max-height: 96%;
         border: round $primary; padding: 0 1; background: $surface;
     }
-    Export #wrong { color: $text-error; height: auto; display: none; }
+    Export #doing, Export #wrong { height: auto; display: none; }
+    Export #wrong { color: $text-error; }
     """
 
-    def __init__(self, shown: Callable[[], Shown], name: str) -> None:
-        """`shown` is asked when the file is written: a run goes on meanwhile."""
+    def __init__(self, shown: Callable[[], Shown], name: str, files: FileWriter) -> None:
+        """`shown` is asked when a name was entered: a run goes on meanwhile."""
         super().__init__()
-        self._shown, self._name = shown, name
+        self._shown, self._name, self._files = shown, name, files
+        self._writing = False
 
     def compose(self) -> ComposeResult:
         kinds = Table.grid(padding=(0, 2))
@@ -48,6 +57,7 @@ class Export(Modal[None]):
             page.border_title = "write a file"
             page.border_subtitle = "enter writes · esc closes"
             yield Entry(self._name, placeholder="name of the file", compact=True)
+            yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
             place = f"in {here()}, unless the name says otherwise"
             if self.app.is_web:
@@ -56,30 +66,67 @@ class Export(Modal[None]):
             yield Static(kinds)
 
     @on(Input.Submitted)
-    def _write(self, event: Input.Submitted) -> None:
-        write = self._download if self.app.is_web else self._save
+    def _submitted(self, event: Input.Submitted) -> None:
+        if self._writing:
+            return
+        name = event.value.strip()
+        if self.app.is_web:
+            self._download(name)
+        else:
+            self._save(name)
+
+    def _save(self, name: str) -> None:
+        """Have a file written on this machine."""
         try:
-            done = write(event.value.strip())
+            with files.faults(name, "cannot be written"):
+                path = Path(name).expanduser()
         except BadInput as error:
-            wrong = self.query_one("#wrong", Static)
-            wrong.display = True
-            wrong.update(f"▲ {str(error).strip()}")
+            self._refuse(error)
+        else:
+            make = partial(exporting.content, path, self._shown(), "")
+            self._await(name, self._files.write(name, make, partial(place_file, path)))
+
+    def _download(self, name: str) -> None:
+        """Have a file made for the browser: viewers write nothing on this machine."""
+        app = self.app
+
+        def deliver(file: BytesIO) -> str:
+            app.call_later(app.deliver_binary, file, save_filename=name)
+            return f"The browser downloads {name}"
+
+        make = partial(exporting.download, name, self._shown())
+        self._await(name, self._files.write(name, make, deliver))
+
+    def _await(self, name: str, result: Future[str]) -> None:
+        self._writing = True
+        self._say("doing", f"writing {escaped(name)} …\nit goes on if esc closes this page")
+        self._say("wrong", "")
+        result.add_done_callback(partial(self.app.call_later, self._written))
+
+    def _written(self, result: Future[str]) -> None:
+        """Close the page and tell what was done; tell on the page what is wrong, unless it is closed."""
+        self._writing = False
+        opened = self in self.app.screen_stack
+        if opened:
+            self._say("doing", "")
+        try:
+            done = result.result()
+        except BadInput as error:
+            if opened:
+                self._refuse(error)
+            else:
+                self.app.notify(str(error).strip(), severity="error")
         else:
             self.dismiss()
-            self.notify(done)
+            self.app.notify(done)
 
-    def _save(self, name: str) -> str:
-        """Write a file on this machine; what was done. Raises: BadInput."""
-        with files.faults(name, "cannot be written"):
-            path = Path(name).expanduser()
-            wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
-        exporting.export(path, self._shown(), "")
-        return wrote
+    def _refuse(self, error: BadInput) -> None:
+        self._say("wrong", f"▲ {str(error).strip()}")
 
-    def _download(self, name: str) -> str:
-        """Hand a file to the browser: viewers write nothing on this machine. Raises: BadInput."""
-        self.app.deliver_binary(exporting.download(name, self._shown()), save_filename=name)
-        return f"The browser downloads {name}"
+    def _say(self, place: str, words: str) -> None:
+        below = self.query_one(f"#{place}", Static)
+        below.display = bool(words)
+        below.update(words)
 
 
 def here() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
@@ -14,7 +13,6 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from engine.core.texts import escaped
 from hadamard_tui.editing.draft import Draft
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
@@ -106,17 +104,6 @@ class Laboratory(Looking, Comparing):
         else:
             self.set_focus(None)
         self.refresh_bindings()
-
-    def action_screenshot(self) -> None:
-        if self.app.is_web:
-            self.app.deliver_screenshot()
-            self.notify("The browser downloads the picture")
-            return
-        try:
-            self.notify(f"Wrote {escaped(str(Path(self.app.save_screenshot()).absolute()))}")
-        except OSError as error:
-            why = escaped(str(error))
-            self.notify(f"The screenshot cannot be written: {why}", severity="error")
 
     def action_leave(self) -> None:
         if self._runs_drawer_open:

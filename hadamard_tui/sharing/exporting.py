@@ -24,7 +24,7 @@ from hadamard_tui.state import atomic_write
 class Shown:
     """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
 
-    The set-up may have been changed since the run.
+    The set-up may have been changed since the run. The trace does not grow.
     """
 
     set_up: Experiment | Raw
@@ -64,12 +64,16 @@ def check(path: Path, option: str) -> None:
 
 def export(path: Path, shown: Shown, option: str) -> None:
     """Write a file of the kind that its suffix says. Raises: BadInput."""
+    atomic_write.write(path, content(path, shown, option), option)
+
+
+def content(path: Path, shown: Shown, option: str) -> bytes:
+    """What is to be in a file that can be written, by its suffix. Raises: BadInput."""
     check(path, option)
     try:
-        content = KINDS[path.suffix.lower()][1](shown)
+        return KINDS[path.suffix.lower()][1](shown)
     except BadInput as error:
         raise BadInput(f"{option} {path}".strip(), error.what) from error
-    atomic_write.write(path, content, option)
 
 
 def download(name: str, shown: Shown) -> BytesIO:

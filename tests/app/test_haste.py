@@ -60,7 +60,7 @@ async def settled(app: App[None], pilot: Pilot[None]) -> None:
 
 PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("commands", lambda app: Commands(id="--command-palette"), ["escape", "enter"]),
-    ("export", lambda app: Export(app._shown, "x.csv"), ["escape", "enter"]),
+    ("export", lambda app: Export(app._shown, "x.csv", app.files), ["escape", "enter"]),
     ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
     ("help", lambda app: Help(), ["escape", "?"]),
@@ -140,8 +140,9 @@ async def test_a_file_is_written_once_however_often_enter_comes(
 ):
     monkeypatch.chdir(tmp_path)
     async with app.run_test(size=SMALL) as pilot:
-        app.push_screen(Export(app._shown, "x.toml"))
+        app.push_screen(Export(app._shown, "x.toml", app.files))
         await settled(app, pilot)
         post(app, *["enter"] * 5)
         await settled(app, pilot)
+        await until(pilot, lambda: app._notifications)
         assert [note.message for note in app._notifications] == [f"Wrote {tmp_path / 'x.toml'}"]

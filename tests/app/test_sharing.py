@@ -72,7 +72,19 @@ async def test_the_export_page_writes_the_file(
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Laboratory))
         assert (tmp_path / name).stat().st_size > 100
-        assert any(str(tmp_path / name) in note.message for note in app._notifications)
+        await until(pilot, lambda: any(str(tmp_path / name) in n.message for n in app._notifications))
+
+
+async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("n", "n")
+        await until(pilot, lambda: (trace := session_of(app).trace) and trace.frontier > 0)
+        shown = app._shown()
+        assert shown.trace is not None
+        before = shown.trace.frontier
+        await pilot.press("n", "n")
+        await until(pilot, lambda: (trace := session_of(app).trace) and trace.frontier > before)
+        assert shown.trace.frontier == before
 
 
 async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):

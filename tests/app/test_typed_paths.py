@@ -16,6 +16,7 @@ from hadamard_tui.editing.draft import Draft
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.sharing.file_writer import FileWriter
 
 from .conftest import until
 
@@ -41,7 +42,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
     Path("loop.toml").symlink_to("loop.toml")
     os.mkfifo("pipe.toml")
     experiment = presets.load("hadamard-128")
-    return Export(lambda: Shown(experiment, experiment, None, (), None), "x.toml")
+    return Export(lambda: Shown(experiment, experiment, None, (), None), "x.toml", FileWriter())
 
 
 async def test_a_path_that_cannot_be_is_explained_and_the_page_stays(page: Export, tmp_path: Path) -> None:

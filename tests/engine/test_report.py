@@ -9,6 +9,7 @@ import pytest
 from building import LLS, experiment, gd
 
 from engine.core.parts import Verdict
+from engine.results import report as reports
 from engine.results.report import encode, report
 from engine.results.trace import Curve, Trace
 from engine.runtime.run import run
@@ -101,6 +102,14 @@ def test_numbers_that_are_not_finite_become_null(measured):
     found = strict(encode(described, trace))
     assert found["curves"][0]["loss"][3:5] == [None, None]
     assert report(described, trace)["curves"][0]["loss"][3:5] == [None, None]
+
+
+def test_every_number_is_what_json_has_for_it_alone():
+    values = np.array(
+        [0.0, -0.0, 3.0, -7.0, 0.1, 2.0**53 - 1, 2.0**53, -(2.0**60), 1e300, np.nan, np.inf, -np.inf]
+    )
+    numbers = reports._numbers(values)
+    assert json.dumps(numbers) == json.dumps([reports._number(value) for value in values.tolist()])
 
 
 def test_it_is_one_line(measured):

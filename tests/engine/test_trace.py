@@ -165,6 +165,42 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
     assert not wrong
 
 
+def test_a_snapshot_taken_in_another_thread_has_as_many_records_of_everything():
+    curve = Curve("it", 20_000, 2, SURE)
+    wrong, done = [], threading.Event()
+
+    def read():
+        while not done.is_set():
+            taken = curve.snapshot()
+            lengths = {
+                len(one)
+                for one in (taken.x, taken.loss, taken.stderr, taken.values("loss"))
+                if one is not None
+            }
+            if lengths != {taken.length} and taken.length:
+                wrong.append(lengths)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for start in range(0, 20_000, 5):
+        x = np.arange(start, start + 5, dtype=float)
+        curve.append({"k": x}, {"loss": np.tile(2 * x[:, None], (1, 2))})
+    done.set()
+    reader.join()
+    assert not wrong
+
+
+def test_a_snapshot_of_a_trace_does_not_grow():
+    trace = run(experiment(learners={"GD": gd(0.01)}, d=8))
+    curve = trace.curves[0] = Curve("it", 10, 1, SURE)
+    curve.append({"k": np.array([0.0, 1.0])}, {"loss": np.array([[3.0], [2.0]])})
+    [taken] = trace.snapshot().curves
+    curve.append({"k": np.array([2.0])}, {"loss": np.array([[np.inf]])})
+    curve.divergences[0] = 2.0
+    assert (taken.x.tolist(), taken.loss.tolist(), taken.diverged) == ([0, 1], [3, 2], 0)
+    assert (curve.length, curve.diverged) == (3, 1)
+
+
 def test_the_trace_knows_how_far_its_learners_have_come():
     rounds = iter([1, 2, 0])
     trace = run(experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=8), gate=lambda: next(rounds))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,6 +24,7 @@ from engine.spec.experiment import Experiment
 from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.charts.series_builder import loss_plot
 from hadamard_tui.looks import palette
+from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.exporting import KINDS, LONGEST_NAME, Shown, download, export, finished
 
 CHANGES = [
@@ -70,6 +73,40 @@ def test_a_table_holds_every_number_as_it_was_computed(
         np.testing.assert_array_equal(columns(rows, bound.sense, bound.kind, "loss"), bound.loss)
     points = sum(curve.length for curve in trace.curves) + sum(len(bound.x) for bound in trace.bounds)
     assert len(rows) == points
+
+
+HOSTILE = [0.0, -0.0, 1.0, -2.5, 1 / 3, 1e-4, 9.999999999999999e-5, 5e-324, 1e16, 9999999999999998.0, 1.7e308]
+HOSTILE += [np.nan, np.inf, -np.inf]
+
+
+def test_every_number_of_a_csv_is_as_python_prints_it() -> None:
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
+    common = 10.0 ** rng.uniform(-6, 18, 20_000)
+    values = np.concatenate([HOSTILE, bits, common, np.round(common, 3), 2.0 ** np.arange(-60, 60)])
+    assert tables.as_text(values) == [repr(value) for value in values.tolist()]
+
+
+def test_a_csv_is_what_the_library_would_write_point_by_point(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "BLOCK", 7)
+    naive = io.StringIO()
+    writer = csv.writer(naive, lineterminator="\n")
+    writer.writerow(("series", "name", "x", "loss", "stderr", "error"))
+    quoted = replace(trace, curves=[copy.copy(curve) for curve in trace.curves])
+    quoted.curves[0].name = 'one, "two"'
+    for curve in quoted.curves:
+        error = curve.mean("error")
+        for i in range(curve.length):
+            numbers = curve.x, curve.loss, curve.stderr, error
+            writer.writerow(
+                ("learner", curve.name, *(None if one is None else float(one[i]) for one in numbers))
+            )
+    for bound in quoted.bounds:
+        for point in zip(bound.x.tolist(), bound.loss.tolist(), strict=True):
+            writer.writerow((bound.sense, bound.kind, *point, None, None))
+    assert tables.as_csv(quoted) == naive.getvalue().encode()
 
 
 def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:

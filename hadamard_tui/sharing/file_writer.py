@@ -1,0 +1,91 @@
+"""Files that the app writes: made and written in a thread of their own, so that the screen never waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.core.texts import escaped
+from hadamard_tui.state import atomic_write
+
+Content = TypeVar("Content")
+Result = TypeVar("Result")
+
+
+class FileWriter:
+    """Makes files and puts them in their places, one after the other: figures cannot be made side by side."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "files")
+        self._under_way: dict[Future[Any], str] = {}
+        self._placing = Lock()
+        """Held while a file is put in its place."""
+        self._making = self._ended = False
+
+    def write(
+        self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
+    ) -> Future[Result]:
+        """What `place` returns for what `make` has made, both called in the thread.
+
+        Args:
+            name: what `end` calls the file, should it not have been made by then.
+        """
+        result = self._thread.submit(self._work, make, place)
+        self._under_way[result] = name
+        result.add_done_callback(self._under_way.pop)
+        return result
+
+    def _work(self, make: Callable[[], Content], place: Callable[[Content], Result]) -> Result:
+        with self._placing:
+            if self._ended:
+                raise CancelledError
+            self._making = True
+        try:
+            content = make()
+        finally:
+            self._making = False
+        with self._placing:
+            if self._ended:
+                raise CancelledError
+            return place(content)
+
+    def end(self, seconds: float) -> list[str]:
+        """Wait at most so long for the files under way, then write nothing more; a line on each not written.
+
+        A file that is being put in its place is waited for until it is there: none is left half-written.
+        """
+        left = dict(self._under_way)
+        wait(left, seconds)
+        with self._placing:
+            self._ended, making = True, self._making
+        self._thread.shutdown(wait=not making, cancel_futures=True)
+        reasons = [(name, _why_not(result)) for result, name in left.items()]
+        return [f"{escaped(name)} was not written: {why}" for name, why in reasons if why]
+
+
+def _why_not(result: Future[Any]) -> str:
+    """Why there is no file, in words; nothing if there is one."""
+    if not result.done() or result.cancelled():
+        return "the program ended before it was made"
+    match result.exception():
+        case None:
+            return ""
+        case CancelledError():
+            return "the program ended before it was made"
+        case BadInput() as error:
+            return error.what
+        case error:
+            return f"{type(error).__name__}: {error}"
+
+
+def place_file(path: Path, content: bytes) -> str:
+    """Write a file; what was done, in words. Raises: BadInput."""
+    with files.faults(str(path), "cannot be written"):
+        wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
+    atomic_write.write(path, content, "")
+    return wrote

@@ -1,0 +1,266 @@
+"""Files take as long as they take: the screen goes on meanwhile, and none is left half-written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from textual.app import App
+from textual.widgets import Input, Static
+
+from engine.core.parts import BadInput
+from engine.spec import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.draft import Draft
+from hadamard_tui.screens.export import Export
+from hadamard_tui.sharing import exporting
+from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.sharing.file_writer import FileWriter, place_file
+from hadamard_tui.state.state_file import View
+
+from .conftest import SMALL, until
+
+MOST = 20.0
+"""Seconds after which what was never let go goes on, so that no test waits for ever."""
+
+
+@dataclass
+class Slow:
+    """An exporter that makes its file when it is let go, or refuses then."""
+
+    error: str = ""
+    makes: int = 0
+    begun: Event = field(default_factory=Event)
+    let_go: Event = field(default_factory=Event)
+
+    def __call__(self, shown: Shown) -> bytes:
+        self.makes += 1
+        self.begun.set()
+        self.let_go.wait(MOST)
+        if self.error:
+            raise BadInput("", self.error)
+        return b"all of it"
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Slow]:
+    exporter = Slow()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(exporting.KINDS, ".csv", ("slow", exporter))
+    yield exporter
+    exporter.let_go.set()
+
+
+class Pages(App[None]):
+    """Nothing but pages on an empty screen."""
+
+
+@pytest.fixture
+def page() -> Export:
+    experiment = presets.load("hadamard-128")
+    return Export(lambda: Shown(experiment, experiment, None, (), None), "x.csv", FileWriter())
+
+
+def told(app: App[None]) -> list[tuple[str, str]]:
+    """What was told in passing, and how severe it is."""
+    return [(note.severity, note.message) for note in app._notifications]
+
+
+async def test_keys_are_answered_while_a_file_is_made_and_enter_makes_no_second_one(
+    page: Export, slow: Slow, tmp_path: Path
+) -> None:
+    app = Pages()
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(Input))
+        await pilot.press("enter")
+        await until(pilot, slow.begun.is_set)
+        await pilot.press("end", "z", "enter", "enter")
+        assert page.query_one(Input).value == "x.csvz"
+        assert "writing x.csv …" in str(page.query_one("#doing", Static).render())
+        assert not slow.let_go.is_set()
+        assert not list(tmp_path.iterdir())
+        slow.let_go.set()
+        await until(pilot, lambda: told(app))
+        assert app.screen is not page
+        assert told(app) == [("information", f"Wrote {tmp_path / 'x.csv'}")]
+    assert (slow.makes, (tmp_path / "x.csv").read_bytes()) == (1, b"all of it")
+
+
+@pytest.mark.parametrize("error", ["", "no such thing"])
+async def test_a_file_is_written_beyond_the_end_of_its_page_which_tells_how_that_went(
+    error: str, page: Export, slow: Slow, tmp_path: Path
+) -> None:
+    app, slow.error = Pages(), error
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(Input))
+        await pilot.press("enter")
+        await until(pilot, slow.begun.is_set)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not page)
+        assert not told(app)
+        slow.let_go.set()
+        await until(pilot, lambda: told(app))
+        if error:
+            assert told(app) == [("error", "x.csv: no such thing")]
+        else:
+            assert told(app) == [("information", f"Wrote {tmp_path / 'x.csv'}")]
+    assert [path.name for path in tmp_path.iterdir()] == ([] if error else ["x.csv"])
+
+
+async def test_what_is_wrong_with_a_file_is_told_on_its_page_which_takes_another_name(
+    page: Export, slow: Slow, tmp_path: Path
+) -> None:
+    app, slow.error = Pages(), "no such thing"
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(Input))
+        slow.let_go.set()
+        await pilot.press("enter")
+        await until(pilot, lambda: page.query_one("#wrong").display)
+        assert "no such thing" in str(page.query_one("#wrong", Static).render())
+        assert not page.query_one("#doing").display
+        slow.error = ""
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is not page)
+    assert (tmp_path / "x.csv").exists()
+
+
+async def test_a_picture_of_the_screen_is_whole_or_not_there(
+    draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    app = HadamardApp(draft, view=View(setup_hidden=True))
+    async with app.run_test(size=SMALL) as pilot:
+        with monkeypatch.context() as patched:
+            patched.setattr("os.fsync", full)
+            await pilot.press("P")
+            await until(pilot, lambda: told(app))
+        [(severity, message)] = told(app)
+        assert severity == "error"
+        assert "No space left on device" in message
+        assert not list(tmp_path.iterdir())
+        await pilot.press("P")
+        await until(pilot, lambda: len(told(app)) == 2)
+    [picture] = tmp_path.iterdir()
+    assert picture.read_text().rstrip().endswith("</svg>")
+
+
+def test_the_end_waits_for_a_file_that_is_being_made() -> None:
+    writer, made = FileWriter(), Event()
+
+    def make() -> bytes:
+        made.wait(MOST)
+        return b"all of it"
+
+    result = writer.write("x.csv", make, lambda content: content)
+    complaints: list[str] = []
+    end = Thread(target=lambda: complaints.extend(writer.end(MOST)))
+    end.start()
+    made.set()
+    end.join()
+    assert (result.result(0), complaints) == (b"all of it", [])
+
+
+def test_the_end_waits_for_a_file_that_is_being_put_in_its_place_however_long_that_takes() -> None:
+    writer, placing, let_go = FileWriter(), Event(), Event()
+
+    def place(content: bytes) -> bytes:
+        placing.set()
+        let_go.wait(MOST)
+        return content
+
+    result = writer.write("x.csv", bytes, place)
+    assert placing.wait(MOST)
+    complaints: list[str] = []
+    end = Thread(target=lambda: complaints.extend(writer.end(0.0)))
+    end.start()
+    end.join(0.1)
+    assert end.is_alive()
+    let_go.set()
+    end.join()
+    assert (result.done(), complaints) == (True, [])
+
+
+def test_what_is_made_after_the_end_is_written_nowhere() -> None:
+    writer, begun, let_go = FileWriter(), Event(), Event()
+    placed: list[object] = []
+
+    def make() -> bytes:
+        begun.set()
+        let_go.wait(MOST)
+        return b""
+
+    result = writer.write("x.csv", make, placed.append)
+    assert begun.wait(MOST)
+    assert writer.end(0.0) == ["x.csv was not written: the program ended before it was made"]
+    let_go.set()
+    assert result.exception(MOST) is not None
+    assert not placed
+
+
+def refused() -> bytes:
+    raise BadInput("x.csv", "no space left")
+
+
+def failed() -> bytes:
+    raise MemoryError("too large")
+
+
+@pytest.mark.parametrize(("make", "why"), [(refused, "no space left"), (failed, "MemoryError: too large")])
+def test_the_end_says_why_a_file_was_not_written(make: Callable[[], bytes], why: str, tmp_path: Path) -> None:
+    writer, begun = FileWriter(), Event()
+    writer.write("first", lambda: begun.wait(MOST), lambda _: None)
+    writer.write("x.csv", make, lambda content: place_file(tmp_path / "x.csv", content))
+    complaints: list[str] = []
+    end = Thread(target=lambda: complaints.extend(writer.end(MOST)))
+    end.start()
+    end.join(0.1)
+    begun.set()
+    end.join()
+    assert complaints == [f"x.csv was not written: {why}"]
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from threading import Event
+from hadamard_tui import app
+from hadamard_tui.sharing.file_writer import place_file
+from hadamard_tui.state.launch import begin
+
+def run(self):
+    begun = Event()
+
+    def make():
+        begun.set()
+        Event().wait()
+
+    for name in ("x.csv", "y.csv"):
+        self.files.write(name, make, lambda content: place_file(Path("x.csv"), content))
+    begun.wait()
+
+app.HadamardApp.run = run
+app.PATIENCE_FOR_FILES = 0.1
+sys.exit(app.open_app(begin(None, "hadamard-128", False, True, None, False)))
+"""
+
+
+def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    said = "".join(
+        f"{name} was not written: the program ended before it was made\n" for name in ("x.csv", "y.csv")
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", said)
+    assert not list(tmp_path.iterdir())
