@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
@@ -107,6 +108,25 @@ async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp)
         await settled(app, pilot)
         assert app.screen is app.laboratory
         assert app.theme == after(theme)
+
+
+async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        for waits in range(12):  # somewhere between being asked for and being there
+            app.push_screen(palette := Commands(id="--command-palette"))
+            for _ in range(waits):
+                await asyncio.sleep(0)
+            palette._action_escape()
+            await settled(app, pilot)
+            assert app.screen is app.laboratory
+
+
+@pytest.mark.parametrize("waits", [0, 5, 10])
+async def test_an_app_that_ends_while_the_palette_is_made_ends_well(app: HadamardApp, waits: int):
+    async with app.run_test(size=SMALL):
+        app.push_screen(Commands(id="--command-palette"))
+        for _ in range(waits):
+            await asyncio.sleep(0)
 
 
 async def test_clicks_on_the_palette_and_beside_it_close_it_once(app: HadamardApp):
