@@ -29,6 +29,8 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import View
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, until
 
@@ -165,3 +167,27 @@ async def test_a_file_is_written_once_however_often_enter_comes(
         post(app, *["enter"] * 5)
         await settled(app, pilot)
         assert [note.message for note in app._notifications] == [f"Wrote {tmp_path / 'x.toml'}"]
+
+
+async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    selected: list[int] = []
+    pick = Setup.pick
+
+    def counted(setup: Setup, number: int) -> None:
+        selected.append(number)
+        if len(selected) < 20:
+            pick(setup, number)
+
+    monkeypatch.setattr(Setup, "pick", counted)
+    async with app.run_test(size=SMALL) as pilot:
+        table = app.laboratory.query_one(Scoreboard)
+        table.focus()
+        await settled(app, pilot)
+        selected.clear()
+        post(app, "down", "down", "up")
+        for _ in range(100):
+            await asyncio.sleep(0.005)
+        assert len(selected) <= 3
+        assert table.cursor_row == app.laboratory.query_one(Setup).learner > 0
