@@ -36,7 +36,7 @@ async def test_a_click_on_a_line_that_has_just_gone_does_nothing(app: HadamardAp
             await app.push_screen(Commands(id="--command-palette"))
         lines = app.screen.query_one(where, OptionList)
         lines.clear_options()
-        style = Style(meta={"option": 0})
+        style = Style(meta={"option": 99})
         lines.post_message(events.Click(lines, 0, 0, 0, 0, 1, False, False, False, 0, 0, style))
         await pilot.pause()
         assert app.failure is None
