@@ -9,6 +9,7 @@ import pytest
 
 from tests.soak.keyboard import QUITTING, Keyboard, action_keys
 from tests.soak.long_runs import Sample, growth
+from tests.soak.sessions import FRAMES, innermost
 from tests.soak.terminal_modes import left_behind
 from tests.soak.whole_files import torn
 
@@ -54,3 +55,11 @@ def test_a_file_that_is_cut_is_torn(tmp_path: Path):
         assert torn(tmp_path / name) == ""
         (tmp_path / name).write_bytes(content[:-2])
         assert torn(tmp_path / name)
+
+
+def test_of_every_thread_the_innermost_calls_are_told():
+    thread = ["Thread 0x1 (most recent call first):", *(f"  File {call}" for call in range(30)), ""]
+    told = innermost("\n".join(thread * 2))
+    assert told.count("Thread") == 2
+    assert told.count("File") == 2 * FRAMES
+    assert told.count("  File 0") == 2

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from textual import work
+from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
+from textual.css.query import NoMatches
 from textual.widgets import OptionList
 
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.widgets.lines import Lines
+
+
+class Found(CommandList, Lines, can_focus=False):
+    """The commands found, which another search may replace while one of them is clicked on."""
 
 
 class Commands(CommandPalette, Modal[None]):
     """Textual's palette as a page that closes once, so that a command is run once."""
+
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            yield Found() if isinstance(widget, CommandList) else widget
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """Look for commands as long as there is a list: a page may be closed before it has made one."""
+        with suppress(NoMatches):
+            await CommandPalette._gather_commands.__wrapped__(self, search_value)  # type: ignore[attr-defined]
 
     def _action_command_list(self, action: str) -> None:
         if has_pages(self.query_one(CommandList)):

@@ -256,4 +256,4 @@ class Laboratory(Looking, Comparing):
         place = self._draft.place_in_run(setup.learner)
         row = place if self._trace is None else self._trace.curves.index(self._curve(self._trace))
         if row is not None:
-            self.query_one(Scoreboard).move_cursor(row=row)
+            self.query_one(Scoreboard).select(row)

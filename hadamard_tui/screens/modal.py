@@ -25,7 +25,10 @@ class Modal(ModalScreen[ScreenResultType]):
         return super().dismiss(result)
 
     async def _on_message(self, message: Message) -> None:
-        """Once closed, a page handles neither input nor what its widgets made of input."""
-        late = isinstance(message, events.InputEvent) or message.control is not None
+        """Once closed, a page handles neither input nor what its widgets made of input.
+
+        One that is closed before it is there does nothing of what it does when it comes, either.
+        """
+        late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         if not (self._dismissed and late):
             await super()._on_message(message)

@@ -45,6 +45,11 @@ class Choice(Select[str]):
         super().__init__(_plain(choices), value=value, **options)
         self._told: object = value
 
+    @property
+    def whole(self) -> bool:
+        """Whether all that it is made of is there: widgets go from the inside out."""
+        return bool(self.query("SelectOverlay") and self.query(Chosen))
+
     def offer(self, choices: Iterable[tuple[str, str]]) -> None:
         """Let a person choose among others."""
         self.set_options(_plain(choices))
@@ -58,7 +63,7 @@ class Choice(Select[str]):
             chosen.refresh()
 
     def on_mount(self, event: events.Mount) -> None:
-        if not (self.query("SelectOverlay") and self.query(Chosen)):  # widgets go from the inside out
+        if not self.whole:
             event.prevent_default()
 
     def post_message(self, message: Message) -> bool:

@@ -9,9 +9,10 @@ from textual.widgets import OptionList
 
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.editing.draft import Draft
+from hadamard_tui.widgets.lines import Lines
 
 
-class LearnerList(OptionList):
+class LearnerList(Lines):
     """One line per learner; moving in it selects. Nothing is told but what the person does."""
 
     DEFAULT_CSS = """

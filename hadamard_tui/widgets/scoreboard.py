@@ -122,6 +122,10 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self._rates)
+        with self.prevent(DataTable.RowHighlighted):
+            self._fill()
+
+    def _fill(self) -> None:
         cursor = self.cursor_row
         self.clear(columns=True)
         for column, wide in self.shape.items():
@@ -131,6 +135,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}
             self.add_row(*[cells.get(column, old[column]) for column in self.shape], key=str(number))
         self.move_cursor(row=cursor)
+
+    def select(self, row: int) -> None:
+        """Go to a row. Nothing is told of it: only the rows that a person goes to select a learner."""
+        with self.prevent(DataTable.RowHighlighted):
+            self.move_cursor(row=row)
 
     def _write(self, number: int, column: str, text: str) -> None:
         bad = column == "state" and text.startswith("diverged")

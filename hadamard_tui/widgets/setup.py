@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from weakref import WeakSet
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Select, Static
@@ -43,11 +45,12 @@ class LearnerForm(Vertical):
 
     def __init__(self, draft: Draft, number: int) -> None:
         super().__init__()
-        self._draft, self.number = draft, number
+        self.number = number
+        self._values = draft.learners[number]  # which may be gone when this is composed
 
     def compose(self) -> ComposeResult:
         place = f"learners[{self.number}]"
-        values = self._draft.learners[self.number]
+        values = self._values
         yield Fields(place, Learner, values)
         solving = values.get("solver") is not None
         with Horizontal(classes="line"):
@@ -95,6 +98,8 @@ class Setup(VerticalScroll, can_focus=False):
         which are not made where nobody sees them."""
         self._entered = False
         self._making = asyncio.Lock()
+        self._leaving: WeakSet[DOMNode] = WeakSet()
+        """Panels of learners or of a draft that are not there any more, until they are removed."""
 
     def on_show(self) -> None:
         if not self.filled:
@@ -146,6 +151,7 @@ class Setup(VerticalScroll, can_focus=False):
         self.draft = draft
         self.learner = 0
         if self.filled:
+            self._leaving.update(self.children)
             async with self._making:
                 await self.remove_children()
                 await self.mount_compose(self._panels())
@@ -159,8 +165,8 @@ class Setup(VerticalScroll, can_focus=False):
     def enter(self) -> None:
         """Go to the first field, or as soon as there is one."""
         self._entered = True
-        if self.filled:
-            self.screen.set_focus(self.query("Select, Input").first())
+        if fields := self.query("Select, Input"):  # none while other panels are put up
+            self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
         """Select a learner at once; its fields follow, and only those of the last of many picked quickly."""
@@ -207,18 +213,16 @@ class Setup(VerticalScroll, can_focus=False):
         return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
-        """Whether a widget was replaced since it spoke: it speaks of another learner then."""
-        return self not in widget.ancestors
+        """Whether a widget was replaced since it spoke, or is going to be: it speaks of another learner."""
+        return self not in widget.ancestors or not self._leaving.isdisjoint(widget.ancestors)
 
     def _show_preset(self) -> None:
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
-        if not self.filled:
-            return
-        select = self.query_one("#preset", Choice)
-        if select.value != self._preset():
-            with self.prevent(Select.Changed):
-                select.offer(self._presets())
-                select.value = self._preset()
+        for select in self.query("#preset").results(Choice):  # there is none while other panels are put up
+            if select.whole and select.value != self._preset():
+                with self.prevent(Select.Changed):
+                    select.offer(self._presets())
+                    select.value = self._preset()
 
     def show_list(self) -> None:
         """Show the list of learners anew, as in other colours."""
@@ -303,6 +307,7 @@ class Setup(VerticalScroll, can_focus=False):
 
     async def _go_to(self, learner: int) -> None:
         self.learner = learner
+        self._leaving.update(self.query(LearnerForm))
         if self.filled:
             await self._show_learner()
         self._tell()

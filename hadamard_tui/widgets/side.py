@@ -17,6 +17,7 @@ from hadamard_tui.panels import story
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.story import told
 from hadamard_tui.running.runs import Kept, Runs, changes
+from hadamard_tui.widgets.lines import Lines
 
 NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
 KEYS = "{rename} renames · {delete} deletes · enter brings its set-up back"
@@ -60,7 +61,7 @@ class RunList(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="runs-hint", markup=False)
-        yield OptionList(id="runs-list", compact=True)
+        yield Lines(id="runs-list", compact=True)
         yield Static("", id="runs-now", markup=False)
 
     def on_mount(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from rich.style import Style
 from textual import events
-from textual.widgets import Label
+from textual.widgets import Label, OptionList
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.commands import Commands
 
-from .conftest import WIDE
+from .conftest import WIDE, opened
 
 
 async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardApp) -> None:
@@ -23,4 +26,17 @@ async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardA
             )
         await pilot.pause()
         assert app.is_running
+        assert app.failure is None
+
+
+@pytest.mark.parametrize("where", ["#learners", "#runs-list", "CommandList"])
+async def test_a_click_on_a_line_that_has_just_gone_does_nothing(app: HadamardApp, where: str) -> None:
+    async with opened(app, WIDE) as pilot:
+        if where == "CommandList":
+            await app.push_screen(Commands(id="--command-palette"))
+        lines = app.screen.query_one(where, OptionList)
+        lines.clear_options()
+        style = Style(meta={"option": 99})
+        lines.post_message(events.Click(lines, 0, 0, 0, 0, 1, False, False, False, 0, 0, style))
+        await pilot.pause()
         assert app.failure is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
@@ -28,6 +29,8 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import View
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, until
 
@@ -109,6 +112,25 @@ async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp)
         assert app.theme == after(theme)
 
 
+async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        for waits in range(12):  # somewhere between being asked for and being there
+            app.push_screen(palette := Commands(id="--command-palette"))
+            for _ in range(waits):
+                await asyncio.sleep(0)
+            palette._action_escape()
+            await settled(app, pilot)
+            assert app.screen is app.laboratory
+
+
+@pytest.mark.parametrize("waits", [0, 5, 10])
+async def test_an_app_that_ends_while_the_palette_is_made_ends_well(app: HadamardApp, waits: int):
+    async with app.run_test(size=SMALL):
+        app.push_screen(Commands(id="--command-palette"))
+        for _ in range(waits):
+            await asyncio.sleep(0)
+
+
 async def test_clicks_on_the_palette_and_beside_it_close_it_once(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         for x, y in ((1, 20), (20, 8)):
@@ -146,3 +168,27 @@ async def test_a_file_is_written_once_however_often_enter_comes(
         await settled(app, pilot)
         await until(pilot, lambda: app._notifications)
         assert [note.message for note in app._notifications] == [f"Wrote {tmp_path / 'x.toml'}"]
+
+
+async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    selected: list[int] = []
+    pick = Setup.pick
+
+    def counted(setup: Setup, number: int) -> None:
+        selected.append(number)
+        if len(selected) < 20:
+            pick(setup, number)
+
+    monkeypatch.setattr(Setup, "pick", counted)
+    async with app.run_test(size=SMALL) as pilot:
+        table = app.laboratory.query_one(Scoreboard)
+        table.focus()
+        await settled(app, pilot)
+        selected.clear()
+        post(app, "down", "down", "up")
+        for _ in range(100):
+            await asyncio.sleep(0.005)
+        assert len(selected) <= 3
+        assert table.cursor_row == app.laboratory.query_one(Setup).learner > 0

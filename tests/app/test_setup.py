@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
@@ -302,6 +304,32 @@ async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: Ha
         await until(pilot, lambda: composed(app, "learners[3].name"))
         await until(pilot, lambda: [form.number for form in app.laboratory.query(LearnerForm)] == [3])
         assert app.laboratory.query_one(LearnerList).highlighted == 3
+
+
+async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: HadamardApp):
+    async with opened(app, WIDE):
+        setup = app.laboratory.query_one(Setup)
+        showing = asyncio.create_task(setup.show(Draft.of("hadamard-128")))
+        while not showing.done():
+            setup.enter()
+            await setup.switch()
+            await asyncio.sleep(0)
+        assert setup.query("#preset")
+
+
+async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_other(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        setup, count = app.laboratory.query_one(Setup), len(app.laboratory.draft.learners)
+        for learner in (0, count - 2):  # the last one, once the first is removed
+            setup.pick(learner)
+            await until(pilot, lambda learner=learner: composed(app, f"learners[{learner}].name"))
+            row = row_of(app, f"learners[{learner}].name")
+            removing = asyncio.create_task(setup.remove_learner())
+            await asyncio.sleep(0)
+            await setup._edited(Edited(row, "another name"))
+            await removing
+            assert app.failure is None
+            assert "another name" not in [values["name"] for values in setup.draft.learners]
 
 
 async def test_showing_a_rate_of_many_digits_does_not_change_it():

@@ -32,12 +32,18 @@ KEYS_PER_SESSION = 1000
 LAG = 2.0
 """Seconds that an answer may take beyond the work of the keys before it."""
 
-WORK_PER_KEY = 0.1
+WORK_PER_KEY = 0.03
 HUNG = 60.0
 """Seconds without any answer after which a session is given up."""
 
+STACKS_EVERY, MOST_STACKS = 3.0, 5
+"""Seconds between looks at what every thread does while an answer is late, and how many looks there are."""
+
+FRAMES = 12
+"""How many of the innermost calls of every thread are told."""
+
 SIZES = (*[(80, 24)] * 4, (120, 40), (100, 30), (60, 20), (60, 20), (40, 12), (200, 60))
-BURSTS = (1, 2, 3, 5, 10, 30)
+BURSTS = (1, 2, 5, 20, 60, 120)
 TALLER = 12
 """Rows that the probes add one after the other before the terminal has its own size again."""
 
@@ -47,6 +53,14 @@ MEMORY = 12 * 2**30
 ENDINGS = (b"\x03", b"\x11", signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 TRACES = re.compile(rb"Traceback|the program failed|\w+(Error|Exception)\b")
 HOME = "home"
+STACKS = "stacks"
+PROGRAM = """
+import faulthandler, signal, sys
+faulthandler.register(signal.SIGRTMIN, open(sys.argv.pop(1), "a"), all_threads=True)
+from hadamard_tui.cli import main
+sys.exit(main())
+"""
+"""The app itself; at SIGRTMIN it writes into a file where every thread is, whoever holds Python's lock."""
 
 
 @dataclass
@@ -58,6 +72,9 @@ class Session:
     cache: str
     number_of_keys: int = KEYS_PER_SESSION
     pressed: list[Press] = field(default_factory=list)
+    burst: int = 0
+    """How many of them were pressed at once before the last answer."""
+
     asked: bytes | signal.Signals | None = None
     """How the end was asked for, once all is pressed."""
 
@@ -99,7 +116,8 @@ class Session:
         work = Path(folder) / HOME
         work.mkdir()
         limited = ["/bin/sh", "-c", f'ulimit -v {MEMORY // 1024}; exec "$@"', "sh"]
-        command = [*limited, sys.executable, "-m", "hadamard_tui", *arguments]
+        self.stacks, self.traceback = Path(folder) / STACKS, state.parent / "traceback.txt"
+        command = [*limited, sys.executable, "-c", PROGRAM, str(self.stacks), *arguments]
         self.terminal = Terminal(command, own, size=self.size, folder=str(work))
 
     def _play(self) -> int | None:
@@ -110,7 +128,7 @@ class Session:
                 self._resize()
             burst = [self.keyboard.press() for _ in range(self.random.choice(BURSTS))]
             self.pressed += burst
-            self.outcome.count("keys", len(burst))
+            self.burst = len(burst)
             for press in burst:
                 self._send(press.sent)
                 if self.random.random() < 0.15:
@@ -118,6 +136,8 @@ class Session:
             if burst[-1].kind in ("stray", "move", "broken"):
                 time.sleep(0.12)  # until a lone escape is taken for the key
             status = self._probe(LAG + WORK_PER_KEY * len(burst), repr([press.sent for press in burst]))
+            if status is None:  # of a burst that ended it nobody knows which keys it was there for
+                self.outcome.count("keys", len(burst))
         return status
 
     def _send(self, sent: bytes) -> None:
@@ -137,13 +157,17 @@ class Session:
         self.height += 1
         width, row = self.size[0], f"\x1b[{self.height};1H".encode()
         since, waited = len(self.terminal.written), self._waiting_for_processor()
-        begun = time.monotonic()
+        begun, looks = time.monotonic(), 0
         self._send(f"\x1b[48;{self.height};{width};{self.height};{width}t".encode())
         self.outcome.count("resizes")
         while row not in self.terminal.written[since:]:
             status = self.terminal.gone()
             if status is not None:
                 return status
+            late = time.monotonic() - begun - limit
+            if late > looks * STACKS_EVERY and looks < MOST_STACKS:
+                os.kill(self.terminal.pid, signal.SIGRTMIN)
+                looks += 1
             if time.monotonic() - begun > HUNG:
                 os.kill(self.terminal.pid, signal.SIGABRT)  # the fault handler prints where every thread is
                 self._fail("hang", f"no answer for {HUNG:.0f} s after {after}")
@@ -155,6 +179,8 @@ class Session:
         self.outcome.most("longest lag s", idle)
         if idle > limit:
             self._fail("hang", f"{idle:.1f} s ({lag:.1f} s on this busy machine) after {after}")
+        if looks:
+            os.truncate(self.stacks, 0)
         return None
 
     def _waiting_for_processor(self) -> dict[str, float]:
@@ -213,7 +239,7 @@ class Session:
 
     def _may_have_asked(self) -> bool:
         """Whether something that was pressed may have meant the end: a key, a click, a command looked up."""
-        recent, late = self.pressed[-60:], self.pressed[-25:]
+        recent, late = self.pressed[-60 - self.burst :], self.pressed[-25 - self.burst :]
         searched = any(press.sent[:1] in (b":", b"\x10") or b":" in press.sent for press in recent)
         return any(press.kind in ("quit", "mouse") for press in late) or (
             searched and any(b"\r" in press.sent for press in late)
@@ -224,8 +250,23 @@ class Session:
         keys = b" ".join(press.sent for press in self.pressed[-40:])
         text = re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", bytes(self.terminal.written[-20000:]))
         tail = text[-1500:].decode(errors="replace")
-        last = f"keys: {keys!r}\nwrote: {json.dumps(tail, ensure_ascii=False)}"
+        stacks = innermost(_text(self.stacks)) + _text(self.traceback)
+        last = f"keys: {keys!r}\nwrote: {json.dumps(tail, ensure_ascii=False)}\n{stacks}".rstrip()
         self.outcome.fail(kind, f"session {self.seed}: {what}", again, last)
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+def innermost(stacks: str) -> str:
+    """What the fault handler wrote, cut to the innermost calls of every thread."""
+    lines, calls = [], 0
+    for line in stacks.splitlines():
+        calls = calls + 1 if line.startswith("  ") else 0
+        if calls <= FRAMES:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 @contextmanager
