@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Part, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
-
-Params = dict[str, "torch.Tensor"]
-"""Tensors by name; the first dimension of each is the batch B = replicas × variants × targets."""
 
 Start = dict[str, NDArray[np.float64]]
 """Starting values by name; the first dimension of each is the replica.

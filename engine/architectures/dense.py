@@ -9,9 +9,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, Params, Start
-from engine.architectures.activations import KINKED, Activation, kinked, transfer
+from engine.architectures import Architecture, Start
+from engine.core.activations import KINKED, Activation, kinked, transfer
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, BadField, Count, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances

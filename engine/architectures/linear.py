@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.architectures import Architecture, Params, Start
+from engine.architectures import Architecture, Start
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances

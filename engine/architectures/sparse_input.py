@@ -8,9 +8,10 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Params, Start
-from engine.architectures.activations import Activation, transfer
+from engine.architectures import Architecture, Start
+from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Count, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances

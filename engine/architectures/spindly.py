@@ -8,8 +8,9 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Architecture, Params, Start
+from engine.architectures import Architecture, Start
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Positive, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances

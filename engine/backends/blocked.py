@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from engine.backends.compiled import LANES, Examples, Members, Records, Scratch, balance, sweep
 from engine.backends.tiles import Strands
+from engine.core.cost import Cost
 from engine.core.lazy import torch
+from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.runtime.descent import Descent
 from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import ByWeights
-from engine.updates.multiplicative_step import MultiplicativeStep
 
 if TYPE_CHECKING:
     from engine.spec.learner import Learner

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.measures import Measure
 from engine.measures.error import sides
 from engine.problems.data import Data

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from engine.core.cost import square_lengths
 from engine.core.lazy import torch
 from engine.losses import Loss
-from engine.losses.cost import square_lengths
 
 
 class Square(Loss, frozen=True, tag="square"):

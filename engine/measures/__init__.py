@@ -14,7 +14,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Part
 
 if TYPE_CHECKING:
-    from engine.losses.cost import Cost
+    from engine.core.cost import Cost
     from engine.problems.data import Data
     from engine.runtime.hypothesis import Weighted
     from engine.spec.learner import Learner

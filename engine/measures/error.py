@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import Values
-from engine.losses.cost import Cost
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from engine.core.cost import square_lengths
 from engine.core.lazy import torch
-from engine.losses.cost import square_lengths
 from engine.problems.instances import Dense, Instances
 from engine.problems.walsh import Walsh
 

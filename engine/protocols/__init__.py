@@ -10,9 +10,9 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import members
+from engine.core.cost import Cost
 from engine.core.parts import Part, Values
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.measures import Measure
 from engine.problems.data import Data
 from engine.runtime.hypothesis import Predictor

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Meta
 
+from engine.core.cost import Cost
 from engine.core.parts import BadInput, Count, Values
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.protocols import Floats, Measures, Protocol
 from engine.runtime.descent import begin

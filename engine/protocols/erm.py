@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity

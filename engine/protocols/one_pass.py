@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from engine.architectures.linear import Linear
 from engine.backends.orthogonal import OneByOne, Tally
+from engine.core.cost import Clipped, Cost
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Positive, Values
 from engine.core.streams import Streams
-from engine.losses.cost import Clipped, Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.protocols import Measures, Protocol, TrainingRun
 from engine.protocols.one_pass import OnePass, Pass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.architectures import Params
 from engine.architectures.linear import Linear
+from engine.core.cost import Cost
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.streams import Streams
-from engine.losses.cost import Cost
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.runtime.hypothesis import Hypothesis

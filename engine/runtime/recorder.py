@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.losses.cost import Cost
 from engine.losses.square import Square
 from engine.measures import Measure, Probe
 from engine.measures.error import sides

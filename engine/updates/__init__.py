@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkab
 import msgspec
 from msgspec import Meta
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
 from engine.architectures.spindly import Spindly
 from engine.core.lazy import torch
+from engine.core.multiplicative_step import MultiplicativeStep
+from engine.core.params import Params
 from engine.core.parts import LARGEST, BadField, Part, Positive, Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates.multiplicative_step import MultiplicativeStep
 
 State = dict[str, Params]
 """What a rule remembers between steps: named copies of the parameters."""

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Params
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.updates import Diagonal, Rate, Rates, State, zeros
 
 

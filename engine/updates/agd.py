@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine.architectures import Params
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update

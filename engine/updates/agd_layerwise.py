@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.architectures import Params
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Params
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, zeros

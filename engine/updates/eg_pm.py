@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended, only_linear, zeros

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
+from engine.core.multiplicative_step import MultiplicativeStep
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight, even, only_linear
-from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class EGU(Multiplicative, frozen=True, tag="egu"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.lazy import torch
+from engine.core.multiplicative_step import MultiplicativeStep
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Multiplicative, Rate, State, Weight
-from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):

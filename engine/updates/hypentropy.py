@@ -6,13 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Architecture, Params
+from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.lazy import torch
+from engine.core.multiplicative_step import MultiplicativeStep
+from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended
-from engine.updates.multiplicative_step import MultiplicativeStep
 
 
 class Hypentropy(Update, frozen=True, tag="hypentropy"):

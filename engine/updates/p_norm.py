@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from engine.architectures import Params
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended

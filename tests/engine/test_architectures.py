@@ -7,8 +7,7 @@ import torch
 from building import beginning, experiment, gd, losses, predictions, raw, weights
 from discovery import name_of
 
-from engine.architectures import activations
-from engine.core import catalogue
+from engine.core import activations, catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems.instances import Dense

@@ -9,8 +9,8 @@ import torch
 from building import experiment
 
 from engine.core import catalogue
+from engine.core.cost import square_lengths
 from engine.core.parts import BadInput
-from engine.losses.cost import square_lengths
 
 LOSSES = list(catalogue.members("losses"))
 PREDICTIONS = torch.tensor([-30.0, -2.5, -1.0, -0.3, 0.0, 1e-3, 0.9, 1.0, 4.0, 30.0], dtype=torch.float64)

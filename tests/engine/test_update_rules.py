@@ -18,8 +18,8 @@ from discovery import (
     variants,
 )
 
-from engine.architectures.activations import KINKED
 from engine.core import catalogue
+from engine.core.activations import KINKED
 from engine.core.streams import Streams
 from engine.problems.instances import Dense
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.architectures import Params
+from engine.core.params import Params
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
