@@ -154,7 +154,7 @@ def run_headless(
     Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
     3: the program failed. 130: stopped by Ctrl-C.
     """
-    from hadamard_tui.state import atomic_write
+    from engine.core import atomic_write
 
     if out is not None:
         atomic_write.check(out)
@@ -202,9 +202,9 @@ def verify_presets(
     ] = None,
 ) -> int:
     """Run presets and judge their claims. Exit code 1 if one fails."""
+    from engine.core import atomic_write
     from engine.spec import presets
     from hadamard_tui.headless import console, verifying
-    from hadamard_tui.state import atomic_write
 
     if report is not None:
         atomic_write.check(report, "--report")

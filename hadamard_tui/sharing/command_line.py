@@ -11,13 +11,12 @@ from typing import Any
 
 import msgspec
 
-from engine.core import files
+from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.reading import Raw
 from hadamard_tui import NAME
 from hadamard_tui.panels import PANELS
-from hadamard_tui.state import atomic_write
 from hadamard_tui.state.state_file import View
 
 BASE = "hadamard-128"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from engine.core import atomic_write
 from engine.core.parts import BadInput
 from engine.results.report import encode
 from engine.results.trace import Trace
@@ -17,7 +18,6 @@ from hadamard_tui.charts.series_builder import loss_axes, loss_series
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.figure import figure
-from hadamard_tui.state import atomic_write
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from engine.core import files
+from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from hadamard_tui.state import atomic_write
 
 Content = TypeVar("Content")
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from engine.core import files
+from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
 from engine.spec import raw_values, reading
@@ -17,7 +17,6 @@ from engine.spec.reading import Raw
 from hadamard_tui import NAME
 from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
-from hadamard_tui.state import atomic_write
 from hadamard_tui.state.config import ThemeName
 from hadamard_tui.state.quarantine import read_or_set_aside
 

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from engine.claims import judge
+from engine.core import atomic_write
 from engine.results.report import encode
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
-from hadamard_tui.state import atomic_write
 
 from .conftest import SMALL, Answer
 

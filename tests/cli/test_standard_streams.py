@@ -12,9 +12,9 @@ from typing import TextIO
 
 import pytest
 
+from engine.core import atomic_write
 from hadamard_tui.headless import verifying
 from hadamard_tui.sharing import tables
-from hadamard_tui.state import atomic_write
 
 from .conftest import Answer
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.core import atomic_write
 from engine.core.parts import BadInput
-from hadamard_tui.state import atomic_write, quarantine
+from hadamard_tui.state import quarantine
 
 KILLS = 30
 
