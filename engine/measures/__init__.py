@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -87,8 +88,11 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """What claims, files and traces call it."""
-        return self.kind
+        """What claims, files and traces call it: its kind, and what of it is set."""
+        fields = zip(msgspec.structs.fields(type(self)), self.__struct_fields__, strict=True)
+        set_here = ((name, getattr(self, name), field.default) for field, name in fields)
+        choices = ", ".join(f"{name} = {value}" for name, value, default in set_here if value != default)
+        return f"{self.kind} ({choices})" if choices else self.kind
 
     @property
     def is_number(self) -> bool:

@@ -241,6 +241,42 @@ class Curve:
         taken.divergences = self.divergences.copy()
         return taken
 
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """All there is of the curve, by names that `restore` understands."""
+        found: dict[str, NDArray[Any]] = {"divergences": self.divergences}
+        for name, times in self.clocks.items():
+            found[f"clock/{name}"] = times
+        for name, series in self._series.items():
+            found[f"values/{name}"] = series.values[: self.length]
+            if series.stderr is not None:
+                found[f"mean/{name}"] = series.mean[: self.length]
+                found[f"stderr/{name}"] = series.stderr[: self.length]
+        for name, taken in self._arrays.items():
+            found[f"x/{name}"], found[f"array/{name}"] = taken
+        if (weights := self.weights) is not None:
+            found["weights"], found["weights_x"] = weights, self.weights_x
+        return found
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become the finished curve that `as_arrays` was of, with as many replicas. Raises: KeyError."""
+        self.divergences = arrays["divergences"]
+        for key, array in arrays.items():
+            kind, _, name = key.partition("/")
+            if kind == "clock":
+                self._clocks[name] = array
+            elif kind == "values":
+                series = self._series[name] = Series(0, self.replicas)
+                series.values, series.mean = array, array[:, 0]
+                if self.replicas > 1:
+                    series.mean, series.stderr = arrays[f"mean/{name}"], arrays[f"stderr/{name}"]
+            elif kind == "array":
+                self._arrays[name] = Arrays(arrays[f"x/{name}"], array)
+        if "weights" in arrays:
+            self._weights, self._weights_x = arrays["weights"], arrays["weights_x"]
+            self.weights_length = len(self._weights)
+        self.length = len(next(iter(self._clocks.values())))
+        self.ended = True
+
     def mean_loss(self) -> float:
         """The mean of the curve, infinite if a replica diverged: what rates are compared by in hindsight."""
         if self.diverged or not self.length:

@@ -11,10 +11,17 @@ SWITCHES = {"train": "train_loss", "unseen": "train_loss", "spectrum": "spectrum
 
 
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
-    """The measures recorded of a learner: those of every run, and those that a claim speaks of."""
+    """The measures recorded of a learner: those of every run, of a claim, and of a picture."""
     spoken_of = {claim.measure for claim in experiment.claims}
-    wanted = [measure for name, measure in named().items() if measure.always or name in spoken_of]
-    return tuple(measure for measure in wanted if missing(measure, experiment, learner) is None)
+    wanted = {
+        name: measure
+        for name, measure in named().items()
+        if (measure.always or name in spoken_of) and missing(measure, experiment, learner) is None
+    }
+    for picture in experiment.pictures:
+        if picture.measure.refuses(learner, experiment.problem) is None:
+            wanted[picture.measure.name] = picture.measure
+    return tuple(wanted.values())
 
 
 def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:

@@ -15,6 +15,7 @@ from engine.core import device as devices
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.measures import Measure
 from engine.problems.data import Data, draw
 from engine.protocols import CLOCKS, TrainingRun
 from engine.results.invariance import verdict
@@ -25,8 +26,10 @@ from engine.runtime.descent import rates_of
 from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
+from engine.runtime.store import Store
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.spec.learner import Learner
 from engine.theory import Bound, Labels
 from engine.updates import BEST
 
@@ -76,11 +79,15 @@ Gate = Callable[[], int]
 
 
 def run(
-    experiment: Experiment, gate: Gate = lambda: MOST, notify: Callable[[Event], None] = lambda event: None
+    experiment: Experiment,
+    gate: Gate = lambda: MOST,
+    notify: Callable[[Event], None] = lambda event: None,
+    store: Store | None = None,
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
-    Curves are the same, bit by bit, in whatever rounds they were computed.
+    Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
+    from there, and those that end are kept in it.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
     one that memory was not enough for after all; the curves so far are in the trace that was told of.
@@ -90,9 +97,9 @@ def run(
     trace: Trace | None = None
     with torch.no_grad(), devices.threads(1 if small else None):
         try:
-            trace, started = prepare(experiment)
+            trace, started = prepare(experiment, store)
             notify(Loaded(trace))
-            active = list(started)
+            active = [learner_run for learner_run in started if not learner_run.ended]
             while active and (records := gate()):
                 for learner_run in list(active):
                     if scattered:
@@ -101,6 +108,8 @@ def run(
                         notify(event)
                     if learner_run.ended:
                         learner_run.settle()
+                        if store is not None:
+                            learner_run.keep(experiment, store)
                         active.remove(learner_run)
         except (MemoryError, RuntimeError) as error:
             if not memory_estimate.ran_out(error):
@@ -119,12 +128,15 @@ def run(
 class LearnerRun:
     """A learner on its course, with one curve per rate that it tries.
 
-    `shown` is the curve in the trace: the only one, or for the best rate in hindsight the winner's copy.
+    `course` is None where the curves were kept from an earlier run. `shown` is the curve in the trace: the
+    only one, or for the best of several rates the winner's copy.
     """
 
-    course: TrainingRun
+    course: TrainingRun | None
     curves: list[Curve]
     shown: Curve | None
+    learner: Learner
+    measures: tuple[Measure, ...] = ()
     starts: dict[int, Floats] = field(default_factory=dict)
     """The loss of every replica at the first record [R], by the number of the curve."""
 
@@ -135,6 +147,7 @@ class LearnerRun:
 
     def advance(self, records: int) -> list[Diverged]:
         """Go on for some records; the curves of which the first or the last replica diverged in them."""
+        assert self.course is not None, "what was kept has ended"
         block = self.course.advance(records)
         events: list[Diverged] = []
         if not len(block.loss):
@@ -152,6 +165,10 @@ class LearnerRun:
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
         return events
 
+    def keep(self, experiment: Experiment, store: Store) -> None:
+        """Keep the curves, which have ended. Raises: BadInput if that cannot be done."""
+        store.keep(experiment, self.learner, self.measures, self.curves)
+
     def settle(self) -> None:
         """Compare the rates in hindsight by the mean of their curves."""
         best = min(self.curves, key=Curve.mean_loss)
@@ -160,7 +177,7 @@ class LearnerRun:
             self.shown.copy(best, self.curves)
 
 
-def prepare(experiment: Experiment) -> tuple[Trace, list[LearnerRun]]:
+def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute the bounds, and put every learner at its start."""
     check(experiment)
     device = devices.resolve(experiment.run.device)
@@ -177,7 +194,6 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[LearnerRun]]:
         path, given, seen = way(learner, experiment, data)
         begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.training_run
         measures = asked(experiment, learner)
-        course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
         curves = [
             Curve(
                 learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
@@ -194,7 +210,13 @@ def prepare(experiment: Experiment) -> tuple[Trace, list[LearnerRun]]:
         if getattr(learner.update, "lr", None) == BEST:
             shown = Curve(learner.name, records, experiment.run.replicas, judged, path=path)
             shown.oracle_tuned = True
-        started.append(LearnerRun(course, curves, shown))
+        course = None
+        if store is None or not store.restore(experiment, learner, measures, curves):
+            course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
+        learner_run = LearnerRun(course, curves, shown, learner, measures)
+        if learner_run.ended:
+            learner_run.settle()
+        started.append(learner_run)
     trace = Trace(
         [
             curve

@@ -43,6 +43,11 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].solver", reason)
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
+    for number, picture in enumerate(experiment.pictures):
+        reasons = [picture.measure.refuses(learner, problem) for learner in experiment.learners]
+        if all(reasons):
+            what = f"{picture.measure.kind} is measured only where {reasons[0]}"
+            raise BadInput(f"pictures[{number}].measure", what)
     measures = named()
     last = experiment.protocol.last(n)
     for number, claim in enumerate(experiment.claims):

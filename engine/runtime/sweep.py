@@ -1,0 +1,62 @@
+"""A parameter sweep: the runs of a plan, one point after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.results.results import Results
+from engine.runtime.pacing import MOST
+from engine.runtime.run import Event as RunEvent
+from engine.runtime.run import Finished, Gate, Loaded, run
+from engine.runtime.store import Store
+from engine.spec.plan import Plan
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The results exist and will fill."""
+
+    results: Results
+
+
+@dataclass(frozen=True)
+class PointDone:
+    """Every learner at a point of the axes came to its end."""
+
+    number: int
+
+
+Event = RunEvent | Begun | PointDone
+
+
+def sweep(
+    plan: Plan,
+    gate: Gate = lambda: MOST,
+    notify: Callable[[Event], None] = lambda event: None,
+    store: Store | None = None,
+) -> Results:
+    """Run every point of a plan. `gate` and `notify` are those of `run`; `Finished` comes once, at the end.
+
+    What a store has is not computed again, and every learner that comes to its end is kept in it: after any
+    end of the program, a sweep goes on where it was.
+
+    Raises: BadInput, with the point that cannot be run.
+    """
+    results = Results(plan)
+    notify(Begun(results))
+    for number, point in enumerate(plan.points):
+
+        def heard(event: RunEvent, number: int = number) -> None:
+            if isinstance(event, Loaded):
+                results.traces[number] = event.trace
+            if not isinstance(event, Finished):
+                notify(event)
+
+        trace = run(point.experiment, gate, heard, store)
+        if not all(curve.ended for curve in trace.curves):
+            return results
+        results.finished.add(number)
+        notify(PointDone(number))
+    notify(Finished(trace))
+    return results

@@ -1,0 +1,193 @@
+"""Sweeps: every point is an ordinary run, and what a store keeps of it is never computed again."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from building import gd
+
+import engine.runtime.run as runs
+from engine.core.parts import BadInput
+from engine.runtime.run import Finished, run
+from engine.runtime.store import Store
+from engine.runtime.sweep import Begun, PointDone, sweep
+from engine.spec.plan import plan
+
+LEARNERS = [{"name": "GD", **gd("1/(2d)")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+
+
+def document(**words):
+    return {
+        "axes": [{"name": "size", "from": 4, "to": 16, "log": True}],
+        "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
+        "protocol": "one-pass",
+        "learners": LEARNERS,
+        "run": {"replicas": 2, "device": "cpu"},
+        **words,
+    }
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The learners that were put at a start, in their order."""
+    names = []
+    before = runs.LearnerRun
+    monkeypatch.setattr(
+        runs, "LearnerRun", lambda *given: (given[0] and names.append(given[3].name)) or before(*given)
+    )
+    return names
+
+
+def same(one, other):
+    assert [curve.name for curve in one.curves] == [curve.name for curve in other.curves]
+    for mine, theirs in zip(one.curves, other.curves, strict=True):
+        assert mine.complete == theirs.complete
+        assert mine.measures == theirs.measures
+        assert mine.mean_loss() == theirs.mean_loss()
+        found, expected = mine.as_arrays(), theirs.as_arrays()
+        assert found.keys() == expected.keys()
+        for name in found:
+            np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_every_point_is_the_run_of_its_experiment():
+    whole = plan(document())
+    results = sweep(whole)
+    assert results.complete
+    assert [len(results.traces[number].curves) for number in range(3)] == [2, 2, 1]
+    for number, point in enumerate(whole.points):
+        same(results.traces[number], run(point.experiment))
+
+
+def test_events_say_which_point_is_done_and_the_end_comes_once():
+    heard = []
+    sweep(plan(document()), notify=heard.append)
+    assert isinstance(heard[0], Begun)
+    assert [event.number for event in heard if isinstance(event, PointDone)] == [0, 1, 2]
+    assert (
+        [isinstance(event, Finished) for event in heard].count(True) == 1 == isinstance(heard[-1], Finished)
+    )
+
+
+def test_what_is_kept_is_not_computed_again(tmp_path, begun):
+    store = Store(tmp_path)
+    first = sweep(plan(document()), store=store)
+    assert begun == ["GD", "LLS", "GD", "LLS", "GD"]
+    begun.clear()
+    second = sweep(plan(document(title="Another title")), store=store)
+    assert begun == []
+    for number in range(3):
+        same(first.traces[number], second.traces[number])
+
+
+@pytest.mark.parametrize(
+    "change", [{"run": {"replicas": 3, "device": "cpu"}}, {"protocol": {"kind": "one-pass", "examples": 3}}]
+)
+def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
+    store = Store(tmp_path)
+    sweep(plan(document()), store=store)
+    begun.clear()
+    sweep(plan(document(**change)), store=store)
+    assert len(begun) == 5
+
+
+def test_a_learner_more_is_computed_alone(tmp_path, begun):
+    store = Store(tmp_path)
+    sweep(plan(document()), store=store)
+    begun.clear()
+    more = [*LEARNERS, {"name": "EGU", "architecture": "linear", "update": "egu"}]
+    sweep(plan(document(learners=more)), store=store)
+    assert begun == ["EGU"] * 3
+
+
+def test_a_measure_more_is_computed(tmp_path, begun):
+    store = Store(tmp_path)
+    sweep(plan(document()), store=store)
+    begun.clear()
+    picture = {"measure": {"kind": "loss", "rows": "train"}}
+    results = sweep(plan(document(pictures=[picture])), store=store)
+    assert len(begun) == 5
+    assert "train" in results.traces[0].curves[0].measures
+
+
+def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
+    store, learners = Store(tmp_path), [{"name": "GD", **gd("best")}]
+    first = sweep(plan(document(learners=learners)), store=store)
+    begun.clear()
+    second = sweep(plan(document(learners=learners)), store=store)
+    assert begun == []
+    assert second.traces[0].curves[0].grid == first.traces[0].curves[0].grid
+    same(first.traces[2], second.traces[2])
+
+
+def test_what_is_broken_is_computed_again(tmp_path, begun):
+    store = Store(tmp_path)
+    sweep(plan(document()), store=store)
+    begun.clear()
+    files = sorted(tmp_path.rglob("*.npz"))
+    assert len(files) == 5
+    files[0].write_bytes(files[0].read_bytes()[:-200])
+    files[1].write_bytes(b"")
+    sweep(plan(document()), store=store)
+    assert len(begun) == 2
+
+
+def test_a_data_file_counts_by_its_content(tmp_path, begun):
+    rows, labels, store = tmp_path / "rows.csv", tmp_path / "labels.csv", Store(tmp_path / "store")
+    rows.write_text("1,2\n2,1\n1,1\n")
+
+    def swept(sign):
+        labels.write_text(f"{sign}\n1\n1\n")
+        raw = document()
+        del raw["axes"]
+        raw["problem"] = {
+            "matrix": {"kind": "file", "path": str(rows)},
+            "target": {"kind": "file", "path": str(labels)},
+        }
+        raw["learners"] = [LEARNERS[0]]
+        sweep(plan(raw), store=store)
+
+    swept(1)
+    swept(1)
+    assert len(begun) == 1
+    swept(-1)
+    assert len(begun) == 2
+
+
+def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, begun):
+    store, rounds = Store(tmp_path), iter([10**6, 10**6, 1, 0])
+    results = sweep(plan(document()), gate=lambda: next(rounds), store=store)
+    assert not results.complete
+    done = len(results.finished)
+    begun.clear()
+    assert sweep(plan(document()), store=store).complete
+    assert 0 < len(begun) <= 5 - 2 * done
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from engine.runtime.store import Store
+from engine.runtime.sweep import PointDone, sweep
+from engine.spec.plan import plan
+def heard(event):
+    if isinstance(event, PointDone) and event.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+sweep(plan({document!r}), notify=heard, store=Store(Path(sys.argv[1])))
+"""
+
+
+def test_finished_points_outlive_a_kill(tmp_path, begun):
+    program = KILLED.format(document=document())
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=os.environ, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert sweep(plan(document()), store=Store(tmp_path)).complete
+    assert begun == ["GD"]
+
+
+def test_a_point_that_cannot_be_run_is_named():
+    with pytest.raises(BadInput, match="size = 5"):
+        plan(document(axes=[{"name": "size", "values": [4, 5]}]))
