@@ -1,4 +1,4 @@
-"""Lines in any direction as dots: every segment cut to the area, then walked in steps of one dot."""
+"""Lines in any direction as dots: every segment cut to the area, then walked in steps of half a dot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 
 from hadamard_tui.charts.patterns import PATTERNS
 from hadamard_tui.charts.series import LineStyle
+
+# One per dot would miss dots where the steps fall on their borders.
+_PER_DOT = 2
 
 
 def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int, high: int) -> np.ndarray:
@@ -22,7 +25,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     kept = begin <= end  # not where a place is NaN
     start, step, begin, end = start[:, kept], step[:, kept], begin[kept], end[kept]
     length = np.abs(step).max(axis=0) * (end - begin)
-    counts = np.ceil(length).astype(np.int64) + 1
+    counts = np.ceil(_PER_DOT * length).astype(np.int64) + 1
     segment = np.repeat(np.arange(len(counts)), counts)
     turn = np.arange(len(segment)) - np.repeat(np.cumsum(counts) - counts, counts)
     share = begin[segment] + (end - begin)[segment] * (turn / np.maximum(counts - 1, 1)[segment])

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from hadamard_tui.charts.code_points import as_text, write
+from hadamard_tui.charts.code_points import runs, write
 
 _BLANK = ord(" ")
 
@@ -160,12 +160,7 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, own: np.ndarray) -> np.ndarray
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
     """One line, one segment per run of equal style."""
-    starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
-    segments = [
-        Segment(as_text(glyphs[start:end]), styles[inks[start]])
-        for start, end in zip(starts, [*starts[1:], len(glyphs)], strict=True)
-    ]
-    return Strip(segments, len(glyphs))
+    return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
 def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
