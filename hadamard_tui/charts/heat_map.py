@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from rich.cells import cell_len
 
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.series import Axes, LineStyle
@@ -36,6 +37,10 @@ class Point:
     x: float
     y: float
     mark: str = "●"
+
+    def __post_init__(self) -> None:
+        if len(self.mark) != 1 or cell_len(self.mark) != 1:
+            raise ValueError(f"point {self.name!r}: the mark must be one letter or sign, got {self.mark!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from hadamard_tui.charts.value_scale import ValueScale, value_scale
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE = 12
 _DOTS = (1, HALVES)
+_APART = 6  # the title moves by a few cells when the bar gets its final width
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,20 @@ def compose(
     )
     names = _legend(heat, scale, width, height, plain, on_top)
 
-    surround = frame(heat.axes, framed, height - below - len(names), _DOTS)
+    tall = height - below - len(names)
+    if beside:  # how many numbers the bar has, and so its width, depends on its rows
+        bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
+        framed = width - bar.glyphs.shape[1]
+    surround = frame(heat.axes, framed, tall, _DOTS)
     _put_frame(cells, surround)
     area = surround.top, surround.left
     _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, cursor), *area)
     if beside:
-        bar = upright(scale, surround.rows, plain)
         _put(cells, bar, surround.top, framed)
         if on_top:
             _write(cells, 0, width - cell_len(heat.z_label), heat.z_label, FRAME)
     elif barred:
-        _put(cells, flat(scale, width, plain), height - below - len(names), 0)
+        _put(cells, flat(scale, width, plain), tall, 0)
     for row, pieces in enumerate(names, start=height - spoken - len(names)):
         for piece in pieces:
             _write(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
@@ -84,7 +88,7 @@ def _top_is_free(heat: HeatMap, width: int, framed: int, height: int) -> bool:
     """Whether the label of the scale has room above it, beside the title."""
     line = frame(heat.axes, framed, height, _DOTS).lines[0]
     start = width - cell_len(heat.z_label)
-    return bool(heat.z_label) and len(line.rstrip()) + 2 <= start
+    return bool(heat.z_label) and len(line.rstrip()) + _APART <= start
 
 
 def _legend(

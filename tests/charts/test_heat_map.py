@@ -10,6 +10,7 @@ from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
 from hadamard_tui.charts.heat_reading import read, with_error
 from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.ticks import ticks
 from hadamard_tui.charts.value_scale import value_scale
 from hadamard_tui.terminal.plain_text import to_ascii
 
@@ -104,6 +105,14 @@ def test_the_order_in_which_values_are_given_does_not_matter():
 def test_what_is_no_grid_is_refused(wrong, told):
     with pytest.raises(ValueError, match=told):
         heat(**wrong)
+
+
+def test_marks_and_paths_of_another_shape_are_refused():
+    for mark in ("", "AB", "数"):
+        with pytest.raises(ValueError, match="one letter"):
+            Point("here", 1.0, 1.0, mark)
+    with pytest.raises(ValueError, match="shape"):
+        Contour("line", np.zeros(3))
 
 
 def test_a_single_row_and_a_single_column_fill_the_area():
@@ -296,6 +305,19 @@ def test_the_numbers_of_the_scale_stand_at_their_colours():
         if sheet.top <= row < sheet.top + sheet.rows and (label := line[start + 3 :].strip()):
             step = sheet.cells.fore[row, start + 1], sheet.cells.back[row, start + 1]
             assert step[1] - 1 <= float(label) * STEPS <= step[0] + 1.5
+
+
+def test_the_numbers_of_the_scale_are_never_cropped():
+    rng = np.random.default_rng(0)
+    for height in range(9, 34):
+        low, width = rng.uniform(-2, 12), rng.uniform(0.2, 30)
+        one = heat(10.0 ** np.linspace(low, low + width, 6).reshape(2, 3), z_log=True)
+        sheet = compose(one, 80, height, COLOURS)
+        found = [line[sheet.left + sheet.columns + 4 :].strip() for line in lines(sheet.cells)]
+        limits = value_scale(one.z, True).limits
+        wanted = [label for _, label in ticks(limits, True, min(9, max(2, sheet.rows // 3)))]
+        shown = [text for text in found[sheet.top : sheet.top + sheet.rows] if text]
+        assert shown == wanted[::-1]
 
 
 def test_a_narrow_sheet_has_the_scale_below_between_its_ends():
