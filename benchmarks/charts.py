@@ -1,7 +1,9 @@
-"""How long a redraw of a chart takes, in milliseconds, median of repeats, at 120 × 40 cells.
+"""How long a redraw of a chart takes, in milliseconds, median of repeats.
 
-`python benchmarks/charts.py [--json]`. For each case of the design's table: the raster alone, and a
-`ChartView` whose curves all moved, grew by a little, or did not change.
+`python benchmarks/charts.py [--json]`. For each case of the design's table, at 120 × 40 cells: the raster
+alone, and a `ChartView` whose curves all moved, grew by a little, or did not change. For heat maps, at
+200 × 60 cells: the plot area alone, and a `HeatMapView` whose values all changed, whose cursor moved, or that
+did not change.
 """
 
 from __future__ import annotations
@@ -19,13 +21,20 @@ from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult
 
+from hadamard_tui.charts import half_blocks
+from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.frame import frame
+from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.value_scale import value_scale
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.heat_map_view import HeatMapView
 
 WIDTH, HEIGHT = 120, 40
 CASES = ((6, 128), (128, 128), (20, 100_000), (1, 1_000_000))
+HEAT_WIDTH, HEAT_HEIGHT = 200, 60
+HEAT_CASES = ((50, 25), (200, 120))
 REPEATS = 31
 COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#d55e00")
 
@@ -60,9 +69,21 @@ def grown(series: list[Series], points: int) -> list[Series]:
     return [replace(one, x=one.x[:points], y=one.y[:points]) for one in series]
 
 
+def waves(columns: int, rows: int, phase: float) -> HeatMap:
+    """A smooth function on a grid; another phase changes all of it."""
+    x, y = np.arange(1.0, columns + 1), np.arange(1.0, rows + 1)
+    z = np.sin(6 * x / columns + phase) + np.cos(5 * y / rows + phase)[:, None]
+    return HeatMap(x, y, z, x_label="x", y_label="y", z_label="z", title="A smooth function")
+
+
 class Bench(App[None]):
     def compose(self) -> ComposeResult:
         yield ChartView()
+
+
+class HeatBench(App[None]):
+    def compose(self) -> ComposeResult:
+        yield HeatMapView()
 
 
 def measure(view: ChartView, lines: int, points: int) -> dict[str, float | int]:
@@ -91,20 +112,53 @@ async def measure_all() -> list[dict[str, float | int]]:
         return [measure(view, lines, points) for lines, points in CASES]
 
 
+def measure_heat(view: HeatMapView, columns: int, rows: int) -> dict[str, float | int]:
+    """One record, times in milliseconds."""
+    maps = [waves(columns, rows, phase) for phase in (0.0, 1.0)]
+    scale, colours = value_scale(maps[0].z, False), colour_map(dark_is_more=False)
+    view.show(maps[0])
+    return {
+        "x": columns,
+        "y": rows,
+        "plot area": median_ms(
+            lambda n: half_blocks.paint(maps[n % 2], scale, HEAT_WIDTH - 12, HEAT_HEIGHT - 6, colours)
+        ),
+        "redraw": median_ms(lambda n: view.show(maps[n % 2])),
+        "cursor": median_ms(lambda n: view.action_move(1 - 2 * (n % 2), 0)),
+        "static": median_ms(lambda n: view.show(maps[0])),
+    }
+
+
+async def measure_heats() -> list[dict[str, float | int]]:
+    app = HeatBench()
+    async with app.run_test(size=(HEAT_WIDTH, HEAT_HEIGHT)) as pilot:
+        view = app.query_one(HeatMapView)
+        view.show(waves(2, 2, 0.0))
+        await pilot.pause()
+        return [measure_heat(view, *case) for case in HEAT_CASES]
+
+
+def table(title: str, results: list[dict[str, float | int]]) -> Table:
+    drawn = Table(*results[0], title=title)
+    for result in results:
+        drawn.add_row(
+            *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in result.values())
+        )
+    return drawn
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
     as_json = parser.parse_args().json
-    results = asyncio.run(measure_all())
+    results, heats = asyncio.run(measure_all()), asyncio.run(measure_heats())
     if as_json:
-        print(json.dumps({"unit": "ms", "size": [WIDTH, HEIGHT], "cases": results}))
+        record = {"unit": "ms", "size": [WIDTH, HEIGHT], "cases": results}
+        print(json.dumps(record | {"heat maps": {"size": [HEAT_WIDTH, HEAT_HEIGHT], "cases": heats}}))
         return
-    table = Table("lines", "points", "raster", "redraw", "grow", "static", title=f"ms at {WIDTH} × {HEIGHT}")
-    for result in results:
-        table.add_row(
-            *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in result.values())
-        )
-    Console().print(table)
+    console = Console()
+    console.print(table(f"ms at {WIDTH} × {HEIGHT}", results))
+    console.print(table(f"heat maps, ms at {HEAT_WIDTH} × {HEAT_HEIGHT}", heats))
 
 
 if __name__ == "__main__":

@@ -67,9 +67,13 @@ class Frame:
 
 
 @lru_cache(maxsize=16)
-def frame(axes: Axes, width: int, height: int) -> Frame:
-    """The frame of a live chart; its ticks are where `raster.paint` puts the same values."""
-    layout = arrange(axes, width, height, (DOTS_ACROSS, DOTS_DOWN))
+def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
+    """The frame of a live chart; its ticks are where `raster.paint` puts the same values.
+
+    Args:
+        dots: how many dots a cell has across and down.
+    """
+    layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
     return Frame(lines, layout.left, layout.top, layout.columns, layout.rows)
 

@@ -45,7 +45,7 @@ def legend(series: Sequence[Series], width: int, lines: int, note: str = "") -> 
         )
         for index in named
     )
-    return _wrap(entries, width, lines, note) if lines > 0 and width > 0 and (entries or note) else ()
+    return wrapped(entries, width, lines, note) if lines > 0 and width > 0 and (entries or note) else ()
 
 
 def hidden_note(points: int) -> str:
@@ -54,31 +54,32 @@ def hidden_note(points: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _wrap(entries: tuple[_Entry, ...], width: int, lines: int, note: str) -> tuple[tuple[Piece, ...], ...]:
-    wrapped: list[list[_Entry]] = [[]]
+def wrapped(entries: tuple[_Entry, ...], width: int, lines: int, note: str) -> tuple[tuple[Piece, ...], ...]:
+    """(text, position) entries on at most `lines` lines, as `legend` has them."""
+    rows: list[list[_Entry]] = [[]]
     left_out = 0
     for place, (text, index) in enumerate(entries):
-        entry = _elided(text, width), index
-        if _length(wrapped[-1]) + cell_len(entry[0]) > width:
-            if len(wrapped) == lines:
+        entry = elided(text, width), index
+        if _length(rows[-1]) + cell_len(entry[0]) > width:
+            if len(rows) == lines:
                 left_out = len(entries) - place
                 break
-            wrapped.append([])
-        wrapped[-1].append(entry)
+            rows.append([])
+        rows[-1].append(entry)
 
-    note = _elided(note, width)
-    if note and not left_out and len(wrapped) < lines and _length(wrapped[-1]) + cell_len(note) > width:
-        wrapped.append([])
-    while wrapped[-1] and _length(wrapped[-1]) + _length(_tail(left_out, note)) - _GAP > width:
-        wrapped[-1].pop()
+    note = elided(note, width)
+    if note and not left_out and len(rows) < lines and _length(rows[-1]) + cell_len(note) > width:
+        rows.append([])
+    while rows[-1] and _length(rows[-1]) + _length(_tail(left_out, note)) - _GAP > width:
+        rows[-1].pop()
         left_out += 1
 
-    rows = [_pieces(row) for row in wrapped]
-    if left_out and _length([*wrapped[-1], *_tail(left_out, note)]) - _GAP <= width:
-        rows[-1] = _pieces([*wrapped[-1], (f"+{left_out} more", -1)])
+    placed = [_pieces(row) for row in rows]
+    if left_out and _length([*rows[-1], *_tail(left_out, note)]) - _GAP <= width:
+        placed[-1] = _pieces([*rows[-1], (f"+{left_out} more", -1)])
     if note:
-        rows[-1].append(Piece(width - cell_len(note), note, -1))
-    return tuple(tuple(row) for row in rows)
+        placed[-1].append(Piece(width - cell_len(note), note, -1))
+    return tuple(tuple(row) for row in placed)
 
 
 def _tail(left_out: int, note: str) -> list[_Entry]:
@@ -95,5 +96,6 @@ def _pieces(row: Sequence[_Entry]) -> list[Piece]:
     return [Piece(_length(row[:place]), text, index) for place, (text, index) in enumerate(row)]
 
 
-def _elided(text: str, width: int) -> str:
+def elided(text: str, width: int) -> str:
+    """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

@@ -8,26 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.patterns import PATTERNS
 from hadamard_tui.charts.scale import Scale
-from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD = ord("┊")
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
-_BLANK, _BRAILLE = ord(" "), 0x2800
+_BLANK, BRAILLE = ord(" "), 0x2800
 # Unicode's numbering of the dots: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-# Which dot columns a line style leaves on, by column modulo the length: fixed to the screen, so that
-# dashes stand still while data grow.
-_PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
-    "dashed": (True, True, True, True, False, False),
-    "dotted": (True, False, False, False),
-    "dash-dot": (True,) * 6 + (False, False, True, False, False),
-    "sparse": (True, True, False, False, False, False, False, False),
-    "long": (True,) * 12 + (False,) * 4,
-    "pairs": (True, False, True, False, False, False, False, False),
-}
 
 
 @dataclass(frozen=True)
@@ -54,9 +45,9 @@ def paint(
 
     band_owner = _owners(bands, bands.shown, rows, columns)
     line_owner = _owners(lines, on, rows, columns)
-    bits = _cells(_dots(lines, on, high) | (_dots(bands, bands.shown, high) & _stipple(high, wide)))
+    bits = braille(_dots(lines, on, high) | (_dots(bands, bands.shown, high) & _stipple(high, wide)))
 
-    glyphs = np.where(bits > 0, bits.astype(np.uint32) + _BRAILLE, _BLANK).astype(np.uint32)
+    glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
     for index, row, column in _marks(series, lines, rows, columns):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
@@ -73,8 +64,8 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
     """Which dot columns each series' style leaves on, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, one in enumerate(series):
-        if one.style in _PATTERNS:
-            on[index] = np.resize(_PATTERNS[one.style], wide)
+        if one.style in PATTERNS:
+            on[index] = np.resize(PATTERNS[one.style], wide)
     return on
 
 
@@ -99,7 +90,7 @@ def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
     )
 
 
-def _cells(dots: np.ndarray) -> np.ndarray:
+def braille(dots: np.ndarray) -> np.ndarray:
     """Braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
     plane = dots.view(np.uint8)
     bits = np.zeros((dots.shape[0] // DOTS_DOWN, dots.shape[1] // DOTS_ACROSS), dtype=np.uint8)

@@ -12,12 +12,16 @@ from typing import NamedTuple
 
 
 class Palette(NamedTuple):
-    """Colours of the learners in their order, of theory, and of what is only context."""
+    """Colours of the learners in their order, of theory, and of what is only context.
+
+    `dark_is_more`: in heat maps little looks like the ground, much stands out from it.
+    """
 
     ground: str
     learners: tuple[str, ...]
     theory: str
     others: str
+    dark_is_more: bool = False
 
 
 DARK = Palette(
@@ -31,6 +35,7 @@ LIGHT = Palette(
     ("#1e57c0", "#fd410b", "#009c85", "#92256a", "#785203", "#8283c8", "#391597", "#740017"),
     "#404040",
     "#8a929a",
+    dark_is_more=True,
 )
 CONTRAST = DARK._replace(ground="#000000", theory="#ffffff", others="#9aa4ae")
 

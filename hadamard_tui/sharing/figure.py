@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.grid import borders
+from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 INCHES = (5.5, 3.8)
 DOTS_PER_INCH = 300
@@ -27,6 +31,7 @@ STYLES: dict[LineStyle, Any] = {
     "pairs": (0, (1, 1.5, 1, 5)),
 }
 BOUNDS = ("dashed", "dotted")
+MOST_CELLS = 40_000
 SETTINGS: dict[Any, Any] = {
     "font.size": 9,
     "text.parse_math": False,
@@ -45,24 +50,9 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
     style; bounds have their name on the line.
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogFormatter, StrMethodFormatter
 
     with rc_context(SETTINGS):
-        sheet = Figure(INCHES, layout="constrained")
-        plot = sheet.add_subplot(
-            title=axes.title,
-            xlabel=axes.x_label,
-            ylabel=axes.y_label,
-            xlim=axes.x_limits,
-            ylim=axes.y_limits,
-            xscale="log" if axes.x_log else "linear",
-            yscale="log" if axes.y_log else "linear",
-        )
-        for axis, logarithmic in ((plot.xaxis, axes.x_log), (plot.yaxis, axes.y_log)):
-            if logarithmic:
-                axis.set_major_formatter(StrMethodFormatter("{x:g}"))  # not formulas: those are not parsed
-                axis.set_minor_formatter(LogFormatter())
+        sheet, plot = _axes(axes)
         bounds = 0
         for one in series:
             if one.style in BOUNDS:
@@ -71,16 +61,103 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
             else:
                 _curve(plot, one)
         if names := plot.get_legend_handles_labels()[1]:
-            per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
-            sheet.legend(loc="outside lower center", ncols=per_line, frameon=False, fontsize=8)
-        file = io.BytesIO()
-        dated = {"svg": "Date", "pdf": "CreationDate"}
-        sheet.savefig(
-            file,
-            format=kind,
-            dpi=DOTS_PER_INCH,
-            metadata={dated[kind]: None} if kind in dated else None,
+            _legend(sheet, names)
+        return _written(sheet, kind)
+
+
+def heat_map_figure(heat: HeatMap, kind: str) -> bytes:
+    """The heat map as `svg`, `pdf` or `png`, on white: the colours of the light screen, the more the darker.
+
+    What is missing is hatched. A file of vectors holds a picture instead of more than `MOST_CELLS` cells.
+    """
+    from matplotlib import rc_context
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import StrMethodFormatter
+
+    with rc_context(SETTINGS):
+        sheet, plot = _axes(heat.axes)
+        scale = value_scale(heat.z, heat.z_log)
+        mesh = plot.pcolormesh(
+            borders(heat.x, heat.x_log),
+            borders(heat.y, heat.y_log),
+            heat.z.clip(*scale.limits),
+            cmap=ListedColormap(colour_map(dark_is_more=True).colours / 255.0),
+            norm=(LogNorm if scale.log else Normalize)(*scale.limits),
+            edgecolors="face",
+            linewidth=0.1,
+            rasterized=heat.z.size > MOST_CELLS,
         )
+        bar = sheet.colorbar(mesh, ax=plot, label=" ".join(filter(None, (heat.z_label, _remark(scale)))))
+        bar.solids.set(rasterized=False, edgecolor="face")
+        if scale.log:
+            bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        for contour in heat.contours:
+            _upon(plot, contour.path, contour.name, linestyle=STYLES[contour.style], linewidth=1.2)
+        for number, point in enumerate(heat.points):
+            place = np.array([[point.x, point.y]])
+            _upon(plot, place, point.name, marker=MARKERS[number % len(MARKERS)], linestyle="")
+        handles, names = plot.get_legend_handles_labels()
+        if np.isnan(heat.z).any():
+            hatched: dict[str, Any] = {
+                "hatch": "....",
+                "facecolor": "white",
+                "edgecolor": "#8a929a",
+                "linewidth": 0,
+            }
+            plot.patch.set(**hatched)
+            handles, names = [*handles, Patch(**hatched)], [*names, heat.missing]
+        if names:
+            _legend(sheet, names, handles)
+        return _written(sheet, kind)
+
+
+def _remark(scale: ValueScale) -> str:
+    return f"({scale.hidden})" if scale.hidden else ""
+
+
+def _upon(plot: Any, path: np.ndarray, name: str, **how: Any) -> None:
+    """Draw in black, seamed with white, so that it is seen on every colour."""
+    from matplotlib.patheffects import withStroke
+
+    effects = [withStroke(linewidth=2.6, foreground="white")]
+    plot.plot(*path.T, color="black", label=name or "_unnamed", path_effects=effects, **how)
+
+
+def _axes(axes: Axes) -> tuple[Any, Any]:
+    """A sheet with axes on it."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter, StrMethodFormatter
+
+    sheet = Figure(INCHES, layout="constrained")
+    plot = sheet.add_subplot(
+        title=axes.title,
+        xlabel=axes.x_label,
+        ylabel=axes.y_label,
+        xlim=axes.x_limits,
+        ylim=axes.y_limits,
+        xscale="log" if axes.x_log else "linear",
+        yscale="log" if axes.y_log else "linear",
+    )
+    for axis, logarithmic in ((plot.xaxis, axes.x_log), (plot.yaxis, axes.y_log)):
+        if logarithmic:
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))  # not formulas: those are not parsed
+            axis.set_minor_formatter(LogFormatter())
+    return sheet, plot
+
+
+def _legend(sheet: Any, names: Sequence[str], handles: Sequence[Any] | None = None) -> None:
+    per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
+    entries = {} if handles is None else {"handles": handles, "labels": names}
+    sheet.legend(loc="outside lower center", ncols=per_line, frameon=False, fontsize=8, **entries)
+
+
+def _written(sheet: Any, kind: str) -> bytes:
+    """The file, without a date, so that the same figure gives the same file."""
+    file = io.BytesIO()
+    dated = {"svg": "Date", "pdf": "CreationDate"}
+    metadata = {dated[kind]: None} if kind in dated else None
+    sheet.savefig(file, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
     return file.getvalue()
 
 

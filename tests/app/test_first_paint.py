@@ -11,7 +11,18 @@ from hadamard_tui.widgets.setup import LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, until
 
-LATER = {"torch", "numba", "scipy", "sklearn", "pyarrow", "plotext", "matplotlib", "textual_serve", "aiohttp"}
+LATER = {
+    "torch",
+    "numba",
+    "scipy",
+    "sklearn",
+    "pyarrow",
+    "plotext",
+    "matplotlib",
+    "contourpy",
+    "textual_serve",
+    "aiohttp",
+}
 
 OPENED = f"""
 import asyncio, sys

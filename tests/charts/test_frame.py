@@ -88,7 +88,8 @@ def test_repeated_requests_are_answered_from_the_cache():
 def test_importing_the_charts_loads_neither_plotext_nor_textual():
     code = (
         "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.printed;"
-        "print({'plotext', 'textual', 'torch'} & set(sys.modules))"
+        "import hadamard_tui.charts.printed_heat_map, hadamard_tui.charts.contours;"
+        "print({'plotext', 'textual', 'torch', 'matplotlib', 'contourpy'} & set(sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

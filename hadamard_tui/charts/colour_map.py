@@ -1,0 +1,46 @@
+"""The colours of a heat map, from least to most, and which of them are light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hadamard_tui.charts.viridis import VIRIDIS
+
+STEPS = 64
+"""Told apart by nobody, and few enough that pairs of them stay few: every pair on the screen is a style."""
+
+# On colours of more relative luminance than this, black has more contrast than white (WCAG 2.2).
+_BLACK_FROM = 0.179
+
+
+@dataclass(frozen=True, eq=False)
+class ColourMap:
+    """`STEPS` colours.
+
+    Args:
+        colours: red, green and blue, uint8 [STEPS, 3].
+        light: which of them want black upon them, bool [STEPS].
+    """
+
+    colours: np.ndarray
+    light: np.ndarray
+
+
+@lru_cache(maxsize=2)
+def colour_map(dark_is_more: bool) -> ColourMap:
+    """Viridis, from dark to bright or the other way round."""
+    table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
+    colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
+    colours = colours[::-1] if dark_is_more else colours
+    return ColourMap(colours, _luminance(colours) > _BLACK_FROM)
+
+
+def _luminance(colours: np.ndarray) -> np.ndarray:
+    """Relative luminance of sRGB colours, 0 … 1."""
+    share = colours / 255.0
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    luminance: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return luminance

@@ -1,0 +1,152 @@
+"""The plot area of a heat map: two cells to a character, or a digit where there is no colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hadamard_tui.charts.colour_map import STEPS, ColourMap
+from hadamard_tui.charts.grid import cells_at
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.polylines import line_dots
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.value_scale import ValueScale
+
+# Inks: the colours of the map are 0 … STEPS − 1.
+GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(STEPS, STEPS + 6)
+INKS = STEPS + 6
+
+HALVES = 2
+"""So many cells of the picture stand above each other in a character."""
+
+DIGITS = 10
+MISSING = ord("·")
+CURSOR = "╋"
+LINE_MARKS = "#x%=&@"
+"""Contour lines without colour, each its own."""
+
+_BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
+
+
+@dataclass(frozen=True)
+class Inked:
+    """Characters with the inks before and behind them, all of shape [rows, columns]."""
+
+    glyphs: np.ndarray  # uint32, code points
+    fore: np.ndarray  # int16
+    back: np.ndarray  # int16
+
+    @classmethod
+    def blank(cls, rows: int, columns: int) -> Inked:
+        shape = rows, columns
+        return cls(
+            np.full(shape, _BLANK, dtype=np.uint32),
+            np.full(shape, FRAME, dtype=np.int16),
+            np.full(shape, GROUND, dtype=np.int16),
+        )
+
+
+def paint(
+    heat: HeatMap,
+    scale: ValueScale,
+    columns: int,
+    rows: int,
+    colours: ColourMap | None,
+    cursor: tuple[int, int] | None = None,
+) -> Inked:
+    """Paint cells, then contour lines, points and the cursor over them.
+
+    Args:
+        colours: none for digits, that is tenths of the scale.
+        cursor: the positions of a cell among x and y.
+    """
+    painted = Inked.blank(rows, columns)
+    if not rows or not columns:
+        return painted
+    across, up = _scales(heat, columns, rows)
+    behind = (_digits if colours is None else _blocks)(heat, scale, painted, across, up)
+    upon = np.full(INKS, TITLE, dtype=np.int16)
+    if colours is not None:
+        upon[:STEPS] = np.where(colours.light, BLACK, WHITE)
+
+    def over(where: tuple[np.ndarray, ...] | tuple[int, int], glyphs: np.ndarray | int) -> None:
+        painted.glyphs[where] = glyphs
+        painted.back[where] = behind[where]
+        painted.fore[where] = upon[behind[where]]
+
+    for dots, mark in _lines(heat, across, up, colours is None):
+        bits = braille(dots)
+        on = np.nonzero(bits)
+        over(on, ord(mark) if mark else bits[on].astype(np.uint32) + BRAILLE)
+    marked = [(point.x, point.y, point.mark) for point in heat.points]
+    if cursor is not None:
+        marked.append((float(heat.x[cursor[0]]), float(heat.y[cursor[1]]), CURSOR))
+    for x, y, mark in marked:
+        column, slot = across.slot(x), up.slot(y)
+        if column is not None and slot is not None:
+            over((rows - 1 - slot // HALVES, column), ord(mark))
+    return painted
+
+
+def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
+    """The positions among x and y of what is at the centre of a character; beside the area the nearest."""
+    across, up = _scales(heat, columns, rows)
+    column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
+    ix = cells_at(np.array([column]), across, heat.x)
+    iy = cells_at(_centres(rows)[[row]], up, heat.y)
+    return int(ix[0]), int(iy[0])
+
+
+def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
+    axes = heat.axes
+    return Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows * HALVES)
+
+
+def _centres(rows: int) -> np.ndarray:
+    """The slots of the y axis at the centres of the characters, from the top."""
+    return (rows - 1 - np.arange(rows)) * HALVES + (HALVES - 1) / 2
+
+
+def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
+    """Paint half blocks; returns the ink behind what is drawn over them: the mean of the halves."""
+    ix = cells_at(np.arange(across.size), across, heat.x)
+    iy = cells_at(np.arange(up.size)[::-1], up, heat.y)
+    steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
+    upper, lower = steps[::2], steps[1::2]
+    above, below = upper >= 0, lower >= 0
+    painted.glyphs[:] = np.where(above, _UPPER, np.where(below, _LOWER, MISSING))
+    painted.fore[:] = np.where(above, upper, np.where(below, lower, FRAME))
+    painted.back[:] = np.where(above & below, lower, GROUND)
+    mean = (upper + lower) // 2
+    return np.where(above & below, mean, np.where(above | below, np.maximum(upper, lower), GROUND))
+
+
+def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
+    """Paint digits; returns the ground, which is behind everything."""
+    ix = cells_at(np.arange(across.size), across, heat.x)
+    iy = cells_at(_centres(up.size // HALVES), up, heat.y)
+    steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
+    painted.glyphs[:] = np.where(steps >= 0, steps + ord("0"), MISSING)
+    return painted.back
+
+
+def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
+    """The dots of the contour lines with the character that they are drawn with; none for braille.
+
+    In braille all are one plane, so that where two cross both are seen.
+    """
+    wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
+    planes = []
+    for number, contour in enumerate(heat.contours):
+        right = (across.place(contour.path[:, 0]) + 0.5) * DOTS_ACROSS - 0.5
+        down = (up.size - 1 - up.place(contour.path[:, 1]) + 0.5) * (DOTS_DOWN // HALVES) - 0.5
+        dots = line_dots(right, down, "solid" if plain else contour.style, wide, high)
+        if not plain:  # two dots thick: on colours one is hard to see
+            dots[1:] |= dots[:-1]
+            dots[:, 1:] |= dots[:, :-1]
+        planes.append((dots, LINE_MARKS[number % len(LINE_MARKS)] if plain else ""))
+    if plain or not planes:
+        return planes
+    return [(np.logical_or.reduce([dots for dots, _ in planes]), "")]

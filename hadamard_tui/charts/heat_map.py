@@ -1,0 +1,103 @@
+"""What a heat map shows: a value for every pair of x and y, lines over it and marked points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rich.cells import cell_len
+
+from hadamard_tui.charts.grid import borders
+from hadamard_tui.charts.series import Axes, LineStyle
+
+
+@dataclass(frozen=True, eq=False)
+class Contour:
+    """A line drawn over a heat map.
+
+    Args:
+        name: its entry in the legend; a line without a name is drawn but not listed.
+        path: shape [n, 2], x and y in data units; a row of NaN lifts the pen.
+    """
+
+    name: str
+    path: np.ndarray
+    style: LineStyle = "solid"
+
+    def __post_init__(self) -> None:
+        if self.path.ndim != 2 or self.path.shape[1] != 2:
+            raise ValueError(f"contour {self.name!r}: the path must have shape [n, 2], got {self.path.shape}")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place that is marked, with one letter or sign; its name is in the legend."""
+
+    name: str
+    x: float
+    y: float
+    mark: str = "●"
+
+    def __post_init__(self) -> None:
+        if len(self.mark) != 1 or cell_len(self.mark) != 1:
+            raise ValueError(f"point {self.name!r}: the mark must be one letter or sign, got {self.mark!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """Values over a grid, kept in increasing order of x and y whatever order they are given in.
+
+    Args:
+        x, y: where the values belong, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
+        z: shape [Ny, Nx]; NaN for what is missing.
+        stderr: of z, same shape.
+        z_log: equal ratios of z, not equal differences, are equal steps of colour.
+        missing: what NaN means, in words.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    stderr: np.ndarray | None = None
+    x_label: str = ""
+    y_label: str = ""
+    z_label: str = ""
+    title: str = ""
+    x_log: bool = False
+    y_log: bool = False
+    z_log: bool = False
+    contours: tuple[Contour, ...] = ()
+    points: tuple[Point, ...] = ()
+    missing: str = "not computed yet"
+
+    def __post_init__(self) -> None:
+        shape = len(self.y), len(self.x)
+        for name, values in (("z", self.z), ("stderr", self.stderr)):
+            if values is not None and np.shape(values) != shape:
+                raise ValueError(f"{name} must have shape [Ny, Nx] = {shape}, got {np.shape(values)}")
+        for name, values, log in (("x", self.x, self.x_log), ("y", self.y, self.y_log)):
+            order = np.argsort(values, kind="stable")
+            along = np.asarray(values, dtype=np.float64)[order]
+            if not (along.size and np.isfinite(along).all() and (np.diff(along) > 0).all()):
+                raise ValueError(f"{name} must be finite numbers without repetition, got {values}")
+            if log and along[0] <= 0:
+                raise ValueError(f"{name} must be above 0 on a log axis, got {along[0]:g}")
+            object.__setattr__(self, name, along)
+            for part in ("z", "stderr"):
+                if (grid := getattr(self, part)) is not None:
+                    ordered = np.asarray(grid, dtype=np.float64).take(order, axis=1 if name == "x" else 0)
+                    object.__setattr__(self, part, ordered)
+
+    @property
+    def axes(self) -> Axes:
+        """The axes around all cells."""
+        (left, *_, right), (low, *_, high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
+        return Axes(
+            self.title,
+            self.x_label,
+            self.y_label,
+            (float(left), float(right)),
+            (float(low), float(high)),
+            self.x_log,
+            self.y_log,
+        )

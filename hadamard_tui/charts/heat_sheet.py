@@ -1,0 +1,131 @@
+"""A whole heat map: frame, picture, scale, legend and a line about one cell, for any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from rich.cells import cell_len
+
+from hadamard_tui.charts.code_points import write
+from hadamard_tui.charts.colour_bar import flat, in_words, upright
+from hadamard_tui.charts.colour_map import ColourMap
+from hadamard_tui.charts.frame import Frame, frame
+from hadamard_tui.charts.half_blocks import FRAME, HALVES, LINE_MARKS, NOTE, TITLE, Inked, paint
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.legend import SAMPLES, Piece, elided, wrapped
+from hadamard_tui.charts.value_scale import ValueScale, value_scale
+
+# The least size at which each part is worth its cells.
+_BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
+_ROWS_PER_LEGEND_LINE = 12
+_DOTS = (1, HALVES)
+_APART = 6  # the title moves by a few cells when the bar gets its final width
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What every character shows, and where the plot area is."""
+
+    cells: Inked
+    left: int
+    top: int
+    columns: int
+    rows: int
+
+
+def compose(
+    heat: HeatMap,
+    width: int,
+    height: int,
+    colours: ColourMap | None,
+    cursor: tuple[int, int] | None = None,
+    foot: str | None = None,
+) -> Sheet:
+    """Lay out a heat map in width × height characters.
+
+    Args:
+        colours: none for digits instead of colours.
+        cursor: the cell that is pointed at, its positions among x and y.
+        foot: the last line, which is kept even if it is empty; None for no such line.
+    """
+    scale = value_scale(heat.z, heat.z_log)
+    plain = colours is None
+    cells = Inked.blank(height, width)
+    spoken = int(foot is not None and height >= _LEGEND_HEIGHT)
+    barred = height >= _BAR_HEIGHT
+    beside = barred and width >= _BAR_WIDTH
+    framed = width - upright(scale, height, plain).glyphs.shape[1] if beside else width
+    below = spoken + (barred and not beside)
+    on_top = (
+        not plain and beside and height >= _TOP_LABEL_HEIGHT and _top_is_free(heat, width, framed, height)
+    )
+    names = _legend(heat, scale, width, height, plain, on_top)
+
+    tall = height - below - len(names)
+    if beside:  # how many numbers the bar has, and so its width, depends on its rows
+        bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
+        framed = width - bar.glyphs.shape[1]
+    surround = frame(heat.axes, framed, tall, _DOTS)
+    _put_frame(cells, surround)
+    area = surround.top, surround.left
+    _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, cursor), *area)
+    if beside:
+        _put(cells, bar, surround.top, framed)
+        if on_top:
+            _write(cells, 0, width - cell_len(heat.z_label), heat.z_label, FRAME)
+    elif barred:
+        _put(cells, flat(scale, width, plain), tall, 0)
+    for row, pieces in enumerate(names, start=height - spoken - len(names)):
+        for piece in pieces:
+            _write(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
+    if spoken:
+        _write(cells, height - 1, 0, elided(foot or "", width), FRAME if cursor is None else TITLE)
+    return Sheet(cells, surround.left, surround.top, surround.columns, surround.rows)
+
+
+def _top_is_free(heat: HeatMap, width: int, framed: int, height: int) -> bool:
+    """Whether the label of the scale has room above it, beside the title."""
+    line = frame(heat.axes, framed, height, _DOTS).lines[0]
+    start = width - cell_len(heat.z_label)
+    return bool(heat.z_label) and len(line.rstrip()) + _APART <= start
+
+
+def _legend(
+    heat: HeatMap, scale: ValueScale, width: int, height: int, plain: bool, on_top: bool
+) -> tuple[tuple[Piece, ...], ...]:
+    entries = []
+    if plain:
+        entries.append(in_words(scale, heat.z_label))
+    elif heat.z_label and not on_top:
+        entries.append(f"colour: {heat.z_label}")
+    if np.isnan(heat.z).any():
+        entries.append(f"··· {heat.missing}")
+    for number, contour in enumerate(heat.contours):
+        if contour.name:
+            sample = LINE_MARKS[number % len(LINE_MARKS)] if plain else SAMPLES[contour.style]
+            entries.append(f"{sample} {contour.name}")
+    entries += [f"{point.mark} {point.name}" for point in heat.points if point.name]
+    if height < _LEGEND_HEIGHT or not (entries or scale.hidden):
+        return ()
+    lines = max(2, height // _ROWS_PER_LEGEND_LINE)
+    return wrapped(tuple((entry, place) for place, entry in enumerate(entries)), width, lines, scale.hidden)
+
+
+def _put_frame(cells: Inked, surround: Frame) -> None:
+    for row, line in enumerate(surround.lines):
+        _write(cells, row, 0, line, TITLE if row < surround.top - 1 else FRAME)
+
+
+def _put(cells: Inked, part: Inked, top: int, left: int) -> None:
+    """Put a part at its place, cropped at the right and at the bottom."""
+    rows, columns = part.glyphs.shape
+    area = np.s_[top : top + rows, left : left + columns]
+    height, width = cells.glyphs[area].shape
+    for whole, piece in ((cells.glyphs, part.glyphs), (cells.fore, part.fore), (cells.back, part.back)):
+        whole[area] = piece[:height, :width]
+
+
+def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
+    if (span := write(cells.glyphs, row, column, text)) is not None:
+        cells.fore[row, span] = ink

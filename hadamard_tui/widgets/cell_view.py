@@ -1,0 +1,173 @@
+"""A widget painted cell by cell: arrays of code points and styles, of which only what changed is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import ClassVar
+
+import numpy as np
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from hadamard_tui.charts.code_points import runs, write
+
+_BLANK = ord(" ")
+
+
+class CellView(Widget):
+    """Redraws only the cells that changed, and nothing while it is out of sight.
+
+    A subclass says in `_compose_cells` what every cell holds, and calls `_changed` when that may differ.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "cell-view--frame",
+        "cell-view--title",
+        "cell-view--note",
+        "cell-view--hint",
+    }
+    DEFAULT_CSS = """
+    CellView {
+        height: 1fr;
+        & > .cell-view--frame { color: $text-muted; }
+        & > .cell-view--title { color: $text; text-style: bold; }
+        & > .cell-view--note { color: $text-warning; }
+        & > .cell-view--hint { color: $text-muted; text-style: italic; }
+    }
+    """
+
+    hint: reactive[str] = reactive("Nothing to show yet")
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._stale = True
+        # What is on the screen: code points and positions in `_styles`, both [height, width].
+        self._glyphs = np.zeros((0, 0), dtype=np.uint32)
+        self._inks = np.zeros((0, 0), dtype=np.int16)
+        self._strips: list[Strip] = []
+        self._styles: list[Style] = []
+        self._own_ground: list[bool] = []  # whether each of the styles has another background than the widget
+        self._ink_of: dict[object, int] = {}
+        self._ground = Style.null()  # the widget's own style, which all others stand on
+
+    def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Code points and positions in the list of styles, both [height, width]."""
+        raise NotImplementedError
+
+    def _changed(self) -> None:
+        """Draw what differs from what is on the screen."""
+        if self._stale or not self._in_sight():
+            self._forget()
+        elif changed := self._redraw():
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        shape = self.size.height, self.size.width
+        if self._stale or self._glyphs.shape != shape or self._ground != self.rich_style:
+            self._redraw()
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
+
+    def watch_hint(self) -> None:
+        self._forget()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._drop_styles()
+        self._forget()
+
+    def _in_sight(self) -> bool:
+        return bool(self.size) and self.is_on_screen and self.screen.is_current
+
+    def _forget(self) -> None:
+        """Compose anew when Textual next asks for a line, which it never does out of sight."""
+        self._stale = True
+        self.refresh()
+
+    def _drop_styles(self) -> None:
+        self._styles, self._own_ground, self._ink_of, self._ground = [], [], {}, self.rich_style
+        self._glyphs = np.zeros((0, 0), dtype=np.uint32)
+
+    def _redraw(self) -> list[Region]:
+        """Compose everything, rebuild the strips that changed, and say where they did."""
+        if self._ground != self.rich_style:  # styles set in code are not announced by notify_style_update
+            self._drop_styles()
+        glyphs, inks = self._compose_cells()
+        inks[glyphs == _BLANK] = 0  # a blank looks the same in any style: not a change
+        if glyphs.shape == self._glyphs.shape:
+            different = (glyphs != self._glyphs) | (inks != self._inks)
+        else:
+            different = np.ones(glyphs.shape, dtype=bool)
+            self._strips = [Strip.blank(glyphs.shape[1])] * glyphs.shape[0]
+        rows = np.flatnonzero(different.any(axis=1))
+        own = np.array(self._own_ground)
+        for row, spread in zip(rows.tolist(), _spread(glyphs[rows], inks[rows], own), strict=True):
+            self._strips[row] = _strip(glyphs[row], spread, self._styles)
+        self._glyphs, self._inks, self._stale = glyphs, inks, False
+        return _regions(different, rows)
+
+    def _empty(self) -> tuple[np.ndarray, np.ndarray]:
+        """Blank cells."""
+        shape = self.size.height, self.size.width
+        return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
+
+    def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells with nothing but the hint, in their middle."""
+        (width, height), (glyphs, inks) = self.size, self._empty()
+        hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
+        for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
+            self._write(glyphs, inks, row, (width - cell_len(line)) // 2, line, self._ink("hint"))
+        return glyphs, inks
+
+    def _write(
+        self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
+    ) -> None:
+        """Write a line of text in a style."""
+        if (span := write(glyphs, row, column, text)) is not None:
+            inks[row, span] = ink
+
+    def _ink(self, part: str) -> int:
+        """The style of a part of the chart, as a position in the list of styles."""
+        if part not in self._ink_of:
+            own = self.get_component_rich_style(f"cell-view--{part}")
+            # The background is the widget's: that of a component lags behind when only the widget's changes.
+            self._add(part, self._ground + Style(color=own.color, bold=own.bold, italic=own.italic))
+        return self._ink_of[part]
+
+    def _add(self, key: object, style: Style) -> None:
+        self._ink_of[key] = len(self._styles)
+        self._styles.append(style)
+        self._own_ground.append(style.bgcolor != self._ground.bgcolor)
+
+
+def _spread(glyphs: np.ndarray, inks: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Blanks take the style of what is left of them: fewer changes of colour to send.
+
+    Args:
+        own: which styles have a background of their own, that blanks must not take.
+    """
+    blank = glyphs == _BLANK
+    keeps = ~blank
+    keeps[:, 1:] |= (keeps & own[inks])[:, :-1]
+    column = np.where(keeps, np.arange(glyphs.shape[1]), 0)
+    return np.take_along_axis(inks, np.maximum.accumulate(column, axis=1), axis=1)
+
+
+def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
+    """One line, one segment per run of equal style."""
+    return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
+
+
+def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
+    """The least rectangles around the changes, one per block of neighbouring changed rows."""
+    regions = []
+    for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
+        columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))
+        left, top = int(columns[0]), int(block[0])
+        regions.append(Region(left, top, int(columns[-1]) + 1 - left, len(block)))
+    return regions

@@ -1,0 +1,99 @@
+import math
+
+import numpy as np
+import pytest
+
+from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.polylines import line_dots
+
+
+def test_a_level_line_of_a_plane_is_straight_and_exact():
+    x, y = np.array([0.0, 1.0, 4.0]), np.array([0.0, 2.0, 3.0])
+    path = level_lines(x, y, np.add.outer(y, x), 2.5)
+    assert len(path) > 2
+    assert path.sum(axis=1) == pytest.approx(np.full(len(path), 2.5))
+
+
+def test_on_a_log_axis_levels_are_interpolated_in_logarithms():
+    x, y = np.array([1.0, 100.0]), np.array([1.0, 10_000.0])
+    path = level_lines(x, y, np.array([[0.0, 2.0], [0.0, 2.0]]), 1.0, x_log=True, y_log=True)
+    assert sorted(path[:, 1]) == pytest.approx([1.0, 10_000.0])
+    assert path[:, 0] == pytest.approx([10.0, 10.0])
+
+
+def test_pieces_are_set_apart_and_a_ring_is_closed():
+    x = np.linspace(-3, 3, 41)
+    rings = level_lines(x, x, np.minimum(*(np.hypot(x - at, x[:, None]) for at in (-1.5, 1.5))), 1.0)
+    lifted = np.flatnonzero(np.isnan(rings[:, 0]))
+    assert len(lifted) == 1
+    for ring in np.split(rings, lifted):
+        ring = ring[~np.isnan(ring[:, 0])]
+        assert ring[0] == pytest.approx(ring[-1])
+        assert np.hypot(np.abs(ring[:, 0]) - 1.5, ring[:, 1]) == pytest.approx(np.ones(len(ring)), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros((3, 3)), np.full((3, 3), math.nan), np.eye(3)[:1], np.eye(3)[:, :1]]
+)
+def test_no_crossing_is_no_line(values):
+    found = level_lines(np.arange(1.0, values.shape[1] + 1), np.arange(1.0, values.shape[0] + 1), values, 0.5)
+    assert found.shape == (0, 2)
+
+
+def test_nothing_is_drawn_next_to_what_is_missing():
+    x = np.arange(5.0)
+    values = np.tile(x, (5, 1))
+    values[2:, :] = math.nan
+    assert level_lines(x, x, values, 2.5)[:, 1].max() == 1
+
+
+def naive_line(across, down, wide, high):
+    """All dots that a pen passes, in a thousand steps of each segment."""
+    found = set()
+    for i in range(len(across) - 1):
+        for share in np.linspace(0, 1, 1001):
+            x = across[i] + share * (across[i + 1] - across[i])
+            y = down[i] + share * (down[i + 1] - down[i])
+            if math.isfinite(x) and math.isfinite(y):
+                dot = math.floor(y + 0.5), math.floor(x + 0.5)
+                if 0 <= dot[0] < high and 0 <= dot[1] < wide:
+                    found.add(dot)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_dots_of_lines_are_passed_by_the_pen_and_leave_no_gap(seed):
+    rng = np.random.default_rng(seed)
+    across, down = rng.uniform(-15, 55, 6), rng.uniform(-15, 39, 6)
+    across[3] = math.nan if seed % 3 == 0 else across[3]
+    dots = {(int(row), int(column)) for row, column in np.argwhere(line_dots(across, down, "solid", 40, 24))}
+    passed = naive_line(across, down, 40, 24)
+    near = {(row + i, column + j) for row, column in dots for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    assert dots <= passed | {
+        (row + i, column + j) for row, column in passed for i, j in ((0, 1), (1, 0), (0, -1), (-1, 0))
+    }
+    assert passed <= near
+
+
+def test_lines_through_corners_and_along_borders_are_drawn():
+    assert np.argwhere(line_dots(np.array([0.0, 9.0]), np.array([0.0, 9.0]), "solid", 10, 10)).tolist() == [
+        [at, at] for at in range(10)
+    ]
+    assert line_dots(np.array([-1e9, 1e9]), np.array([3.0, 3.0]), "solid", 10, 5).sum(axis=1).tolist() == [
+        0,
+        0,
+        0,
+        10,
+        0,
+    ]
+    assert line_dots(np.array([4.0, 4.0]), np.array([-1e9, 1e9]), "solid", 10, 5).sum() == 5
+    assert not line_dots(np.array([20.0, 30.0]), np.array([1.0, 2.0]), "solid", 10, 5).any()
+    for few in ([], [3.0], [math.nan] * 3):
+        assert not line_dots(np.array(few), np.array(few), "solid", 10, 5).any()
+
+
+@pytest.mark.parametrize("steep", [False, True])
+def test_dashes_have_gaps_in_any_direction(steep):
+    along, still = np.array([0.0, 29.0]), np.array([2.0, 2.0])
+    dots = line_dots(*((still, along) if steep else (along, still)), "dashed", 30, 30)
+    assert dots.sum() == 20

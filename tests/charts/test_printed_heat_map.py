@@ -1,0 +1,31 @@
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.charts.printed_heat_map import printed_heat_map
+
+from .heat_maps import criticality, lines
+
+COLOURS = colour_map(dark_is_more=False)
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("colours", [COLOURS, None])
+def test_it_has_the_size_and_the_text_of_the_sheet(colours):
+    for size in ((80, 24), (120, 40), (30, 10), (5, 2)):
+        text = printed_heat_map(criticality(), *size, colours).split("\n")
+        assert len(text) == size[1]
+        assert max(map(cell_len, map(ESCAPE.sub, [""] * size[1], text))) <= size[0]
+        sheet = lines(compose(criticality(), *size, colours).cells)
+        assert [ESCAPE.sub("", line) for line in text] == [line.rstrip() for line in sheet]
+
+
+def test_colours_are_written_only_when_there_are_any():
+    assert "\x1b" not in printed_heat_map(criticality(), 80, 24, None)
+    coloured = printed_heat_map(criticality(), 80, 24, COLOURS)
+    lowest = ";".join(map(str, COLOURS.colours[0].tolist()))
+    assert f"\x1b[38;2;{lowest};48;2;{lowest}m▀" in coloured
+    assert all(line.count("\x1b[0m") * 2 == line.count("\x1b[") for line in coloured.split("\n"))
