@@ -11,6 +11,9 @@ from msgspec import inspect
 
 from engine.core.parts import MOST
 
+FILES_ONLY = {"files_only": True}
+"""Marks a field that is for preset files and has no place in a form."""
+
 FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "rates"]
 
 
@@ -45,6 +48,8 @@ def _field(field: inspect.Field) -> Field | None:
     kind: Any = field.type
     texts: dict[str, Any] = {}
     if isinstance(kind, inspect.Metadata):
+        if kind.extra == FILES_ONLY:
+            return None
         texts, kind = kind.extra_json_schema or {}, kind.type
     optional = False
     if isinstance(kind, inspect.UnionType):

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_LAYERS, BadField
+from engine.spec.fields import FILES_ONLY
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -43,15 +44,16 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     role: Annotated[
         Literal["learner", "reference"],
-        Meta(title="role", description="learners are compared with theory; references are drawn as lines"),
+        Meta(
+            title="role",
+            description="learners are compared with theory; references are drawn as lines",
+            extra=FILES_ONLY,
+        ),
     ] = "learner"
-    where: (
-        Annotated[
-            str,
-            Meta(min_length=1, max_length=200, title="where", description="only at points as in size <= 128"),
-        ]
-        | None
-    ) = None
+    where: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        Meta(title="where", description="only at points of the axes as in size <= 128", extra=FILES_ONLY),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.solver is not None:
