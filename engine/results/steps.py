@@ -39,12 +39,22 @@ class Steps:
         self._named = names_in(picture.x)
         self._reading = picture.reading
 
-    def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
+    def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
+        """What every point contributes, once all is read off. Raises: BadInput."""
         parts = [self._at_point(point, samples) for point, samples in taken]
         reading = self._reading
         if reading is not None and any(axis.name == reading.over for axis in self._axes):
-            parts = list(self._read_over_axis(reading, parts))
+            return list(self._read_over_axis(reading, parts))
+        return parts
+
+    def height(self, point: Point) -> float:
+        """y of a heat map at a point. Raises: BadInput."""
+        assert self.picture.y is not None, "only heat maps have a y"
+        return float(self._number(self.picture.y, point, None))
+
+    def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
+        """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
+        parts = self.parts(taken)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
         self._check_nothing_left(parts)

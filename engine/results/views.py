@@ -48,6 +48,26 @@ class CurveView(NamedTuple):
     stderr: Floats | None
     """Its standard error by the delete-one jackknife over replicas [N]; None for a single replica."""
 
+    is_reference: bool = False
+    """Whether the learner is one that others are compared with, drawn as a line of the theory."""
+
+
+class HeatView(NamedTuple):
+    """A learner over two dimensions."""
+
+    learner: str
+    x: Floats
+    """Increasing, [N]."""
+
+    y: Floats
+    """Increasing, [M]."""
+
+    z: Floats
+    """The summary over replicas [M, N], NaN where there is none."""
+
+    stderr: Floats | None
+    """Its standard error; None for a single replica."""
+
 
 class LineView(NamedTuple):
     """A line of the theory in a picture, after the same steps as the curves."""
@@ -69,8 +89,13 @@ class View:
     y_label: str
     x_log: bool
     y_log: bool
+    rows_log: bool = False
+    """Whether the y of a heat map is an axis that is logarithmic."""
+
     curves: list[CurveView] = field(default_factory=list)
     lines: list[LineView] = field(default_factory=list)
+    heats: list[HeatView] = field(default_factory=list)
+    """One per learner, in place of curves, where the picture has a y."""
 
     def curve(self, name: str) -> CurveView:
         """The curve of this name, or the first one of the learner of this name. Raises: KeyError."""
@@ -85,28 +110,66 @@ def view(picture: Picture, results: Results) -> View:
 
     Raises: BadInput for a picture that these results do not have.
     """
-    named = names_in(picture.x)
-    logarithmic = any(axis.log for axis in results.plan.axes if axis.name in named)
+    logarithmic = _is_logarithmic(picture.x, results.plan)
     found = View(
         picture,
         CLOCKS.get(picture.x, picture.x),
         _label(picture),
         logarithmic if picture.x_log is None else picture.x_log,
         bool(picture.y_log),
+        picture.y is not None and _is_logarithmic(picture.y, results.plan),
     )
     steps = Steps(picture, results.plan.axes)
     curves, lines = _gathered(picture, results)
+    if picture.y is not None:
+        found.heats.extend(_heat(steps, learner, taken) for (learner, _), taken in curves.items())
+        return found
+    references = _references(results)
     estimates = _estimates(steps, curves)
     errors = _errors(steps, curves, estimates)
     for (learner, apart), (x, y) in estimates.items():
         name = _name(learner, picture, results.plan, apart)
-        found.curves.append(CurveView(name, learner, x, y, errors[learner, apart]))
+        error = errors[learner, apart]
+        found.curves.append(CurveView(name, learner, x, y, error, learner in references))
     for (kind, apart), taken in lines.items():
         x, values = steps.curve([(point, of_line(line, trace)) for point, line, trace in taken])
         applies = dict.fromkeys(name for _, line, _ in taken for name in line.applies_to)
         name = _name(kind, picture, results.plan, apart)
         found.lines.append(LineView(name, kind, taken[0][1].sense, tuple(applies), x, values[0]))
     return found
+
+
+def _is_logarithmic(text: str, plan: Plan) -> bool:
+    named = names_in(text)
+    return any(axis.log for axis in plan.axes if axis.name in named)
+
+
+def _references(results: Results) -> set[str]:
+    learners = (learner for point in results.plan.points for learner in point.experiment.learners)
+    return {learner.name for learner in learners if learner.role == "reference"}
+
+
+def _heat(steps: Steps, learner: str, taken: list[tuple[Point, Samples]]) -> HeatView:
+    """A learner over x and y: every point of the axes is a row of the map, or a cell of it."""
+    parts = steps.parts(taken)
+    heights = np.array([steps.height(part.point) for part in parts])
+    x = np.unique(np.concatenate([part.x for part in parts]))
+    y = np.unique(heights)
+    z = np.full((len(y), len(x)), np.nan)
+    stderr = None if any(len(part.values) == 1 for part in parts) else z.copy()
+    for part, height in zip(parts, heights, strict=True):
+        row, columns = int(np.searchsorted(y, height)), np.searchsorted(x, part.x)
+        z[row, columns] = reductions.summary(steps.picture.summary, part.values)
+        if stderr is not None:
+            stderr[row, columns] = _jackknife(steps.picture.summary, part.values)
+    return HeatView(learner, x, y, z, stderr)
+
+
+def _jackknife(how: str, values: Floats) -> Floats:
+    """The delete-one standard error [N] of a summary of values [R, N]."""
+    count = len(values)
+    each = np.stack([reductions.summary(how, np.delete(values, one, 0)) for one in range(count)])
+    return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
 
 
 def _label(picture: Picture) -> str:

@@ -1,0 +1,75 @@
+"""From a view to a chart: which curve gets which colour, style and letter, and which limits the axes have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.results.views import HeatView, View
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
+from hadamard_tui.charts.series_builder import colour, mark, theory
+
+LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
+"""Those of lines that are less than proved; others are dashed."""
+
+DECADES = 12.0
+"""A logarithmic axis reaches so far below its top at most."""
+
+
+def view_series(view: View) -> list[Series]:
+    """The curves of a view, then its lines: their dashes stay visible on a curve that runs along them."""
+    series = []
+    for number, curve in enumerate(view.curves):
+        there = np.isfinite(curve.y) & np.isfinite(curve.x)
+        x, y = curve.x[there], curve.y[there]
+        if curve.is_reference:
+            series.append(Series(curve.name, x, y, theory(), "long"))
+            continue
+        band = None
+        if curve.stderr is not None:
+            error = np.nan_to_num(curve.stderr[there], posinf=0.0)
+            band = y - error, y + error
+        series.append(Series(curve.name, x, y, colour(number), band=band, mark=mark(number)))
+    for line in view.lines:
+        there = np.isfinite(line.y)
+        style = LINE_STYLES.get(line.direction, "dashed")
+        series.append(Series(line.name, line.x[there], line.y[there], theory(), style))
+    return series
+
+
+def view_axes(view: View, series: Sequence[Series]) -> Axes:
+    """Axes that hold all that the series show; without positive numbers none is logarithmic."""
+    x, x_log = _limits(np.concatenate([one.x for one in series] or [np.empty(0)]), view.x_log)
+    y, y_log = _limits(np.concatenate([one.y for one in series] or [np.empty(0)]), view.y_log)
+    title = view.picture.title or f"{view.y_label} against {view.x_label}"
+    return Axes(title, view.x_label, view.y_label, x, y, x_log, y_log)
+
+
+def _limits(values: np.ndarray, log: bool) -> tuple[tuple[float, float], bool]:
+    if not log or not len(positive := values[values > 0]):
+        return limits(values), False
+    top = float(positive.max())
+    bottom = max(float(positive.min()), top * 10.0**-DECADES)
+    room = (top / bottom) ** 0.03 if top > bottom else 2.0
+    return (bottom / room, top * room), True
+
+
+def heat_map(view: View, heat: HeatView) -> HeatMap:
+    """A learner's heat map."""
+    picture = view.picture
+    title = picture.title or f"{view.y_label} of {heat.learner}"
+    return HeatMap(
+        heat.x,
+        heat.y,
+        heat.z,
+        heat.stderr,
+        x_label=view.x_label,
+        y_label=picture.y or "",
+        z_label=view.y_label,
+        title=title,
+        x_log=view.x_log and bool(heat.x[0] > 0),
+        y_log=view.rows_log and bool(heat.y[0] > 0),
+        z_log=view.y_log,
+    )
