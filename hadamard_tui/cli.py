@@ -20,9 +20,8 @@ from hadamard_tui.headless import exit_codes
 from hadamard_tui.terminal.standard_streams import Delivery, ReaderGone, discard, echo, prepare, printing
 
 if TYPE_CHECKING:
-    from engine.results.trace import Trace
-    from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
+    from hadamard_tui.headless.outcome import Done
 
 DEFAULT_PRESET = "hadamard-128"
 
@@ -148,8 +147,14 @@ def run_headless(
             "the set-up as .toml. Give every file its own --export.",
         ),
     ] = None,
+    bounds: Annotated[
+        bool, _flag("--bounds", help="Say of bounds that do not hold here why they do not.")
+    ] = False,
+    fresh: Annotated[
+        bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
+    ] = False,
 ) -> int:
-    """Run a preset without the app: print chart, table, bounds and claims.
+    """Run a preset without the app: print its chart or pictures, the table and the claims.
 
     Exit code 0: done. 1: a claim failed, or a learner diverged that no claim expects to. 2: bad input.
     3: the program failed. 130: stopped by Ctrl-C.
@@ -164,31 +169,26 @@ def run_headless(
         for file in exports:
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)
-    from engine.claims import judge, unexpected_divergence
-    from engine.results.report import encode
-    from engine.spec import reading
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.compute import compute
+    from hadamard_tui.headless.outcome import computed
 
-    experiment = reading.parse(document)
-    trace = compute(experiment, console.errors())
-    outcomes, strayed = judge(experiment, trace), unexpected_divergence(experiment, trace)
+    done = computed(document, console.errors(), fresh)
 
     def show() -> None:
         if as_json:
-            echo(encode(experiment, trace), nl=False)
+            echo(done.as_json(), nl=False)
         else:
             from hadamard_tui.headless import summary
 
-            summary.show(experiment, trace, outcomes, strayed, console.output(), changed=bool(settings))
+            summary.show(done, console.output(), changed=bool(settings), all_bounds=bounds)
 
     with Delivery() as delivery:
         delivery.attempt(show)
         if out is not None:
-            delivery.attempt(lambda: atomic_write.write(out, encode(experiment, trace)))
+            delivery.attempt(lambda: atomic_write.write(out, done.as_json()))
         for file in exports or ():
-            delivery.attempt(partial(_export, file, experiment, trace, document))
-    return 1 if strayed or not all(outcome.holds for outcome in outcomes) else 0
+            delivery.attempt(partial(_export, file, done))
+    return 1 if done.strayed or not all(outcome.holds for outcome in done.outcomes) else 0
 
 
 @app.command("verify")
@@ -415,11 +415,11 @@ def _load(preset: str, settings: list[str] | None, device: str | None, path: str
         raise BadInput(error.where, f"{error.what}; {remedy}") from error
 
 
-def _export(file: Path, experiment: Experiment, trace: Trace, document: Raw) -> None:
+def _export(file: Path, done: Done) -> None:
     """Write a finished run to a file. Raises: BadInput."""
     from hadamard_tui.sharing import exporting
 
-    exporting.export(file, exporting.finished(experiment, trace, document), "--export")
+    exporting.export(file, exporting.finished(done.experiment, done.trace, done.document), "--export")
 
 
 def _need_terminal(preset: str) -> None:

@@ -21,7 +21,7 @@ Series = Callable[[Floats], Any]
 
 def report(experiment: Experiment, trace: Trace) -> dict[str, Any]:
     """Experiment, environment, curves, bounds and claims; numbers that are not finite become null."""
-    return _report(experiment, trace, _numbers)
+    return _report(experiment, trace, numbers)
 
 
 def encode(experiment: Experiment, trace: Trace) -> bytes:
@@ -111,7 +111,8 @@ def _number(value: float | None) -> float | int | None:
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
-def _numbers(values: Floats) -> list[float | int | None]:
+def numbers(values: Floats) -> list[float | int | None]:
+    """Numbers for JSON: null for what is not finite, whole ones as such."""
     """Each as `_number` has it."""
     found = values.astype(object)
     finite = np.isfinite(values)
@@ -123,4 +124,4 @@ def _numbers(values: Floats) -> list[float | int | None]:
 
 
 def _text(values: Floats) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(_numbers(values)))
+    return msgspec.Raw(msgspec.json.encode(numbers(values)))

@@ -114,7 +114,7 @@ def view(picture: Picture, results: Results) -> View:
     found = View(
         picture,
         CLOCKS.get(picture.x, picture.x),
-        _label(picture),
+        _label(picture, results),
         logarithmic if picture.x_log is None else picture.x_log,
         bool(picture.y_log),
         picture.y is not None and _is_logarithmic(picture.y, results.plan),
@@ -172,12 +172,13 @@ def _jackknife(how: str, values: Floats) -> Floats:
     return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
 
 
-def _label(picture: Picture) -> str:
+def _label(picture: Picture, results: Results) -> str:
     """What the y-axis says."""
     how, label = picture.reading, picture.measure.label
     if how is not None and how.is_place:
         sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
-        label = f"first {'record' if how.over == 'record' else how.over} with {label} {sign} {threshold:g}"
+        clock = next((trace.x_label for trace in results.traces.values()), how.over)
+        label = f"{clock if how.over == 'record' else how.over} until {label} {sign} {threshold:g}"
     if picture.times is not None:
         label = f"{label} × {picture.times}"
     return label if picture.relative is None else f"{label}, relative to {picture.relative}"

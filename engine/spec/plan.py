@@ -98,6 +98,22 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
 
 
+def in_full(raw: Mapping[str, Any]) -> reading.Raw:
+    """A document with the defaults of its first point, and its expressions as they are written.
+
+    Learners that are not at the first point stay as they are. Raises: BadInput.
+    """
+    full = reading.in_full(raw, first(raw))
+    if axes_of(raw):
+        there = {learner["name"]: learner for learner in full["learners"]}
+        written = {learner["name"]: learner for learner in raw["learners"]}
+        whole = reading.with_expressions(list(there.values()), [written[name] for name in there])
+        there = dict(zip(there, whole, strict=True))
+        full["learners"] = [there.get(name, learner) for name, learner in written.items()]
+        full["claims"] = list(raw.get("claims", ()))
+    return full
+
+
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     """The axes of a document. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.core import files, texts
 from engine.core.parts import BadInput
-from engine.spec import reading
+from engine.spec import plan, reading
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 
@@ -45,24 +46,30 @@ def path_of(preset: str) -> Path:
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
     """The experiment of a preset or preset file, with overrides such as `problem.matrix.d=256` applied.
 
-    Raises: BadInput whose place begins with `preset`.
+    With axes it is that of their first point. Raises: BadInput whose place begins with `preset`.
     """
-    experiment, _ = _read(preset, overrides)
-    return experiment
+    with _named(preset):
+        return plan.first(_raw(preset, overrides))
 
 
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
-    experiment, raw = _read(preset, overrides)
-    return reading.in_full(raw, experiment)
+    with _named(preset):
+        return plan.in_full(_raw(preset, overrides))
 
 
-def _read(preset: str, overrides: Iterable[str]) -> tuple[Experiment, Raw]:
-    path = path_of(preset)
+def _raw(preset: str, overrides: Iterable[str]) -> Raw:
+    raw = reading.read_raw(path_of(preset))
+    for override in overrides:
+        reading.apply(raw, override)
+    return raw
+
+
+@contextmanager
+def _named(preset: str) -> Iterator[None]:
+    """Let the place of bad input begin with the preset, once there is one."""
+    path_of(preset)
     try:
-        raw = reading.read_raw(path)
-        for override in overrides:
-            reading.apply(raw, override)
-        return reading.parse(raw), raw
+        yield
     except BadInput as error:
         raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error

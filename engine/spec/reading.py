@@ -169,15 +169,16 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
     """The experiment that `raw` describes with its defaults, as TOML or JSON would say it, and with the
     expressions of `raw` as they are written there."""
-    numbers: Raw = _with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), raw)
+    numbers: Raw = with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), raw)
     return numbers
 
 
-def _with_expressions(numbers: Any, raw: Any) -> Any:
+def with_expressions(numbers: Any, raw: Any) -> Any:
+    """Numbers, tables and lists of them, with the expressions that stand in their places in `raw`."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
-        return {key: _with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+        return {key: with_expressions(value, raw.get(key)) for key, value in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
-        return [_with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
+        return [with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
     return raw if isinstance(numbers, int | float) and isinstance(raw, str) else numbers
 
 

@@ -8,10 +8,13 @@ from concurrent.futures import Future, wait
 from rich.console import Console
 
 from engine.core.lazy import load_torch
+from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime.pacing import Pacing
-from engine.runtime.run import Event, Loaded, run
+from engine.runtime.store import Store
+from engine.runtime.sweep import Begun, Event, sweep
 from engine.spec.experiment import Experiment
+from engine.spec.plan import Plan, only
 from hadamard_tui.headless import console
 
 POLL_SECONDS = 0.05
@@ -21,23 +24,30 @@ ROUND_SECONDS = 0.2
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Run an experiment to its end; progress is shown on `errors` if that is a terminal.
+    """The trace of an experiment without axes, as `compute_all` computes it."""
+    return compute_all(only(experiment), errors, threads).traces[0]
+
+
+def compute_all(
+    plan: Plan, errors: Console, threads: int | None = None, store: Store | None = None
+) -> Results:
+    """Run every point of a plan to its end; progress is shown on `errors` if that is a terminal.
 
     torch uses at most `threads` threads, by default as many as it likes.
 
     Raises: BadInput for an experiment that cannot be run here, and whatever else the engine raises.
     """
-    outcome: Future[Trace] = Future()
-    loaded: list[Trace] = []
+    outcome: Future[Results] = Future()
+    begun: list[Results] = []
 
     def note(event: Event) -> None:
-        if isinstance(event, Loaded):
-            loaded.append(event.trace)
+        if isinstance(event, Begun):
+            begun.append(event.results)
 
     def work() -> None:
         try:
             load_torch(threads)
-            outcome.set_result(run(experiment, Pacing(ROUND_SECONDS).records, note))
+            outcome.set_result(sweep(plan, Pacing(ROUND_SECONDS).records, note, store))
         except BaseException as error:
             outcome.set_exception(error)
 
@@ -46,10 +56,23 @@ def compute(experiment: Experiment, errors: Console, threads: int | None = None)
         task = progress.add_task("loading", total=None)
         while not outcome.done():
             wait([outcome], POLL_SECONDS)
-            for trace in loaded:
-                what = f"running, in about {trace.environment['memory']}"
-                progress.update(task, description=what, completed=done(trace), total=whole(trace))
+            for results in begun:
+                what, share = state(results)
+                progress.update(task, description=what, completed=share, total=1.0)
     return outcome.result()
+
+
+def state(results: Results) -> tuple[str, float]:
+    """What is computed now, in words, and the share of all points that is done."""
+    points = results.plan.points
+    here = max(results.traces, default=None)
+    if here is None:
+        return "preparing", 0.0
+    trace = results.traces[here]
+    part = 0.0 if here in results.finished else done(trace) / max(whole(trace), 1)
+    where = f" {points[here].label}," if points[here].label else ""
+    share = (len(results.finished) + part) / len(points)
+    return f"running,{where} in about {trace.environment['memory']}", share
 
 
 def done(trace: Trace) -> int:

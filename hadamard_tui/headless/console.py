@@ -7,7 +7,14 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from hadamard_tui.terminal.standard_streams import printing
 
@@ -49,6 +56,8 @@ def progress(errors: Console) -> Progress:
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=errors,
         transient=True,
         disable=not errors.is_terminal or errors.is_dumb_terminal,

@@ -17,37 +17,30 @@ from engine.spec.experiment import Experiment
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.series_builder import NAMES, loss_axes, loss_series
 from hadamard_tui.headless import losses
-
-WIDEST_CHART = 120
-CHART_HEIGHTS = (18, 28)
-LINES_BESIDE_CHART = 4
-"""Of the terminal's height: for the prompt and the lines around the chart."""
+from hadamard_tui.headless.outcome import Done
+from hadamard_tui.headless.pictures import CHART_HEIGHTS, LINES_BESIDE_CHART, WIDEST_CHART, pictures
 
 
-def show(
-    experiment: Experiment,
-    trace: Trace,
-    outcomes: Sequence[Outcome],
-    strayed: Sequence[str],
-    console: Console,
-    changed: bool,
-) -> None:
+def show(done: Done, console: Console, changed: bool, all_bounds: bool = False) -> None:
     """Print a finished run.
 
     Args:
-        outcomes: every claim, judged.
-        strayed: the learners that diverged unexpectedly.
         changed: whether --set changed the preset for which the claims were written.
+        all_bounds: whether to say of bounds that do not hold here why they do not.
     """
+    experiment, trace = done.experiment, done.trace
     where = checkpoints(trace)
-    for part in (
-        _heading(experiment, trace),
+    losses_alone = (
         _chart(trace, console),
         losses.table(trace, where, console.width),
         *losses.notes(trace, where),
-        *_divergence(experiment, trace, strayed),
-        *_bounds(trace.bounds),
-        *_claims(outcomes, changed),
+    )
+    for part in (
+        _heading(experiment, trace),
+        *(pictures(done.results, console) if done.has_pictures else losses_alone),
+        *_divergence(experiment, trace, done.strayed),
+        *_claims(done.outcomes, changed),
+        *_bounds(trace.bounds, all_bounds),
     ):
         console.print(part)
 
@@ -100,7 +93,7 @@ def _diverged(curve: Curve) -> str:
     return f"{curve.name} diverged {those}{means}"
 
 
-def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:
+def _bounds(bounds: Sequence[BoundCurve], all_of_them: bool) -> Iterator[ConsoleRenderable]:
     yield Text("\nBounds", "bold")
     explained: dict[str, dict[str, Finding]] = {}
     for bound in bounds:
@@ -119,9 +112,12 @@ def _bounds(bounds: Sequence[BoundCurve]) -> Iterator[ConsoleRenderable]:
         for finding in bound.on_learners.values():
             reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
-    for bound in bounds:
-        if not bound.on_problem.holds:
-            yield Text(f"not here: {bound.kind}: {bound.on_problem.reason}", "dim")
+    others = [bound for bound in bounds if not bound.on_problem.holds]
+    for bound in others if all_of_them else ():
+        yield Text(f"not here: {bound.kind}: {bound.on_problem.reason}", "dim")
+    if others and not all_of_them:
+        names = ", ".join(bound.kind for bound in others)
+        yield Text(f"not here: {names}; --bounds says why", "dim")
 
 
 def _claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[ConsoleRenderable]:

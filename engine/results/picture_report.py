@@ -1,0 +1,95 @@
+"""The pictures of an experiment as JSON, schema 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from engine.claims import Outcome
+from engine.results.report import numbers
+from engine.results.results import Results
+from engine.results.views import CurveView, HeatView, LineView, View, view
+
+
+def picture_report(
+    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]
+) -> dict[str, Any]:
+    """The experiment as given and as resolved at every point, its pictures, and its claims.
+
+    Numbers that are not finite are null.
+    """
+    plan = results.plan
+    return {
+        "schema": 2,
+        "experiment": {"given": document, "resolved": msgspec.to_builtins(plan.experiment)},
+        "environment": next((trace.environment for trace in results.traces.values()), {}),
+        "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in plan.axes],
+        "points": [
+            {"names": dict(point.names), "label": point.label, "finished": number in results.finished}
+            for number, point in enumerate(plan.points)
+        ],
+        "pictures": [_picture(view(picture, results)) for picture in plan.experiment.pictures],
+        "claims": [
+            {
+                "text": outcome.claim.text,
+                "holds": outcome.holds,
+                "measured": outcome.measured,
+                "detail": outcome.detail,
+            }
+            for outcome in outcomes
+        ],
+    }
+
+
+def encode_pictures(document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]) -> bytes:
+    """The same as one line of JSON text."""
+    return msgspec.json.encode(picture_report(document, results, outcomes)) + b"\n"
+
+
+def _picture(found: View) -> dict[str, Any]:
+    picture = found.picture
+    return {
+        "title": picture.title,
+        "x": picture.x,
+        "y": picture.y,
+        "measure": picture.measure.name,
+        "x_label": found.x_label,
+        "y_label": found.y_label,
+        "curves": [_curve(curve) for curve in found.curves],
+        "theory": [_line(line) for line in found.lines],
+        "heat_maps": [_heat(heat) for heat in found.heats],
+    }
+
+
+def _curve(curve: CurveView) -> dict[str, Any]:
+    return {
+        "name": curve.name,
+        "learner": curve.learner,
+        "reference": curve.is_reference,
+        "x": numbers(curve.x),
+        "y": numbers(curve.y),
+        "stderr": None if curve.stderr is None else numbers(curve.stderr),
+    }
+
+
+def _line(line: LineView) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "kind": line.kind,
+        "direction": line.direction,
+        "applies_to": list(line.applies_to),
+        "x": numbers(line.x),
+        "y": numbers(line.y),
+    }
+
+
+def _heat(heat: HeatView) -> dict[str, Any]:
+    return {
+        "learner": heat.learner,
+        "x": numbers(heat.x),
+        "y": numbers(heat.y),
+        "z": [numbers(row) for row in heat.z],
+        "stderr": None if heat.stderr is None else [numbers(row) for row in heat.stderr],
+    }

@@ -1,0 +1,67 @@
+"""What came out of running a preset without the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from platformdirs import user_cache_path
+from rich.console import Console
+
+from engine.claims import Outcome, judge, unexpected_divergence
+from engine.results.picture_report import encode_pictures
+from engine.results.report import encode
+from engine.results.results import Results
+from engine.results.trace import Trace
+from engine.runtime.store import Store
+from engine.spec.experiment import Experiment
+from engine.spec.plan import plan
+from engine.spec.reading import Raw
+from hadamard_tui.headless.compute import compute_all
+
+
+@dataclass(frozen=True)
+class Done:
+    """A preset that was run to its end."""
+
+    document: Raw
+    results: Results
+    outcomes: list[Outcome]
+    """Every claim, judged."""
+
+    strayed: list[str]
+    """The learners that diverged although no claim says that they do."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment at the first point."""
+        return self.results.plan.experiment
+
+    @property
+    def trace(self) -> Trace:
+        """The trace there."""
+        return self.results.traces[0]
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether it is shown by pictures of its own, or as losses against the clock of its protocol."""
+        return bool(self.experiment.pictures)
+
+    def as_json(self) -> bytes:
+        """The result as JSON: schema 2 where it has pictures of its own."""
+        if self.has_pictures:
+            return encode_pictures(self.document, self.results, self.outcomes)
+        return encode(self.experiment, self.trace)
+
+
+def computed(document: Raw, errors: Console, fresh: bool = False) -> Done:
+    """Run what a document describes. Points of axes are kept on disk, and taken from there unless `fresh`.
+
+    Raises: BadInput for what cannot be run here, and whatever else the engine raises.
+    """
+    whole = plan(document)
+    store = Store(user_cache_path("hadamard-tui") / "points") if whole.axes and not fresh else None
+    results = compute_all(whole, errors, store=store)
+    if whole.axes:
+        return Done(document, results, [], [])
+    experiment, trace = whole.experiment, results.traces[0]
+    return Done(document, results, judge(experiment, trace), unexpected_divergence(experiment, trace))

@@ -1,0 +1,116 @@
+"""The pictures of an experiment as `run` prints them: a chart or a heat map, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleRenderable
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from engine.results.results import Results
+from engine.results.views import CurveView, LineView, View, view
+from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.printed_heat_map import printed_heat_map
+from hadamard_tui.charts.series_builder import NAMES, colour, mark
+from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
+from hadamard_tui.looks import palette
+
+WIDEST_CHART = 120
+CHART_HEIGHTS = (18, 28)
+LINES_BESIDE_CHART = 4
+"""Of the terminal's height: for the prompt and the lines around the chart."""
+
+MOST_ROWS = 12
+"""Rows of a table; of more places so many are shown, evenly spaced."""
+
+COLUMN, WIDEST_NAME = 14, 34
+"""Cells that a number with its error takes, and those left to the names of curves that stand in rows."""
+
+NOTHING = "—"
+
+
+def pictures(results: Results, console: Console) -> Iterator[ConsoleRenderable]:
+    """Every picture of an experiment, one after the other. Raises: BadInput for one that there is not."""
+    for picture in results.plan.experiment.pictures:
+        found = view(picture, results)
+        yield Text("")
+        if picture.y is None:
+            yield _chart(found, console)
+            yield Padding(_table(found, console.width), (1, 0, 0, 0))
+        for heat in found.heats:
+            colours = colour_map(palette.current().dark_is_more) if _has_colours(console) else None
+            text = printed_heat_map(
+                heat_map(found, heat), min(console.width, WIDEST_CHART), _height(console), colours
+            )
+            yield Text.from_ansi(text, no_wrap=True, overflow="crop")
+
+
+def _has_colours(console: Console) -> bool:
+    return console.color_system is not None and not console.no_color
+
+
+def _height(console: Console) -> int:
+    low, high = CHART_HEIGHTS
+    return min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
+
+
+def _chart(found: View, console: Console) -> Text:
+    series = view_series(found)
+    width = min(console.width, WIDEST_CHART)
+    chart = printed(series, view_axes(found, series), width, _height(console), colour=_has_colours(console))
+    return Text.from_ansi(chart, no_wrap=True, overflow="crop")
+
+
+def _table(found: View, width: int) -> Table:
+    """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
+    ones: list[CurveView | LineView] = [*found.curves, *found.lines]
+    names = [Text(f"{mark(at)} {curve.name}", colour(at)) for at, curve in enumerate(found.curves)]
+    names += [
+        Text(f"{line.name}\n{NAMES.get(line.direction, line.direction)}", "dim") for line in found.lines
+    ]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    if len(ones) * COLUMN <= width:
+        table.add_column(found.x_label, justify="right")
+        for name in names:
+            table.add_column(name, justify="right")
+        for x in _places(found, MOST_ROWS):
+            table.add_row(_number(x), *(_cell(one, x) for one in ones))
+        return table
+    places = _places(found, max(2, (width - WIDEST_NAME) // COLUMN))
+    table.add_column(f"at {found.x_label} =")
+    for x in places:
+        table.add_column(_number(x), justify="right")
+    for name, one in zip(names, ones, strict=True):
+        table.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
+    return table
+
+
+def _places(found: View, most: int) -> list[float]:
+    """Some of the places at which there is something, the last one among them."""
+    parts = [*(curve.x for curve in found.curves), *(line.x for line in found.lines)]
+    every = np.unique(np.concatenate(parts or [np.empty(0)]))
+    if len(every) > most:
+        every = every[np.linspace(0, len(every) - 1, most).round().astype(int)]
+    return [float(x) for x in every]
+
+
+def _cell(one: CurveView | LineView, x: float) -> str:
+    at = np.flatnonzero(one.x == x)
+    if not len(at) or np.isnan(one.y[at[0]]):
+        return NOTHING
+    y = float(one.y[at[0]])
+    stderr = one.stderr if isinstance(one, CurveView) else None
+    if np.isinf(y):
+        return "never" if y > 0 else NOTHING
+    error = "" if stderr is None or not np.isfinite(stderr[at[0]]) else f" ± {stderr[at[0]]:.1g}"
+    return f"{_number(y)}{error}"
+
+
+def _number(value: float) -> str:
+    """Four significant digits, or a whole number as it is."""
+    return f"{value:g}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
