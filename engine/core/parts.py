@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -82,6 +82,9 @@ class Verdict(NamedTuple):
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
+
+    experimental: ClassVar[bool] = False
+    """Whether it is on trial: it needs no preset, twin or table row."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -53,6 +53,12 @@ class Probe:
         return self._hypothesis.weights()
 
     @cached_property
+    def drawn_weights(self) -> torch.Tensor:
+        """The weights [B, d] for the instances as they were drawn; for measures of weights."""
+        assert self.weights is not None, "a measure of weights is asked where there are any"
+        return self.data.instances.turn_back(self.weights)
+
+    @cached_property
     def counts(self) -> torch.Tensor:
         """How often every row is among the examples seen, [B or 1, n]."""
         return self._counts()
@@ -117,3 +123,10 @@ def named() -> dict[str, Measure]:
     """Every measure by its name."""
     members = catalogue.members("measures").values()
     return {measure.name: measure for member in members for measure in cast(type[Measure], member).every()}
+
+
+def needs_teacher(problem: Problem) -> str | None:
+    """Where labels are made of xᵀw* for the instances x that learners see, if that is not here."""
+    if not problem.target.unit:
+        return "labels are made of xᵀw*, as by the targets feature and sparse"
+    return None if problem.matrix.features_are_seen else "learners see the features that targets name"

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from engine.problems.targets import Combination
     from engine.spec.problem import Problem
 
+Star = tuple["torch.Tensor", "torch.Tensor"]
+"""w* of every replica and target: numbers of features, and their weights, [R, m, r] each."""
+
 
 @dataclass(frozen=True)
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
     Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
-    every label is xᵀw*: the features that have a part in each target, and their weights. `values` says what
+    every label is xᵀw*: the features that have a part in each target, and their weights. `teacher` is the
+    same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
+    as they were drawn. `second_moment` is σ² if the matrix declares that Σ = E xxᵀ is σ²I. `values` says what
     every label is.
     """
 
@@ -34,7 +39,9 @@ class Data:
     replicas: int
     targets: int
     variants: int = 1
-    w_star: tuple[torch.Tensor, torch.Tensor] | None = None
+    w_star: Star | None = None
+    teacher: Star | None = None
+    second_moment: float | None = None
     values: Values = "any"
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
@@ -54,7 +61,15 @@ class Data:
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
         """w − w* for weights w [B, d] of every replica, variant and target."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
-        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in self.w_star)
+        return self._from(self.w_star, weights)
+
+    def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
+        """w − w* for weights w [B, d] of instances as they were drawn, whatever was made of labels xᵀw*."""
+        assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
+        return self._from(self.teacher, weights)
+
+    def _from(self, star: Star, weights: torch.Tensor) -> torch.Tensor:
+        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in star)
         errors = weights.clone(memory_format=torch.contiguous_format)
         by_target = errors.view(self.replicas, self.variants, self.targets, -1)
         by_target.scatter_add_(3, places, -sizes)
@@ -78,17 +93,18 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         labels = np.where(heads, 1.0, -1.0)
     if problem.noise > 0:
         labels = labels + problem.noise * streams("noise").normal(targets, n)
-    w_star = None
-    exact = problem.labels == "soft" and problem.noise == 0
-    if combination is not None and problem.matrix.features_are_seen and exact:
+    teacher = None
+    if combination is not None and problem.matrix.features_are_seen:
         places, sizes = combination
-        w_star = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
+        teacher = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
     return Data(
         instances,
         torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
         replicas,
         targets,
-        w_star=w_star,
+        w_star=teacher if problem.labels == "soft" and problem.noise == 0 else None,
+        teacher=teacher,
+        second_moment=problem.matrix.second_moment,
         values=problem.label_values,
     )
 

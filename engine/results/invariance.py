@@ -80,7 +80,7 @@ def certificate(
             going((half + done) / 2)
 
         rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
-        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), w_star=None)
+        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), w_star=None, teacher=None)
         straight = experiment.protocol.training_run(learner, data, loss, streams)
         rotated = experiment.protocol.training_run(counterpart, turned, loss, streams)
         if isinstance(rotated.hypothesis, Turnable):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.parts import Part, Verdict
+from engine.core.parts import Part, Values, Verdict
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.runtime.hypothesis import Hypothesis
@@ -25,6 +25,9 @@ class Solver(Part, frozen=True):
 
     For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
     """
+
+    labels: ClassVar[Values] = "any"
+    """What labels must be."""
 
     def refuses(self, d: int) -> str | None:
         """Why this solver cannot learn from instances with d features, in one sentence; None if it can."""

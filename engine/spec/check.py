@@ -41,6 +41,9 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].update", reason)
         if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
             raise BadInput(f"learners[{number}].solver", reason)
+        if learner.solver is not None and learner.solver.labels not in ("any", problem.label_values):
+            what = f"{learner.solver.kind} needs labels +1 and −1, and there are others; "
+            raise BadInput(f"learners[{number}].solver", what + 'take labels = "sign" without noise')
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     for number, picture in enumerate(experiment.pictures):

@@ -49,7 +49,7 @@ def raw(
     """What a preset file would hold; float64 on the CPU unless `settings` say otherwise.
 
     The loss is square, unless none is given and a rule refuses square: then it is the loss that the rule
-    takes, on the signs of the labels, without noise.
+    takes, on the signs of the labels, without noise. A solver that needs signs has them too.
     """
     matrix = part(matrix)
     learners = {name: _whole(learner) for name, learner in (learners or {"GD": {"update": "gd"}}).items()}
@@ -132,8 +132,10 @@ def _whole(learner: Mapping[str, Words]) -> dict[str, Words]:
 
 
 def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
-    """The loss that a rule among the learners needs because it refuses square; None if none does."""
+    """The loss that a learner needs on the signs of labels because it refuses others; None if none does."""
     for learner in learners.values():
+        if "solver" in learner and _is_for_signs(learner["solver"]):
+            return "square"
         if "update" in learner:
             rule = catalogue.make("updates", **part(learner["update"]))
             takes = [
@@ -144,3 +146,9 @@ def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
             if takes[0] != "square":
                 return takes[0]
     return None
+
+
+def _is_for_signs(solver: Words) -> bool:
+    """Whether a solver needs labels ±1."""
+    needed: str = catalogue.members("solvers")[part(solver)["kind"]].labels
+    return needed == "signs"

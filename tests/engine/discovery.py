@@ -131,8 +131,17 @@ def matrix_for(loss: str) -> str:
     return "hadamard01" if made.labels == "bits" else "hadamard"
 
 
-LEARNERS = {name: learner for name, learner in EVERY.items() if loss_of(learner) == "square"}
-"""Those of them that learn with square loss, and so can be compared side by side."""
+def takes_any_labels(learner: dict[str, Any]) -> bool:
+    """Whether a learner is no solver that needs labels ±1."""
+    return "update" in learner or catalogue.members("solvers")[learner["solver"]["kind"]].labels == "any"
+
+
+LEARNERS = {
+    name: learner
+    for name, learner in EVERY.items()
+    if loss_of(learner) == "square" and takes_any_labels(learner)
+}
+"""Those of them that learn any labels with square loss, and so can be compared side by side."""
 
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:

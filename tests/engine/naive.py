@@ -749,3 +749,54 @@ def rank_bound(Y: Array) -> Array:
         near = (u[:, :k] * s[:k]) @ vt[:k]
         found.append(((Y - near) ** 2).sum() / Y.size)
     return np.array(found)
+
+
+def hold_out(
+    fit: Callable[[Array, Array, float], Array], X: Array, y: Array, strengths: list[float]
+) -> float:
+    """The first of the strengths whose fit to 70 % of the rows has the fewest mistakes on the others."""
+    count = round(0.7 * len(X))
+    best, fewest = strengths[0], math.inf
+    for strength in strengths:
+        w = fit(X[:count], y[:count], strength)
+        mistakes = 0.0
+        for x, label in zip(X[count:], y[count:], strict=True):
+            mistakes += 0.5 if x @ w == 0 else float((x @ w > 0) != (label > 0))
+        if mistakes < fewest:
+            best, fewest = strength, mistakes
+    return best
+
+
+def logistic_objective(X: Array, y: Array, w: Array, C: float, penalty: float) -> float:
+    """C Σ_j ln(1 + e^(−y_j x_jᵀw)) plus a penalty."""
+    return C * sum(logistic(x @ w, label) for x, label in zip(X, y, strict=True)) + penalty
+
+
+def widest_margin(X: Array, y: Array) -> Array:
+    """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1: the best of those with margin 1 on some rows, or NaN."""
+    Z, best = X * y[:, None], np.full(X.shape[1], math.nan)
+    for count in range(1, min(X.shape) + 1):
+        for some in itertools.combinations(range(len(Z)), count):
+            w = np.linalg.pinv(Z[list(some)]).sum(1)
+            if (Z @ w).min() >= 1 - 1e-9 and not w @ w >= best @ best:
+                best = w
+    return best
+
+
+def excess_risk(w: Array, w_star: Array, second_moment: Array) -> float:
+    """(w − w*)ᵀΣ(w − w*) as the sum over pairs of entries."""
+    gaps = [a - b for a, b in zip(w, w_star, strict=True)]
+    return sum(gaps[i] * second_moment[i, j] * gaps[j] for i in range(len(gaps)) for j in range(len(gaps)))
+
+
+def length(w: Array, p: str) -> float:
+    """‖w‖_p, entry by entry."""
+    return {"1": sum(map(abs, w)), "2": math.sqrt(sum(x * x for x in w)), "max": max(map(abs, w))}[p]
+
+
+def angle_error(w: Array, w_star: Array) -> float:
+    """arccos(cos(w, w*))/π."""
+    if not w.any():
+        return 0.5
+    cosine = (w @ w_star) / (length(w, "2") * length(w_star, "2"))
+    return math.acos(min(1.0, max(-1.0, cosine))) / math.pi

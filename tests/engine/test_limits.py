@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from building import raw
-from discovery import PARTS, fields, loss_of, ready, variants
+from discovery import PARTS, fields, loss_of, ready, takes_any_labels, variants
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -90,7 +90,7 @@ def described(family, words):
     elif family == "solvers":
         learner = {"solver": words}
     loss = loss_of({"update": {"kind": words["kind"]}}) if family == "updates" else "square"
-    labels = "soft" if loss == "square" else "sign"
+    labels = "soft" if loss == "square" and takes_any_labels(learner) else "sign"
     problem = {places[family]: words} if family in places else {}
     return raw(learners={"it": learner}, loss=loss, labels=labels, **problem)
 

@@ -91,6 +91,20 @@ class Matrix(Part, frozen=True, kw_only=True):
         return self.is_hadamard and self.repeat is None
 
     @property
+    def isotropic(self) -> bool:
+        """Whether instances are independent Gaussian vectors N(0, σ²I), which have no preferred direction."""
+        return False
+
+    @property
+    def second_moment(self) -> float | None:
+        """σ² if (1/n) Σ_j x_j x_jᵀ over the n instances has the mean σ²I; None if that is not known."""
+        return None
+
+    def _rows_are_of(self, family: type[Matrix]) -> bool:
+        """Whether the rows are drawn as a family draws them, so that what it declares of them holds."""
+        return type(self).rows is family.rows
+
+    @property
     def is_sylvester(self) -> bool:
         """Whether `arrangement` says all there is to the instances."""
         return False

@@ -20,6 +20,14 @@ class Gaussian(Matrix, frozen=True, tag="gaussian"):
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
+    @property
+    def isotropic(self) -> bool:
+        return self.repeat is None and self._rows_are_of(Gaussian)
+
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Gaussian) else None
+
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 

@@ -37,6 +37,10 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     def is_hadamard(self) -> bool:
         return True
 
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Hadamard) else None
+
     def size(self) -> tuple[int, int]:
         return self.d, self.d
 

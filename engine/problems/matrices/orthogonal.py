@@ -25,6 +25,10 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     permute: PermuteRows = True
     row_signs: RowSigns = True
 
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Orthogonal) else None
+
     def size(self) -> tuple[int, int]:
         return self.d, self.d
 

@@ -23,6 +23,10 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Rademacher) else None
+
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 

@@ -35,6 +35,14 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
     def features_are_seen(self) -> bool:
         return False
 
+    @property
+    def isotropic(self) -> bool:
+        return self.repeat is None and self._rows_are_of(Threshold)
+
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Threshold) else None
+
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
 

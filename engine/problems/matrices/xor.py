@@ -52,6 +52,10 @@ class XOR(Matrix, frozen=True, tag="xor"):
         """log₂ d, the number of bits."""
         return self.d.bit_length() - 1
 
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(XOR) else None
+
     def size(self) -> tuple[int, int]:
         return self.d, self.bits if self.features == "bits" else self.d
 

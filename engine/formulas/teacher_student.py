@@ -1,0 +1,161 @@
+"""The 0/1 error of learners of a random half-space, y = sign(w*·x) with Gaussian x in n dimensions.
+
+All are limits n, m → ∞ at m/n = α examples per dimension; at finite n they are nearest at α = m/(n − 1),
+since n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle between w and w*.
+Source: theory-symmetry.md §19.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHARE = 2 / math.pi
+"""s: the share of the variance of a label ±1 that xᵀw*, ‖w*‖ = 1, explains."""
+
+NODES = 200
+"""Points of an integral: twice as many change the errors by less than 1e-6 of themselves."""
+
+WIDEST = 12.0
+"""Standard deviations beyond which nothing is left of a Gaussian."""
+
+
+def hebb(alpha: float) -> float:
+    """Error of w = Σ_j y_j x_j: arctan √(π/(2α))/π. Source: Vallet 1989; theory-symmetry.md §19."""
+    return math.atan(math.sqrt(math.pi / (2 * alpha))) / math.pi
+
+
+def least_squares(alpha: float) -> float:
+    """Error of minimum-norm least squares on labels ±1; ½ at its peak α = 1.
+
+    R = √s/√(s + (1 − s)/(α − 1)) for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π.
+    """
+    if alpha == 1:
+        return 0.5
+    over = alpha > 1
+    along = math.sqrt(SHARE) * (1 if over else alpha)
+    length = SHARE + (1 - SHARE) / (alpha - 1) if over else SHARE * alpha + (1 - SHARE) * alpha / (1 - alpha)
+    return math.acos(along / math.sqrt(length)) / math.pi
+
+
+def ridge(alpha: float) -> float:
+    """Error of ridge regression on labels ±1 with the best penalty, λ = n(π/2 − 1) on the sum of squares."""
+    q = SHARE / (1 - SHARE)
+    linear = 1 + alpha * q - q
+    rest = 2 / (linear + math.sqrt(linear**2 + 4 * q))  # ρ: qρ² + (1 + αq − q)ρ = 1
+    return math.acos(math.sqrt(1 - rest)) / math.pi
+
+
+def max_margin(alpha: float) -> float:
+    """Error of the largest margin: of the R with the least g(κ, R), for the κ where that is 0.
+
+    g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) for independent standard normal z, z′. The sum
+    R|z| + √(1 − R²) z′ has the density 2 φ(u) Φ(uR/√(1 − R²)). Tends to 0.5005/α.
+    """
+    from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
+
+    def best(kappa: float) -> tuple[float, float]:
+        """The least g, and the error where it is least."""
+        found = minimize_scalar(
+            lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
+        )
+        return float(found.fun), float(found.x)
+
+    kappa = brentq(lambda kappa: best(kappa)[0], 0, _widest_margin(alpha), xtol=1e-12)
+    return best(kappa)[1]
+
+
+_EXACT = {"xatol": 1e-10}
+
+
+def _widest_margin(alpha: float) -> float:
+    """A κ above any margin: the largest for labels that are independent of x, and more for few examples."""
+    return 3 + 2 / math.sqrt(alpha)
+
+
+def _missing(alpha: float, kappa: float, error: float) -> float:
+    """g(κ, R) at R = cos(π error)."""
+    from scipy.special import ndtr  # type: ignore[import-untyped]
+
+    cosine, sine = math.cos(math.pi * error), math.sin(math.pi * error)
+    slope = cosine / max(sine, 1e-300)
+    end = WIDEST / max(1.0, slope)  # beyond it Φ is 0 or 1
+    short = 0.0
+    for low, high in ((-end, min(kappa, end)), (end, min(kappa, WIDEST))):
+        if low < high:
+            u, weight = _nodes(low, high)
+            short += float((weight * (kappa - u) ** 2 * 2 * _density(u) * ndtr(u * slope)).sum())
+    return math.sqrt(alpha * short) - sine
+
+
+def overlap(alpha: float) -> float:
+    """q = R² of the Bayes-optimal learner: q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)).
+
+    The prior of w* is uniform on the sphere. Source: Györgyi, Tishby 1990; Barbier et al. 2019.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr
+
+    def excess(odds: float) -> float:
+        """The right side over the left, for odds = ln(q/(1 − q)), as a logarithm."""
+        wide = math.exp(odds / 2)  # t/ξ
+        end = WIDEST * min(1.0, wide)
+        t, weight = _nodes(-end, end)
+        ratio = np.exp(-(t**2) - math.log(2 * math.pi) - log_ndtr(t))  # φ(t)²/Φ(t)
+        right = 2 * alpha * float((ratio * _density(t / wide) / wide * weight).sum())
+        return math.log(right) + math.log1p(math.exp(-odds))
+
+    odds = brentq(excess, -60, 60, xtol=1e-13)
+    return 1 / (1 + math.exp(-odds))
+
+
+def bayes(alpha: float) -> float:
+    """Error of the Bayes-optimal learner, arccos(√q)/π, which tends to 0.4417/α.
+
+    No rotation-invariant learner is better on average, whatever w* is. Source: as of `overlap`.
+    """
+    return math.acos(math.sqrt(overlap(alpha))) / math.pi
+
+
+def gibbs(alpha: float) -> float:
+    """Error of a w drawn from the posterior, arccos(q)/π, which tends to 0.625/α. Source: as of `overlap`."""
+    return math.acos(overlap(alpha)) / math.pi
+
+
+def examples_needed(error_of: Callable[[float], float], error: float) -> float:
+    """The α beyond which the error of a learner, such as `bayes`, is below one in (0, ½).
+
+    For `least_squares` it is the one past the peak.
+    """
+    from scipy.optimize import brentq
+
+    if not 0 < error < 0.5:
+        raise ValueError(f"an error is reached between 0 and ½, not at {error}")
+    most = 1.0
+    while error_of(most) > error:
+        most *= 2
+    least = 1 + 1e-9 if error_of is least_squares else 1e-6
+    return float(brentq(lambda alpha: error_of(alpha) - error, least, most, rtol=1e-12))
+
+
+def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """φ(u), the standard normal density."""
+    density: NDArray[np.float64] = np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
+    return density
+
+
+def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points and weights of Gauss and Legendre between two ends."""
+    points, weights = _legendre()
+    half = (high - low) / 2
+    return low + half * (points + 1), half * weights
+
+
+@cache
+def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points and weights between −1 and 1."""
+    return np.polynomial.legendre.leggauss(NODES)

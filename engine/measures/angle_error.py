@@ -1,0 +1,39 @@
+"""Angle error: the exact 0/1 error of a linear classifier on isotropic Gaussian instances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe, needs_teacher
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class AngleError(Measure, frozen=True, tag="angle-error"):
+    """The probability arccos(cos(w, w*))/π that xᵀw and xᵀw* differ in sign, averaged over targets.
+
+    Exact for a new instance without a preferred direction, as the matrix declares, and no rows are needed to
+    measure it. For w = 0 it is ½. Labels are made of xᵀw*; where they are noisy it is the error against those
+    that are not. Source: theory-symmetry.md §19.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "0/1 error (angle)"
+    of_weights: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if not problem.matrix.isotropic:
+            return "the matrix declares isotropic Gaussian instances, as gaussian does"
+        return needs_teacher(problem)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, weights = probe.data, probe.drawn_weights.double()
+        star = -data.from_teacher(torch.zeros_like(weights))
+        units, unit_stars = (torch.nn.functional.normalize(each, dim=1) for each in (weights, star))
+        # The angle of two unit vectors by both of their diagonals: arccos loses half of the digits near 0.
+        apart, along = (units - unit_stars).norm(dim=1), (units + unit_stars).norm(dim=1)
+        errors = 2 * torch.atan2(apart, along) / torch.pi
+        return data.over_targets(errors[None])[0]

@@ -1,0 +1,49 @@
+"""The margin: how far the examples are from the boundary, at least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+from engine.measures.norm import POWERS, Exponent
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class Margin(Measure, frozen=True, tag="margin"):
+    """The margin min_j y_j x_jᵀw/‖w‖_q over the examples seen so far, averaged over targets.
+
+    For labels ±1; negative as long as an example is on the wrong side, and none for w = 0 or before the first
+    example. Its maximum over w is 1/min ‖w‖_q among the w with y_j x_jᵀw ≥ 1. Unit: that of an instance.
+    Source: GLSS18a; theory-bias.md §47.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "margin"
+    of_weights: ClassVar[bool] = True
+
+    q: Annotated[Exponent, Meta(title="q", description="of the norm of w that divides it")] = "2"
+
+    @classmethod
+    def every(cls) -> tuple[Measure, ...]:
+        return tuple(cls(q=q) for q in POWERS)
+
+    @property
+    def name(self) -> str:
+        return f"margin-{self.q}"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        signs = problem.label_values == "signs"
+        return None if signs else "labels are +1 and −1"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        margins = probe.predictions.double() * probe.data.labels
+        least = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
+        lengths = torch.linalg.vector_norm(probe.drawn_weights.double(), POWERS[self.q], 1)
+        known = least.isfinite() & (lengths > 0)
+        return probe.data.over_targets(torch.where(known, least / lengths, torch.nan)[None])[0]

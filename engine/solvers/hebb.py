@@ -1,0 +1,58 @@
+"""Hebb's rule."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.runtime.hypothesis import Hypothesis
+from engine.solvers import Solver, one_by_one
+
+
+class Hebb(Solver, frozen=True, tag="hebb"):
+    """Hebb's rule: w = (1/k) Σ_j y_j x_j, the mean of the k instances so far times their labels.
+
+    The sum without 1/k has the same direction, and so the same 0/1 error; the mean tends to w* where
+    instances have the second moment I and labels are xᵀw*. O(d) work per example, in float64. Source: Hebb
+    1949; theory-symmetry.md §19.
+    """
+
+    experimental: ClassVar[bool] = True
+    linear_in_labels: ClassVar[bool] = True
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Mean(data)
+
+    def size(self, n: int, d: int) -> int:
+        return d
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "w is a combination of the instances, with the labels as its coefficients")
+
+
+class Mean:
+    """The mean of y x over the examples it has been told, for every replica and target."""
+
+    def __init__(self, data: Data) -> None:
+        self._count = 0
+        self._sum = data.labels.new_zeros(
+            data.replicas, len(data.labels) // data.replicas, data.instances.d, dtype=torch.float64
+        )
+        self._dtype = data.labels.dtype
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        for x, y in one_by_one(instances, labels):
+            self._sum.baddbmm_(y, x.mT)
+            self._count += 1
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The mean [B, d]."""
+        return (self._sum / max(self._count, 1)).to(self._dtype).flatten(0, 1)

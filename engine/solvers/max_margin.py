@@ -1,0 +1,67 @@
+"""The largest margin: the hard-margin support vector machine without a bias."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Values, Verdict
+from engine.problems.data import Data
+from engine.runtime.hypothesis import Hypothesis
+from engine.solvers import Floats, Refit, Solver
+
+TOLERANCE = 1e-8
+"""How far a margin may be below 1, and ‖w‖ above the bound that its dual gives, as shares."""
+
+NONE = 1e-9
+"""Examples of length at most 1 whose margin is below this count as not separable."""
+
+
+class MaxMargin(Solver, frozen=True, tag="max-margin"):
+    """The hard-margin support vector machine: the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 on the examples so far.
+
+    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂; there is no bias, and labels
+    are ±1. Least distance programming by Lawson and Hanson's non-negative least squares, anew for every k. As
+    soon as no w separates the examples there is none, w is NaN, and the learner has diverged. Source: Vapnik
+    1982; Lawson, Hanson 1974 ch. 23; theory-symmetry.md §19.
+    """
+
+    experimental: ClassVar[bool] = True
+    labels: ClassVar[Values] = "signs"
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Refit(data, widest)
+
+    def size(self, n: int, d: int) -> int:
+        return 3 * n * (min(n, d) + 1) + n * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "w is a combination of the instances, by their inner products and labels alone")
+
+
+def widest(X: Floats, y: Floats) -> Floats:
+    """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+
+    With the rows z_j = y_j x_j, the a ≥ 0 of least ‖Zᵀa‖² + (Σ_j a_j − 1)² is 0 but for the support vectors,
+    whose margins are 1, and the root of the least value is 0 if and only if there is no w. Any a ≥ 0 bounds
+    ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖ from below.
+
+    Raises: ArithmeticError if a margin is below 1 or ‖w‖ above that bound by more than a share of 1e-8.
+    """
+    from scipy.optimize import nnls  # type: ignore[import-untyped]
+
+    unit = np.linalg.norm(X, axis=1).max()
+    Z = X * y[:, None] / (unit or 1.0)
+    turned = np.linalg.qr(Z.T, mode="r")  # [min(k, d), k], with the same inner products
+    stacked = np.vstack((turned, np.ones(len(Z))))
+    a, left = nnls(stacked, np.append(np.zeros(len(turned)), 1.0), maxiter=100 + 30 * len(Z))
+    if left <= NONE:
+        return np.full(X.shape[1], np.nan)
+    support = Z[a > 0]
+    w: Floats = np.linalg.pinv(support).sum(1)
+    margin, bound = (Z @ w).min(), a.sum() / np.linalg.norm(a @ Z)
+    if margin < 1 - TOLERANCE or np.linalg.norm(w) > bound * (1 + TOLERANCE):
+        raise ArithmeticError(f"max-margin on {len(Z)} examples: the least margin is {margin:.9f}, not 1")
+    w /= unit
+    return w

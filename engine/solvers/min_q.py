@@ -1,0 +1,207 @@
+"""The minimiser of Q_α: where gradient flow on a diagonal net ends."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import Verdict
+from engine.problems.data import Data
+from engine.runtime.hypothesis import Hypothesis
+from engine.solvers import Floats, Refit, Solver
+
+RESIDUAL = 1e-10
+"""The solution fits every label of size 1, in coordinates where the instances are orthonormal, this well."""
+
+GAP = 1e-9
+"""The least duality gap at which a solution counts as found, as a share of the dual objective."""
+
+DEPENDENT = 1e-12
+"""Singular values below this share of the largest are rounding."""
+
+STEPS = 200
+"""Newton steps at one scale; 0 to 11 are usual."""
+
+EASY = 100.0
+"""The scale c = α^D, for solutions of size 1, at which the search begins: Q is a square there, up to 1e-5."""
+
+NEAREST = 0.05
+"""What a step leaves of the distance of any z_i to ±1 at least (D ≥ 3)."""
+
+FARTHEST = 4.0
+"""How far a step moves any z_i at most (D = 2)."""
+
+
+class MinQ(Solver, frozen=True, tag="min-q"):
+    """The minimiser of Q_α: the w that gradient flow on a diagonal net, w = u^D − v^D, tends to.
+
+    From the start u = v = α·1 the flow on square loss ends, if it fits the examples, at the w of least
+    Q_α(w) = Σ_i q(w_i/α^D) among those with Xw = y: for D = 2 with q′(b) = asinh(b/2), for D ≥ 3 with
+    q′ = h⁻¹, h(z) = (1 − z)^(−p) − (1 + z)^(−p), p = D/(D − 2). As α → ∞ it becomes `lls`, the least ‖w‖₂,
+    and as α → 0 `basis-pursuit`, the least ‖w‖₁. Newton's method on the dual, from a large α down to this
+    one, anew for every k, until Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective; else
+    ArithmeticError. Labels that no w fits are replaced by those that least squares fits. α has the unit of
+    the weights of the net. Source: WGL20 Thm 1; theory-bias.md §34.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    alpha: Annotated[
+        float, Meta(ge=1e-6, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")
+    ] = 0.01
+    depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Refit(data, partial(minimiser, alpha=self.alpha, depth=self.depth))
+
+    def size(self, n: int, d: int) -> int:
+        return 6 * n * d + 3 * n * n
+
+    def invariance(self) -> Verdict:
+        return Verdict(False, "Q sums over the entries of w, which singles out the coordinate axes")
+
+
+def minimiser(X: Floats, y: Floats, alpha: float, depth: int) -> Floats:
+    """The w of least Q_α with Xw = y, or with Xw = XX⁺y if there is none.
+
+    Args: instances X [k, d], labels y [k], the start α > 0 of the net and its depth D ≥ 2.
+    Returns: w [d].
+    Raises: ArithmeticError if Newton's method does not find it.
+    """
+    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    rank = int((sizes > DEPENDENT * sizes[:1]).sum())
+    rows = right[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
+    labels = left[:, :rank].T @ y / sizes[:rank]
+    shortest: Floats = labels @ rows
+    unit = abs(shortest).max(initial=0.0)
+    if unit == 0 or rank == X.shape[1]:
+        return shortest
+    scale = alpha**depth / unit
+    search = Dual(rows, labels / unit, max(scale, EASY), depth)
+    ratio = 10**-0.5 if depth == 2 else 10 ** (-0.1 * depth)
+    search.solve()
+    while search.scale > scale:
+        search.move(max(scale, search.scale * ratio))
+        search.solve()
+    search.check()
+    w: Floats = search.solution * unit
+    return w
+
+
+class Dual:
+    """Newton's method on G(ν) = ν·b − c Σ_i H(z_i), z = Aᵀν, for A [r, d] with orthonormal rows.
+
+    Its gradient is b − Aw for w = c h(z), H′ = h, and its maximum is the least Q among the w with Aw = b. For
+    D ≥ 3 every z_i lies in (−1, 1), and near the ends of that the distances 1 − z and 1 + z count, which z
+    alone no longer tells: they are kept beside it and moved by the same steps.
+    """
+
+    def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int) -> None:
+        """At the scale c, which is so large that h is linear there: w = c h′(0) z is the shortest."""
+        self.scale = scale
+        self._rows, self._labels = rows, labels
+        self._power = 0.0 if depth == 2 else depth / (depth - 2)
+        self._nu = labels / (scale * (2 * self._power or 2.0))
+        self._z = self._nu @ rows
+        self._below, self._above = 1 - self._z, 1 + self._z
+        self._evaluate()
+
+    def move(self, scale: float) -> None:
+        """Go on at another scale c, from a point near its solution."""
+        if not self._power:
+            old, new = (c**-1.0 if c >= 1 else max(1.0, -np.log(c)) for c in (self.scale, scale))
+            self._nu, self._z = self._nu * (new / old), self._z * (new / old)
+        self.scale = scale
+        self._evaluate()
+
+    def solve(self) -> None:
+        """Newton steps until the labels are fitted, or rounding ends the progress."""
+        for _ in range(STEPS):
+            if self._missed <= RESIDUAL / 100 or not self._step():
+                return
+
+    def check(self) -> None:
+        """Raises: ArithmeticError if the labels are not fitted or the duality gap is open."""
+        if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
+            raise ArithmeticError(
+                f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
+                f"misses a label by {self._missed:.1e} of its size; take a larger alpha"
+            )
+
+    @property
+    def solution(self) -> Floats:
+        """w [d]."""
+        return self._w
+
+    @property
+    def _missed(self) -> float:
+        return float(abs(self._residual).max() / abs(self._labels).max())
+
+    def _step(self) -> bool:
+        """One step that makes G larger, or the residual smaller where G no longer tells; whether there is."""
+        weighted = self._rows * self._slopes
+        direction, gain = self._direction(weighted @ self._rows.T)
+        change = direction @ self._rows
+        size = self._longest(change)
+        before, objective, missed = self._point(), self._objective, self._missed
+        rounding = 1e-12 * abs(objective)
+        while size > 1e-10:
+            self._go(before, size, direction, change)
+            if self._objective >= objective + 1e-4 * size * gain and gain > rounding:
+                return True
+            if gain <= rounding and self._missed < missed:
+                return True
+            size /= 2
+        self._go(before, 0.0, direction, change)
+        return False
+
+    def _direction(self, hessian: Floats) -> tuple[Floats, float]:
+        """The Newton step and what it is predicted to gain, twice."""
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
+
+        ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())
+        while True:
+            try:
+                factor = cho_factor(hessian + ridge * np.eye(len(hessian)))
+                break
+            except LinAlgError:  # directions in which w is 0 up to rounding
+                ridge = max(10 * ridge, more)
+        direction: Floats = cho_solve(factor, self._residual)
+        return direction, float(direction @ self._residual)
+
+    def _longest(self, change: Floats) -> float:
+        """The largest step, at most 1, that stays where the quadratic model is of use."""
+        if not self._power:
+            return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
+        shares = np.maximum(change / self._below, -change / self._above)
+        return min(1.0, (1 - NEAREST) / max(float(shares.max()), 1e-300))
+
+    def _point(self) -> tuple[Floats, Floats, Floats, Floats]:
+        return self._nu, self._z, self._below, self._above
+
+    def _go(
+        self, before: tuple[Floats, Floats, Floats, Floats], size: float, direction: Floats, change: Floats
+    ) -> None:
+        nu, z, below, above = before
+        self._nu, self._z = nu + size * direction, z + size * change
+        self._below, self._above = below - size * change, above + size * change
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """w = c h(z), c h′(z), the residual and G at this point."""
+        c, p, z = self.scale, self._power, self._z
+        if not p:
+            self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)
+            total = self._slopes.sum()
+        else:
+            up, down = self._below**-p, self._above**-p
+            near = np.clip(z, -0.5, 0.5)  # where up − down loses digits
+            without_loss = 2 * (1 - near**2) ** (-p / 2) * np.sinh(p * np.arctanh(near))
+            self._w = c * np.where(near == z, without_loss, up - down)
+            self._slopes = c * p * (up / self._below + down / self._above)
+            total = c / (p - 1) * (self._below ** (1 - p) + self._above ** (1 - p)).sum()
+        self._residual = self._labels - self._rows @ self._w
+        self._objective = float(self._nu @ self._labels - total)

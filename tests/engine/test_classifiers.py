@@ -1,0 +1,193 @@
+"""Solvers that classify: logistic regression with a penalty, the largest margin, and Hebb's rule."""
+
+import numpy as np
+import pytest
+import torch
+from building import beginning, experiment, weights
+from naive import hold_out, length, logistic_objective, widest_margin
+from test_solvers import as_data, dependent
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.formulas.teacher_student import hebb, max_margin, ridge
+from engine.runtime.run import run
+from engine.solvers import l1_logistic, l2_logistic
+from engine.solvers.max_margin import widest
+
+
+def examples(seed, k, d, noise=0.0):
+    """Instances [k, d] and labels ±1 of the first feature, some of them wrong where there is noise."""
+    draws = np.random.default_rng(seed)
+    X = draws.standard_normal((k, d))
+    return X, np.where(X[:, 0] + noise * draws.standard_normal(k) < 0, -1.0, 1.0)
+
+
+SHAPES = {
+    "fewer than features": examples(0, 5, 9),
+    "more than features": examples(1, 30, 4),
+    "not separable": examples(2, 25, 3, noise=2.0),
+    "dependent": (dependent(3), np.array([1.0, -1, 1, 1, 1, -1, 1, 1, -1, 1])),
+    "one": examples(4, 1, 3),
+    "all of one class": (examples(5, 8, 5)[0], np.ones(8)),
+}
+by_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
+by_strength = pytest.mark.parametrize("C", [1e-6, 0.03, 1.0, 100.0, 1e6])
+
+
+def solve(kind, X, y, **words):
+    """The weights of a solver after all examples."""
+    data = as_data(X, y[:, None])
+    fit = catalogue.make("solvers", kind, **words).begin(data)
+    fit.learn(data.instances, data.labels)
+    return fit.weights().numpy()[0]
+
+
+def slope(X, y, w):
+    """−∇ Σ_j ln(1 + e^(−y_j x_jᵀw)), example by example."""
+    return sum(label * x / (1 + np.exp(min(label * (x @ w), 700.0))) for x, label in zip(X, y, strict=True))
+
+
+@by_shape
+@by_strength
+def test_l2_logistic_has_no_slope_left(X, y, C):
+    w = solve("l2-logistic", X, y, C=C)
+    scale = max(abs(C * slope(X, y, 0 * w)).max(), 1e-300)
+    np.testing.assert_allclose(C * slope(X, y, w) / scale, w / scale, rtol=0, atol=1e-6)
+
+
+@by_shape
+@by_strength
+def test_l1_logistic_has_slope_1_where_it_is_not_0_and_less_elsewhere(X, y, C):
+    w = solve("l1-logistic", X, y, C=C)
+    slopes, scale = C * slope(X, y, w), max(1.0, abs(C * slope(X, y, 0 * w)).max())
+    on = w != 0
+    assert abs(slopes[on] - np.sign(w[on])).max(initial=0.0) <= 1e-3 * scale
+    assert abs(slopes).max() <= 1 + 1e-3 * scale
+    if C == 1e-6:
+        assert not on.any()
+
+
+@pytest.mark.parametrize(("kind", "p"), [("l1-logistic", "1"), ("l2-logistic", "2")])
+def test_logistic_solvers_minimise_their_objective_and_that_of_the_constraint(kind, p):
+    X, y = examples(6, 20, 3, noise=0.5)
+
+    def penalty(w):
+        return length(w, p) if p == "1" else length(w, p) ** 2 / 2
+
+    w, draws = solve(kind, X, y, C=2.0), np.random.default_rng(7)
+    least = logistic_objective(X, y, w, 2.0, penalty(w))
+    for _ in range(200):
+        other = w + draws.standard_normal(3) * 10 ** draws.uniform(-4, 0)
+        assert logistic_objective(X, y, other, 2.0, penalty(other)) >= least * (1 - 1e-9)
+        inside = other * min(1.0, length(w, p) / length(other, p))
+        assert logistic_objective(X, y, inside, 1.0, 0.0) >= logistic_objective(X, y, w, 1.0, 0.0) * (
+            1 - 1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitted", "strengths"),
+    [
+        ("l1-logistic", l1_logistic.fitted, [0.1, 0.3, 1, 3, 10, 30]),
+        ("l2-logistic", l2_logistic.fitted, [1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100]),
+    ],
+)
+def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, strengths):
+    found = set()
+    for seed in range(8):
+        X, y = examples(seed, 20, 6, noise=1.0)
+        strength = hold_out(lambda X, y, C: fitted(X * y[:, None], C), X, y, strengths)
+        found.add(strength)
+        np.testing.assert_allclose(solve(kind, X, y), solve(kind, X, y, C=strength), rtol=0, atol=1e-7)
+    assert len(found) > 2, "the draws tell strengths apart"
+    X, y = examples(0, 1, 3)
+    np.testing.assert_array_equal(solve(kind, X, y), solve(kind, X, y, C=strengths[0]))
+
+
+def test_strengths_are_those_within_the_range():
+    assert l2_logistic.strengths(0.03, 30.0, (1, 3)) == [0.03, 0.1, 0.3, 1, 3, 10, 30]
+    assert l2_logistic.strengths(0.2, 0.25, (1, 3)) == [0.2]
+    with pytest.raises(BadInput, match="3 is more than the most, 1; take at most 1") as caught:
+        experiment(learners={"it": {"solver": {"kind": "l1-logistic", "least": 3.0, "most": 1.0}}})
+    assert caught.value.where == "learners[0].solver.least"
+
+
+@by_shape
+def test_max_margin_is_the_best_of_all_sets_of_support_vectors(X, y):
+    found, expected = widest(X[:12], y[:12]), widest_margin(X[:12], y[:12])
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("k", "d"), [(4, 30), (40, 30), (200, 20)])
+def test_max_margin_has_margin_1_at_its_support_vectors_and_more_elsewhere(k, d):
+    X, y = examples(8, k, d)
+    w = solve("max-margin", X, y)
+    margins = y * (X @ w)
+    assert margins.min() >= 1 - 1e-8
+    support = margins < 1 + 1e-7
+    coefficients = np.linalg.lstsq((X * y[:, None])[support].T, w)[0]
+    np.testing.assert_allclose((X * y[:, None])[support].T @ coefficients, w, atol=1e-8 * abs(w).max())
+    assert coefficients.min() >= -1e-8 * coefficients.max()
+
+
+def test_max_margin_has_no_weights_once_nothing_separates_the_examples():
+    described = experiment({"kind": "xor", "d": 8}, learners={"it": {"solver": "max-margin"}})
+    found = weights(described)[:, 0]
+    gone = np.isnan(found).all(1)
+    assert gone[-1]
+    assert not gone[1]
+    assert (np.diff(gone.astype(int)) >= 0).all(), "once there are none there are none any more"
+    curve = run(described).curves[0]
+    assert curve.diverged_at == gone.argmax()
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_max_margin_scales_with_the_instances(size):
+    X, y = examples(9, 12, 7)
+    np.testing.assert_allclose(size * widest(size * X, y), widest(X, y), rtol=1e-9)
+
+
+def test_hebb_is_the_mean_of_labels_times_instances():
+    described = experiment("gaussian", "all", {"it": {"solver": "hebb"}}, d=5, noise=0.3, replicas=2)
+    found, (_, data) = weights(described), beginning(described)
+    assert (found[0] == 0).all()
+    for k in range(1, 6):
+        for member, labels in enumerate(data.labels.numpy()):
+            rows = data.instances.rows[member // 5].numpy()
+            expected = sum(labels[j] * rows[j] for j in range(k)) / k
+            np.testing.assert_allclose(found[k, member], expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["l1-logistic", "l2-logistic", "max-margin"])
+def test_labels_that_are_not_signs_are_refused(kind):
+    learners = {"it": {"solver": kind}}
+    experiment("gaussian", learners=learners, labels="sign")
+    for words in ({"matrix": "gaussian"}, {"matrix": "hadamard01"}, {"noise": 0.1, "labels": "sign"}):
+        with pytest.raises(
+            BadInput, match=f'{kind} needs labels \\+1 and −1.*take labels = "sign"'
+        ) as caught:
+            experiment(**words, learners=learners, loss="square")
+        assert caught.value.where == "learners[0].solver"
+
+
+def test_solvers_have_the_errors_of_theory_on_gaussian_instances():
+    """Within 4 standard errors of the line at α = m/(n − 1), n = 40."""
+    n, m, replicas = 40, 80, 60
+    penalty = n * (np.pi / 2 - 1)
+    lines = {"hebb": hebb, "max-margin": max_margin, "ridge": ridge}
+    learners = {kind: {"solver": {"kind": kind}} for kind in lines}
+    learners["ridge"]["solver"]["lam"] = penalty
+    described = experiment(
+        {"kind": "gaussian", "n": m, "d": n},
+        learners=learners,
+        labels="sign",
+        replicas=replicas,
+        loss="logistic",
+    )
+    for number, (kind, line) in enumerate(lines.items()):
+        fit, data = beginning(described, number)
+        fit.learn(data.instances, data.labels)
+        w = fit.weights()
+        errors = torch.arccos(w[:, 3] / w.norm(dim=1)) / torch.pi
+        mean, stderr = errors.mean().item(), errors.std().item() / replicas**0.5
+        assert abs(mean - line(m / (n - 1))) <= 4 * stderr, kind

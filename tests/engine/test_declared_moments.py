@@ -1,0 +1,94 @@
+"""What matrix families declare of their instances, against what is measured of them."""
+
+import numpy as np
+import pytest
+from building import data_of, experiment
+from discovery import name_of, ready, variants
+
+from engine.core import catalogue
+from engine.problems.matrices import Matrix
+from engine.problems.matrices.gaussian import Gaussian
+
+D, REPLICAS, ERRORS = 8, 1000, 5
+
+FAMILIES = [
+    {**ready("matrices", kind, "absent.npy", D), **words}
+    for kind, member in catalogue.members("matrices").items()
+    for words in (*variants(member), {"kind": kind, "repeat": 2})
+]
+
+
+def made(words):
+    return catalogue.make("matrices", **words)
+
+
+DECLARING = [words for words in FAMILIES if made(words).isotropic or made(words).second_moment is not None]
+
+
+def instances(words):
+    return data_of(experiment(words, "constant", replicas=REPLICAS)).instances.rows.numpy()
+
+
+def off(values, expected):
+    """How far the mean over replicas is from what is expected, in standard errors; none for rounding."""
+    gap = abs(values.mean(0) - expected)
+    return np.where(gap < 1e-9, 0.0, gap / np.maximum(values.std(0) / np.sqrt(len(values)), 1e-12)).max()
+
+
+def moments(rows):
+    """(1/n) Σ_j x_j x_jᵀ of every replica, [R, d, d]."""
+    return rows.swapaxes(1, 2) @ rows / rows.shape[1]
+
+
+def fourth_moments(rows):
+    """The mean of (u·x)⁴ over rows, of every replica, along an axis and along a diagonal: 3σ⁴ both."""
+    along = np.stack((rows[:, :, 0], rows.sum(2) / np.sqrt(rows.shape[2])), 2)
+    return (along**4).mean(1)
+
+
+def correlations(rows):
+    """The mean of (x_j·x_{j+1})²/d over rows, of every replica: σ⁴ if they are independent, [R, 1]."""
+    return ((rows[:, :-1] * rows[:, 1:]).sum(2) ** 2).mean(1, keepdims=True) / rows.shape[2]
+
+
+@pytest.mark.parametrize("words", DECLARING, ids=name_of)
+def test_a_family_has_the_moments_that_it_declares(words):
+    matrix, rows = made(words), instances(words)
+    assert off(moments(rows), matrix.second_moment * np.eye(rows.shape[2])) <= ERRORS
+    if matrix.isotropic:
+        assert off(fourth_moments(rows), 3 * matrix.second_moment**2) <= ERRORS
+        assert off(correlations(rows), matrix.second_moment**2) <= ERRORS
+
+
+def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart():
+    assert off(fourth_moments(instances({"kind": "rademacher", "d": D})), 3) > ERRORS
+    assert off(correlations(instances({"kind": "gaussian", "d": D, "repeat": 1})), 1) > ERRORS
+    assert off(moments(instances({"kind": "hadamard01", "d": D})), np.eye(D)) > ERRORS
+
+
+def test_the_families_that_declare_something_are_these_at_least():
+    assert {words["kind"] for words in DECLARING} >= {
+        "gaussian", "hadamard", "orthogonal", "rademacher", "sparse", "threshold", "xor"
+    }  # fmt: skip
+    assert {words["kind"] for words in DECLARING if made(words).isotropic} >= {
+        "gaussian",
+        "sparse",
+        "threshold",
+    }
+
+
+def test_a_family_that_draws_its_rows_otherwise_declares_nothing_by_descent():
+    class Correlated(Gaussian, frozen=True, tag="correlated"):
+        """Rows with a preferred direction."""
+
+        def rows(self, streams):
+            return super().rows(streams) + streams("shared").normal(self.size()[0], 1)
+
+    class Wide(Gaussian, frozen=True, tag="wide"):
+        """The same rows with other defaults."""
+
+        d: int = 4
+
+    assert (Correlated().isotropic, Correlated().second_moment) == (False, None)
+    assert (Wide().isotropic, Wide().second_moment) == (True, 1.0)
+    assert (Matrix.isotropic.fget(None), Matrix.second_moment.fget(None)) == (False, None)

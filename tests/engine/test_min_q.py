@@ -1,0 +1,177 @@
+"""The minimiser of Q_α: its conditions, its limits, the numbers of theory-bias.md §34, and gradient flow."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from engine.core import catalogue
+from engine.formulas.diagonal_nets import inverse_transfer, potential
+from engine.solvers import min_q
+from engine.solvers.basis_pursuit import shortest
+from engine.solvers.min_q import minimiser
+
+SCALES = [1e3, 1.0, 0.1, 1e-3, 1e-6]
+DEPTHS = [2, 3, 4, 8]
+
+
+def small(seed=0, k=6, d=14):
+    draws = np.random.default_rng(seed)
+    return draws.standard_normal((k, d)), draws.standard_normal(k)
+
+
+def sparse_regression(seed=0, n=100, d=1000):
+    """The draw of WGL20 and of theory-bias.md §34: r = 5 of d entries are 1/√5, noise 0.1."""
+    g = np.random.default_rng(seed)
+    X, w_star = g.standard_normal((n, d)), np.zeros(d)
+    w_star[:5] = 1 / np.sqrt(5)
+    return X, w_star, X @ w_star + 0.1 * g.standard_normal(n)
+
+
+X, W_STAR, Y = sparse_regression()
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("alpha", [1e3, 1.0, 0.3, 0.1])
+def test_the_labels_are_fitted_and_the_gradient_of_q_is_a_combination_of_the_instances(alpha, depth):
+    A, y = small()
+    w = minimiser(A, y, alpha, depth)
+    np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
+    gradient = np.array([inverse_transfer(each, depth) for each in w / alpha**depth])
+    outside = gradient - A.T @ np.linalg.lstsq(A.T, gradient)[0]
+    assert abs(outside).max() <= 1e-9 * abs(gradient).max()
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("alpha", SCALES)
+def test_no_other_solution_nearby_has_a_smaller_q(alpha, depth):
+    A, y = small(1)
+    w = minimiser(A, y, alpha, depth)
+    np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
+    if depth > 2 and alpha < 0.1:
+        return  # Q is ‖w‖₁ there, up to rounding, which the limit below compares
+
+    def q(w):
+        return sum(potential(each, depth) for each in w / alpha**depth)
+
+    around = np.linalg.svd(A)[2][len(A) :]  # an orthonormal basis of {v: Av = 0}
+    for direction in np.vstack((around, -around)):
+        for step in (1e-3, 1e-1):
+            assert q(w) <= q(w + step * abs(w).max() * direction) * (1 + 1e-12)
+
+
+FIXED_DRAW = [
+    (2, 10, 0.904271, 7.728855, 0.312003),
+    (2, 1, 0.904259, 7.728789, 0.312003),
+    (2, 1e-1, 0.808293, 7.238421, 0.317636),
+    (2, 10**-1.5, 0.237353, 4.443931, 0.571058),
+    (2, 1e-2, 0.038815, 3.040347, 0.825762),
+    (2, 1e-3, 0.012543, 2.689277, 0.913156),
+    (2, 1e-4, 0.010499, 2.652915, 0.926888),
+    (2, 1e-6, 0.009294, 2.638896, 0.936513),
+    (3, 1e-1, 0.039187, 3.277454, None),
+    (3, 1e-2, 0.007930, 2.636596, None),
+    (4, 10**-0.5, 0.570525, 6.258120, None),
+    (4, 1e-1, 0.007177, 2.712772, None),
+    (4, 0.03**0.5, 0.017982, 3.039494, None),
+]
+"""D, α, excess risk, ‖w‖₁, ‖w‖₂ of theory-bias.md §34; the last is the least R_α at α = 0.03."""
+
+
+@pytest.mark.parametrize(("depth", "alpha", "excess", "l1", "l2"), FIXED_DRAW)
+def test_the_fixed_draw_has_the_numbers_of_the_page(depth, alpha, excess, l1, l2):
+    w = minimiser(X, Y, alpha, depth)
+    assert ((w - W_STAR) ** 2).sum() == pytest.approx(excess, abs=6e-7)
+    assert abs(w).sum() == pytest.approx(l1, abs=6e-7)
+    if l2 is not None:
+        assert np.linalg.norm(w) == pytest.approx(l2, abs=6e-7)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_at_large_alpha_it_is_least_squares_up_to_a_share_in_alpha_to_the_minus_2d(depth):
+    A, _, y = sparse_regression(0, 30, 200)
+    least = np.linalg.pinv(A) @ y
+    far = [
+        np.linalg.norm(minimiser(A, y, alpha, depth) - least) / np.linalg.norm(least) for alpha in (1.0, 2.0)
+    ]
+    assert far[0] / far[1] == pytest.approx(4**depth, rel=0.01)
+    np.testing.assert_allclose(minimiser(A, y, 1e3, depth), least, rtol=0, atol=1e-12)
+
+
+def test_at_small_alpha_it_is_basis_pursuit():
+    A, _, y = sparse_regression(0, 30, 200)
+    least = shortest(A, y)
+    for depth in (3, 4, 8):
+        np.testing.assert_allclose(minimiser(A, y, 1e-6, depth), least, rtol=0, atol=1e-6)
+    lengths = [abs(minimiser(A, y, alpha, 2)).sum() for alpha in (1, 0.1, 1e-2, 1e-4, 1e-6)]
+    assert lengths == sorted(lengths, reverse=True)
+    assert 1 < lengths[-1] / abs(least).sum() < 1.01
+
+
+def flow_on_the_diagonal_net(A, y, alpha, depth, time):
+    """w = u^D − v^D after gradient flow on (1/k)‖Aw − y‖² from u = v = α."""
+    d = A.shape[1]
+
+    def velocity(_, weights):
+        u, v = weights[:d], weights[d:]
+        slope = 2 / len(A) * A.T @ (A @ (u**depth - v**depth) - y)
+        return np.concatenate((-depth * u ** (depth - 1) * slope, depth * v ** (depth - 1) * slope))
+
+    start = np.full(2 * d, alpha)
+    u, v = solve_ivp(velocity, (0, time), start, "DOP853", rtol=1e-11, atol=1e-14).y[:, -1].reshape(2, d)
+    return u**depth - v**depth
+
+
+@pytest.mark.parametrize(("depth", "alpha"), [(2, 0.1), (2, 1.0), (3, 0.3), (4, 0.5)])
+def test_gradient_flow_on_the_diagonal_net_ends_there(depth, alpha):
+    # On the way it is the minimiser for the labels that it fits by then. Its error is what the integration
+    # leaves: 1e-11 a step, over some hundred steps, and no further, as the flow contracts along the rows.
+    A, y = small(2, 4, 8)
+    for time, fitted in ((0.5, False), (200.0, True)):
+        w = flow_on_the_diagonal_net(A, y, alpha, depth, time)
+        assert (abs(A @ w - y).max() < 1e-8) == fitted
+        np.testing.assert_allclose(minimiser(A, A @ w, alpha, depth), w, rtol=0, atol=1e-8)
+
+
+def test_labels_that_no_weights_fit_are_replaced_by_those_of_least_squares():
+    A, y = np.repeat(small(3)[0], 2, 0), np.random.default_rng(3).standard_normal(12)
+    w = minimiser(A, y, 0.01, 2)
+    np.testing.assert_allclose(A @ w, y.reshape(6, 2).mean(1).repeat(2), atol=1e-9)
+    tall, y = small(4, 9, 4)
+    np.testing.assert_allclose(minimiser(tall, y, 0.01, 2), np.linalg.lstsq(tall, y)[0], atol=1e-12)
+    assert (minimiser(A, np.zeros(12), 0.01, 3) == 0).all()
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_labels_and_instances_of_any_size_are_fitted(size):
+    A, y = small(5)
+    for depth in (2, 3):
+        alpha = (0.1**depth * size) ** (1 / depth)  # w is size times as large, and so is the scale α^D
+        expected = minimiser(A, y, 0.1, depth)
+        np.testing.assert_allclose(minimiser(A, size * y, alpha, depth) / size, expected, atol=1e-9)
+        np.testing.assert_allclose(minimiser(A / size, y, alpha, depth) / size, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth):
+    draws = np.random.default_rng(6)
+    for alpha in SCALES:
+        A = draws.choice([-1.0, 1.0], (12, 20))
+        y = A[:, 0] - A[:, 3]
+        with np.errstate(all="raise", under="ignore"):
+            w = minimiser(A, y, alpha, depth)
+        np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
+
+
+def test_a_search_that_does_not_end_says_so(monkeypatch):
+    monkeypatch.setattr(min_q, "STEPS", 1)
+    with pytest.raises(
+        ArithmeticError, match="min-q on 6 independent examples of 14 features misses a label"
+    ):
+        minimiser(*small(), 1e-6, 2)
+
+
+def test_the_solver_is_the_minimiser():
+    solver = catalogue.make("solvers", "min-q", alpha=0.2, depth=3)
+    assert (solver.alpha, solver.depth) == (0.2, 3)
+    with pytest.raises(Exception, match="alpha"):
+        catalogue.make("solvers", "min-q", alpha=0.0)

@@ -1,0 +1,159 @@
+"""Measures of weights: each against its naive twin, on every backend, and where it is refused."""
+
+import math
+
+import naive
+import numpy as np
+import pytest
+import torch
+from building import beginning, experiment, gd, weights
+
+from engine.core.parts import BadInput
+from engine.measures import Probe, named
+from engine.runtime.run import run
+
+D = 8
+OF_WEIGHTS = (
+    "excess-risk",
+    "angle-error",
+    "norm-1",
+    "norm-2",
+    "norm-max",
+    "margin-1",
+    "margin-2",
+    "margin-max",
+)
+
+
+def claims_of(*names, learner="it", k=0):
+    """Claims that make a run record these measures."""
+    return [{"text": name, "learner": learner, "k": k, "above": -1e9, "of": name} for name in names]
+
+
+def recorded(name, learner, *words, **more):
+    """A measure of a learner at every record, [S, R]."""
+    described = experiment(*words, learners={"it": learner}, claims=claims_of(name), **more)
+    return run(described).curves[0].values(name), described
+
+
+def stars(described):
+    """w* [B, d] of feature 3 or of all features."""
+    _, data = beginning(described)
+    return np.eye(D)[[3]] if data.targets == 1 else np.eye(D)
+
+
+LEARNERS = {"GD": gd(0.05), "EGU±": {"update": "egu-pm"}, "LLS": {"solver": "lls"}}
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("target", ["feature", "all"])
+def test_measures_of_weights_equal_their_naive_twins(learner, target):
+    words = {"matrix": "gaussian", "target": target, "d": D, "replicas": 2, "labels": "sign"}
+    described = experiment(learners={"it": learner}, **words)
+    found = weights(described)  # [S, B, d]
+    of_target = stars(described)
+    of_member = np.tile(of_target, (2, 1))
+    (_, data), targets = beginning(described), len(of_target)
+
+    def averaged(values):
+        return np.array(values).reshape(2, targets).mean(1)
+
+    naively = {
+        "excess-risk": lambda w, star: naive.excess_risk(w, star, np.eye(D)),
+        "angle-error": naive.angle_error,
+        **{f"norm-{p}": lambda w, _, p=p: naive.length(w, p) for p in ("1", "2", "max")},
+    }
+    for name, twin in naively.items():
+        values, _ = recorded(name, learner, **words)
+        for at, each in enumerate(found):
+            expected = averaged([twin(w, star) for w, star in zip(each, of_member, strict=True)])
+            np.testing.assert_allclose(values[at], expected, rtol=1e-9, atol=3e-8, err_msg=f"{name} {at}")
+    for q in ("1", "2", "max"):
+        values, _ = recorded(f"margin-{q}", learner, **words)
+        assert np.isnan(values[0]).all()
+        for k in range(1, D + 1):
+            expected = averaged(
+                [
+                    min(labels[:k] * (rows[:k] @ w)) / naive.length(w, q) if w.any() else math.nan
+                    for w, labels, rows in zip(
+                        found[k],
+                        data.labels.numpy(),
+                        data.instances.rows.numpy().repeat(targets, 0),
+                        strict=True,
+                    )
+                ]
+            )
+            np.testing.assert_allclose(values[k], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["excess-risk", "norm-1", "norm-max", "margin-2"])
+@pytest.mark.parametrize("learner", [LEARNERS["GD"], LEARNERS["EGU±"]], ids=["GD", "EGU±"])
+@pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 4}], ids=["one-pass", "erm"])
+def test_measures_of_weights_are_the_same_on_every_backend(name, learner, protocol):
+    words = {"d": 16, "replicas": 2, "protocol": protocol}
+    dense, _ = recorded(name, learner, **words, path="dense")
+    structured, _ = recorded(name, learner, **words, path="structured")
+    assert np.isfinite(dense[1:]).any()
+    np.testing.assert_allclose(structured, dense, rtol=1e-9, atol=1e-12)
+
+
+def test_excess_risk_is_the_loss_on_new_rows_without_the_noise():
+    """Within 4 standard errors of the mean square error against xᵀw* over 20000 fresh rows."""
+    values, described = recorded(
+        "excess-risk", LEARNERS["LLS"], {"kind": "gaussian", "d": D, "n": 20}, "feature", noise=0.5
+    )
+    w = weights(described)[:, 0]
+    rows = np.random.default_rng(0).standard_normal((20_000, D))
+    for k in (0, 5, 12, 20):
+        losses = (rows @ w[k] - rows[:, 3]) ** 2
+        assert abs(losses.mean() - values[k, 0]) <= 4 * losses.std() / math.sqrt(len(rows))
+
+
+def test_angle_error_is_the_share_of_new_rows_that_are_mistaken():
+    values, described = recorded(
+        "angle-error", LEARNERS["LLS"], {"kind": "gaussian", "d": D, "n": 20}, "feature", labels="sign"
+    )
+    w = weights(described)[:, 0]
+    rows = np.random.default_rng(1).standard_normal((20_000, D))
+    assert values[0, 0] == 0.5
+    for k in (1, 5, 12, 20):
+        share = ((rows @ w[k] > 0) != (rows[:, 3] > 0)).mean()
+        assert abs(share - values[k, 0]) <= 4 * math.sqrt(share * (1 - share) / len(rows))
+
+
+def test_angle_error_keeps_its_digits_near_0():
+    """Of w = w* + ε e, cos = 1 − ε²/2 is 1 in float64 long before the angle is 0."""
+    measure = named()["angle-error"]
+    described = experiment("gaussian", d=D)
+    _, data = beginning(described)
+
+    class Fixed:
+        def weights(self):
+            w = torch.zeros(1, D, dtype=torch.float64)
+            w[0, 3], w[0, 0] = 2.0, 2e-9
+            return w
+
+    assert measure.value(Probe(data, None, Fixed(), None)).item() == pytest.approx(1e-9 / math.pi, rel=1e-6)
+
+
+REFUSED = [
+    ("excess-risk", {"matrix": "hadamard01"}, "the matrix declares a second moment"),
+    ("excess-risk", {"matrix": {"kind": "gaussian", "rotate": True}}, "learners see the features"),
+    ("excess-risk", {"matrix": "gaussian", "target": "constant"}, "labels are made of xᵀw"),
+    ("excess-risk", {"matrix": "threshold"}, "learners see the features"),
+    ("angle-error", {"matrix": "rademacher"}, "the matrix declares isotropic Gaussian instances"),
+    ("angle-error", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix declares isotropic"),
+    ("angle-error", {"matrix": "threshold"}, "learners see the features"),
+    ("margin-2", {"matrix": "gaussian"}, "labels are \\+1 and −1"),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "reason"), REFUSED)
+def test_a_measure_says_where_it_is_measured(name, words, reason):
+    with pytest.raises(BadInput, match=f"{name} is measured only where {reason}"):
+        experiment(d=D, learners={"it": gd(0.05)}, claims=claims_of(name), **words)
+
+
+def test_measures_of_weights_are_recorded_only_where_a_claim_asks_for_them():
+    assert not set(run(experiment("gaussian", d=D)).curves[0].measures) & set(OF_WEIGHTS)
+    assert set(OF_WEIGHTS) <= named().keys()
