@@ -73,7 +73,7 @@ sys.exit(main(sys.argv[1:]))
 HEADLESS = """
 import os, sys, threading, time
 from engine.runtime import worker
-from engine.spec import presets
+from engine.spec import plan, presets
 from engine.runtime.run import Finished, Loaded
 times = {}
 done = threading.Event()
@@ -82,7 +82,8 @@ def tell(event):
     if isinstance(event, Finished):
         done.set()
 changes = [value for option, value in zip(sys.argv, sys.argv[1:]) if option == "--set"]
-worker.Worker(presets.load("hadamard-128", changes), tell, max(1, (os.cpu_count() or 2) - 1)).start()
+whole = plan.only(presets.load("hadamard-128", changes))
+worker.Worker(whole, tell, max(1, (os.cpu_count() or 2) - 1)).start()
 done.wait()
 print(times[Finished] - times[Loaded], flush=True)
 os._exit(0)  # the engine's thread may still be tidying up

@@ -101,7 +101,7 @@ class HadamardApp(App[None]):
         view = view or View()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
-        self.laboratory = Laboratory(draft, autorun, view, rate)
+        self.laboratory = Laboratory(draft, autorun, view, rate, self.config.ascii)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.files = FileWriter()
         """Writes what the person asks for."""

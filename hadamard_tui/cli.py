@@ -239,11 +239,11 @@ def print_verdict(
     Exit code 1 if structure and measurement disagree, or a bound is broken.
     """
     document = _load(preset, settings, device)
-    from engine.spec import reading
+    from engine.spec import plan
     from hadamard_tui.headless import console, verdicts
     from hadamard_tui.headless.compute import compute
 
-    experiment, errors = reading.parse(document), console.errors()
+    experiment, errors = plan.first(document), console.errors()
     judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
     if as_json:
         echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False))

@@ -11,9 +11,10 @@ from typing import Literal
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
 from engine.runtime.pacing import Pacing
-from engine.runtime.run import Event as RunEvent
-from engine.runtime.run import run
-from engine.spec.experiment import Experiment
+from engine.runtime.store import Store
+from engine.runtime.sweep import Event as RunEvent
+from engine.runtime.sweep import sweep
+from engine.spec.plan import Plan
 
 State = Literal["idle", "loading", "running", "paused", "finished", "stopped", "failed"]
 
@@ -46,15 +47,19 @@ Event = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Runs one experiment in a thread of its own and tells of state changes only, never of steps.
+    """Runs a plan in a thread of its own and notifies of state changes only, never of steps.
 
     `tell` is called from that thread. A worker runs once; a new run takes a new worker.
     """
 
     def __init__(
-        self, experiment: Experiment, tell: Callable[[Event], None], threads: int | None = None
+        self,
+        plan: Plan,
+        tell: Callable[[Event], None],
+        threads: int | None = None,
+        store: Store | None = None,
     ) -> None:
-        self._experiment, self._tell, self._threads = experiment, tell, threads
+        self._plan, self._tell, self._threads, self._store = plan, tell, threads, store
         self._change = threading.Condition()
         self._paused = False
         self._stopped = False
@@ -117,7 +122,7 @@ class Worker:
             self._tell(Changed("loading"))
             load_torch(self._threads)
             self._tell(Changed("running"))
-            run(self._experiment, self._gate, self._tell)
+            sweep(self._plan, self._gate, self._tell, self._store)
             self._tell(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:
             self._tell(Refused(error))

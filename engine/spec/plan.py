@@ -98,13 +98,13 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
 
 
-def in_full(raw: Mapping[str, Any]) -> reading.Raw:
-    """A document with the defaults of its first point, and its expressions as they are written.
+def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
+    """A document with its defaults, which are those of its first experiment, and its expressions as they are.
 
-    Learners that are not at the first point stay as they are. Raises: BadInput.
+    Learners that are not at the first point stay as they are written.
     """
-    full = reading.in_full(raw, first(raw))
-    if axes_of(raw):
+    full = reading.in_full(raw, experiment)
+    if raw.get("axes"):
         there = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
         whole = reading.with_expressions(list(there.values()), [written[name] for name in there])

@@ -55,7 +55,8 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
     with _named(preset):
-        return plan.in_full(_raw(preset, overrides))
+        raw = _raw(preset, overrides)
+        return plan.in_full(raw, plan.first(raw))
 
 
 def _raw(preset: str, overrides: Iterable[str]) -> Raw:

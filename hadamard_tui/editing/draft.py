@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from engine.core.parts import BadInput
+from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
+from engine.spec.plan import Plan
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 
@@ -28,13 +30,13 @@ class Draft:
     ) -> None:
         """Raises: BadInput for a document that describes no experiment."""
         given: Raw = msgspec.to_builtins(described)
-        experiment = reading.parse(given)
-        document = reading.in_full(given, experiment)
+        experiment = plans.first(given)
+        document = plans.in_full(given, experiment)
         self.preset = preset
         self.off = dict(off or {})
         self._origin_document = presets.document(preset) if preset in presets.names() else document
-        self._origin = reading.parse(self._origin_document)
-        if experiment == self._origin and document == reading.in_full({}, experiment):
+        self._origin = plans.first(self._origin_document)
+        if experiment == self._origin and document == plans.in_full({}, experiment):
             document = self._origin_document  # of which these are the numbers
         self._accept(experiment, document)
 
@@ -45,9 +47,9 @@ class Draft:
 
     def _accept(self, experiment: Experiment, given: Raw) -> None:
         """Take what `given` describes, with the words that are true of it."""
-        words = self._words(experiment, reading.in_full(given, experiment))
+        words = self._words(experiment, plans.in_full(given, experiment))
         self.experiment = msgspec.structs.replace(experiment, **words)
-        self.document = reading.in_full(given, self.experiment)
+        self.document = plans.in_full(given, self.experiment)
         self.error: BadInput | None = None
         rows, _ = experiment.problem.matrix.shape()
         self.last = float(experiment.protocol.last(rows))
@@ -55,6 +57,10 @@ class Draft:
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
+
+    def plan(self) -> Plan:
+        """All runs that the set-up asks for. Raises: BadInput for a point of its axes that cannot run."""
+        return plans.plan(self.document) if self.document.get("axes") else plans.only(self.experiment)
 
     @property
     def changed(self) -> bool:
@@ -153,7 +159,7 @@ class Draft:
         try:
             running = [values for place, values in enumerate(self.learners) if place not in self.off]
             given = {**self.raw, "learners": running}
-            experiment = reading.parse(given)
+            experiment = plans.first(given)
             if _without_words(experiment) == _without_words(self._origin):
                 experiment, given["claims"] = self._origin, self._origin_document["claims"]
             self._accept(experiment, given)

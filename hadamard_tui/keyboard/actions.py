@@ -96,6 +96,9 @@ ACTIONS = (
     Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, in the end to all of it", LOOK),
     Action("smooth", "m", "Smooth", "Running means instead of curves, which stay faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
+    Action(
+        "next_picture", "g", "Picture", "Next picture: the run as it goes on, and those of its results", LOOK
+    ),
     Action("view", "v", "Panel", "Next panel below the chart", BELOW, 9),
     *(
         Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, BELOW)

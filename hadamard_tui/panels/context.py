@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.claims import Outcome
+from engine.results.results import Results
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.chart_options import Lens
@@ -27,6 +28,7 @@ class Sight:
         outcomes: the claims judged, once the run is shown to its end.
         measuring: the certificates of the learners, where they were asked for.
         stopped: whether the run was, before its end.
+        results: those of all points of the axes, as far as they have come.
     """
 
     experiment: Experiment
@@ -39,6 +41,7 @@ class Sight:
     outcomes: list[Outcome] | None
     measuring: Measuring | None
     stopped: bool = False
+    results: Results | None = None
 
     @property
     def pen(self) -> Pen:

@@ -6,13 +6,18 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from engine.claims import Outcome, judge
 from engine.core.parts import BadInput
+from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
+from engine.runtime.store import Store
+from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
+from engine.spec.plan import Plan
 from engine.spec.reading import Raw
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
@@ -26,17 +31,23 @@ class Session:
 
     def __init__(
         self,
-        experiment: Experiment,
+        plan: Plan,
         document: Raw,
         tell: Callable[[Session, engine.Event], None],
         threads: int,
         pace: Pace,
         preset: str | None = None,
     ) -> None:
-        self.experiment, self.document, self.preset = experiment, document, preset
-        rows, _ = experiment.problem.matrix.shape()
-        self.playback = Playback(float(experiment.protocol.last(rows)), pace)
+        self.plan, self.document, self.preset = plan, document, preset
+        self._pace = pace
+        self.playback = Playback(_last(plan.experiment), pace)
+        self.results: Results | None = None
         self.trace: Trace | None = None
+        """That of the point that is computed now, or of the last one."""
+
+        self.point = 0
+        """The number of that point."""
+
         self.outcomes: list[Outcome] | None = None
         self.measuring: Measuring | None = None
         self._engine: engine.State = "idle"
@@ -44,7 +55,8 @@ class Session:
         self._owed = 0
         self._worked = 0.0
         self._since: float | None = None
-        self._worker = engine.Worker(experiment, lambda event: tell(self, event), threads)
+        store = Store(user_cache_path("hadamard-tui") / "points") if plan.axes else None
+        self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store)
 
     def start(self, paused: bool = False) -> None:
         """Start the engine; a run started paused stands at k = 0 and waits for steps."""
@@ -54,14 +66,24 @@ class Session:
     def hear(self, event: engine.Event) -> None:
         """Take in a state change of the engine."""
         match event:
+            case Begun(results):
+                self.results = results
             case Loaded(trace):
+                if self.trace is not None:  # the next point is played from its start
+                    self.point += 1
+                    self.playback = Playback(_last(self.experiment), self._pace)
                 self.trace = trace
                 self._since = time.perf_counter()
             case Finished(trace):
-                self.outcomes = judge(self.experiment, trace)
+                self.outcomes = [] if self.plan.axes else judge(self.experiment, trace)
             case engine.Changed(state):
                 self._engine = state
                 self._clock()
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment at the point that is shown."""
+        return self.plan.points[self.point].experiment
 
     def _clock(self) -> None:
         """Count only the time in which the engine is at work on the trace."""
@@ -209,6 +231,12 @@ class Session:
             self.measuring.stop()
             return self._worker.join(seconds) and self.measuring.join(min(seconds, 0.1))
         return self._worker.join(seconds)
+
+
+def _last(experiment: Experiment) -> float:
+    """Where the x-axis of a run ends."""
+    rows, _ = experiment.problem.matrix.shape()
+    return float(experiment.protocol.last(rows))
 
 
 def refusal(event: engine.Event) -> BadInput | None:

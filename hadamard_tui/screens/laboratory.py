@@ -60,7 +60,9 @@ class Laboratory(Looking, Comparing):
         autorun: bool = False,
         view: View | None = None,
         rate: FrameRate | None = None,
+        ascii_only: bool = False,
     ) -> None:
+        self._ascii_only = ascii_only
         left = view or View()
         super().__init__(draft, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
@@ -72,7 +74,7 @@ class Laboratory(Looking, Comparing):
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
             yield Setup(self._draft, id="setup")
-            yield Stage(id="stage")
+            yield Stage(id="stage", ascii_only=self._ascii_only)
             yield Side(self.runs, id="side")
         yield Static(id="too-small", markup=False)
         yield Status(id="status")
@@ -129,6 +131,12 @@ class Laboratory(Looking, Comparing):
         if isinstance(place, int):
             self.action_panel(place)
         self.refresh_bindings()
+
+    def action_next_picture(self) -> None:
+        self.query_one(Stage).next_picture()
+
+    def action_picture(self, number: int) -> None:
+        self.query_one(Stage).choose_picture(number)
 
     def action_help(self) -> None:
         self.app.push_screen(Help())
@@ -222,6 +230,7 @@ class Laboratory(Looking, Comparing):
             session.outcomes if session.over else None,
             session.measuring,
             session.stopped,
+            session.results,
         )
 
     def show_set_up(self) -> None:
@@ -229,7 +238,8 @@ class Laboratory(Looking, Comparing):
         experiment = self._draft.experiment
         title, error = experiment.title or "Your own experiment", self._draft.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
-        self.query_one(Stage).clear(title, [learner.name for learner in experiment.learners], refused)
+        learners = [learner.name for learner in experiment.learners]
+        self.query_one(Stage).clear(title, learners, experiment.pictures, refused)
         self.query_one(Story).show(None, experiment)
         self._list_runs()
 

@@ -71,11 +71,18 @@ class Looking(Running):
 
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
-        self._seek(event.x)
+        if not self._other_x(event):
+            self._seek(event.x)
 
     @on(ChartView.Wheeled)
     def _wheeled(self, event: ChartView.Wheeled) -> None:
-        self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+        if not self._other_x(event):
+            self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+
+    def _other_x(self, event: ChartView.Pointed | ChartView.Wheeled) -> bool:
+        """Whether a chart shows a picture whose x-axis is not that of the run."""
+        stage = self.query_one(Stage)
+        return stage.picture > 0 and event.control is stage.query_one("#loss")
 
     def action_zoom(self) -> None:
         self._zoom(ZOOM)

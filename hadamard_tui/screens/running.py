@@ -8,6 +8,7 @@ from textual import on
 from textual.message import Message
 from textual.screen import Screen
 
+from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Diverged
@@ -103,7 +104,12 @@ class Running(Screen[None]):
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
         draft = self._draft
-        self.session = Session(draft.experiment, draft.document, self._hear, spare, self._pace, draft.preset)
+        try:
+            whole = draft.plan()
+        except BadInput as error:
+            self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
+            return
+        self.session = Session(whole, draft.document, self._hear, spare, self._pace, draft.preset)
         self.session.start(paused)
 
     def refused(self) -> bool:

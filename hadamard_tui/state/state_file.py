@@ -12,7 +12,7 @@ from msgspec import Meta
 from engine.core import atomic_write, files
 from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
-from engine.spec import raw_values, reading
+from engine.spec import plan, raw_values, reading
 from engine.spec.reading import Raw
 from hadamard_tui import NAME
 from hadamard_tui.charts.chart_options import Lens
@@ -70,7 +70,7 @@ class Memory(msgspec.Struct):
     def set_up(self) -> Raw | None:
         """The set-up that was left. Raises: BadInput if it makes no sense any more."""
         if self.experiment is not None:
-            reading.parse(self.experiment)
+            plan.first(self.experiment)
         return self.experiment
 
 

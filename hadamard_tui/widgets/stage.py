@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
+from engine.core.parts import BadInput
+from engine.results.views import view
+from engine.spec.picture import Picture
 from hadamard_tui.charts.series_builder import Plot, loss_plot
+from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.tabs import Tabs
+
+LIVE = "the run"
+"""The picture of losses as they come."""
 
 TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
@@ -61,13 +72,17 @@ class PanelView(ContentSwitcher):
 class Stage(Vertical):
     """Draws what is in sight, and only what has changed of it."""
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
         self._drawn: object = None
         self._asked = False
+        self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
-        yield ChartView(id="loss")
+        yield PictureRow(id="pictures")
+        with ContentSwitcher(id="picture", initial="loss"):
+            yield ChartView(id="loss")
+            yield HeatMapView(id="heat", ascii_only=self._ascii_only)
         yield Tabs(id="tabs")
         yield PanelView(id="panel")
         yield Scoreboard(id="scoreboard")
@@ -110,10 +125,57 @@ class Stage(Vertical):
         """The panel in sight, if there is one."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
+    @property
+    def picture(self) -> int:
+        """Which picture is shown: 0 the run as it goes on, then those of the experiment."""
+        return self.query_one(PictureRow).chosen
+
+    def choose_picture(self, number: int) -> None:
+        """Show this picture from now on."""
+        row = self.query_one(PictureRow)
+        if number < len(row.names):
+            row.chosen = number
+            self._drawn = None
+
+    def next_picture(self) -> None:
+        """Show the picture that follows."""
+        row = self.query_one(PictureRow)
+        self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
+
+    def _offer_pictures(self, pictures: Sequence[Picture]) -> None:
+        """Let these be chosen; the first is what the experiment is about."""
+        names = [picture.title or picture.measure.label for picture in pictures]
+        row = self.query_one(PictureRow)
+        if row.names != (wanted := (LIVE, *names)):
+            row.names, row.chosen = wanted, min(1, len(names))
+
+    def _show_picture(self, sight: Sight) -> None:
+        """Draw the chart of losses, or the chosen picture of what there is by now."""
+        switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
+        if not self.picture or sight.results is None:
+            switcher.current = "loss"
+            chart.show(*loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned))
+            return
+        try:
+            found = view(sight.experiment.pictures[self.picture - 1], sight.results)
+        except BadInput as error:
+            switcher.current, chart.hint = "loss", str(error)
+            chart.clear()
+            return
+        heats = {heat.learner: heat for heat in found.heats}
+        if heats:
+            switcher.current = "heat"
+            heat = heats.get(sight.curve.name, found.heats[0])
+            self.query_one(HeatMapView).show(heat_map(found, heat))
+        else:
+            switcher.current, series = "loss", view_series(found)
+            chart.show(series, view_axes(found, series))
+
     def show(self, sight: Sight) -> None:
         """Draw a run."""
         trace, measuring = sight.trace, sight.measuring
         state = (
+            self.picture,
             (trace, sight.shown, sight.place, sight.lens, sight.curve),
             min(curve.length for curve in trace.curves),
             [(name, other) for name, other in sight.pinned],
@@ -122,8 +184,7 @@ class Stage(Vertical):
         if state == self._drawn:
             return
         self._drawn = state
-        losses = loss_plot(trace, sight.shown, sight.place, sight.lens, sight.pinned)
-        self.query_one("#loss", ChartView).show(*losses)
+        self._show_picture(sight)
         self.query_one(Scoreboard).show(sight)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, sight)
@@ -132,9 +193,13 @@ class Stage(Vertical):
         """Draw everything anew at the next frame."""
         self._drawn = None
 
-    def clear(self, title: str, learners: list[str], refused: str = "") -> None:
+    def clear(
+        self, title: str, learners: list[str], pictures: Sequence[Picture] = (), refused: str = ""
+    ) -> None:
         """Show what a run would show, or why there cannot be one."""
         self._drawn = None
+        self._offer_pictures(pictures)
+        self.query_one("#picture", ContentSwitcher).current = "loss"
         chart = self.query_one("#loss", ChartView)
         keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"
         chart.hint = f"{title}\n\n{refused or keys}"

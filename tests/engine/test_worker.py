@@ -14,6 +14,7 @@ from engine.runtime import memory_estimate, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.worker import Changed, Failed, Refused, Worker
 from engine.spec import reading
+from engine.spec.plan import only
 from engine.updates.gd import GD
 
 PATIENCE = 60
@@ -32,7 +33,7 @@ class Watched:
             during(self, event)
             self._new.put(event)
 
-        self.worker = Worker(described, tell, threads=1)
+        self.worker = Worker(only(described), tell, threads=1)
 
     def until(self, wanted):
         """Wait for a state or for an event of a class; the event."""
@@ -203,7 +204,7 @@ def test_stop_before_the_data_are_drawn_is_obeyed():
 
 
 def test_a_worker_that_never_started_can_be_joined():
-    assert Worker(small(), lambda event: None).join(0)
+    assert Worker(only(small()), lambda event: None).join(0)
 
 
 def test_an_exception_in_the_engine_becomes_a_failure_with_its_traceback(monkeypatch):
