@@ -153,7 +153,8 @@ class _Generator:
         """A value for every field that is required, and for some of the others."""
         found = {}
         for field in _fields_of(struct).values():
-            sized = self._small and isinstance(field.default, int) and not isinstance(field.default, bool)
+            whole = isinstance(field.default, int) and not isinstance(field.default, bool)
+            sized = self._small and (whole or field.name == "n")
             given = field.required or sized or self._rng.random() < GIVEN  # defaults are none of small sizes
             if given and (value := self._value(field)) is not None:
                 found[field.encode_name] = value
