@@ -49,9 +49,17 @@ class Architecture(Part, frozen=True):
         """The number of hidden units whose signals a prediction holds, for every row."""
         return 0
 
+    def rate_factors(self, d: int) -> dict[str, float]:
+        """What the rates of trained tensors are multiplied by for d features; 1 for those not named."""
+        return {}
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         raise NotImplementedError
+
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        """The signals of the hidden layers before σ, [B, h, n] each, input layer first; [] without such."""
+        return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
         """The vector w [B, d] with prediction xᵀw, or None if predictions are not linear in x."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -13,88 +15,271 @@ from engine.architectures import Architecture, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import MOST_LAYERS, BadField, Count, Verdict
+from engine.core.parts import LARGEST, MOST_LAYERS, BadField, Count, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
+DEFAULT_WIDTHS = (128,)
+
+Variance = Annotated[float, Meta(gt=0, le=LARGEST)]
+VarianceOrNone = Annotated[float, Meta(ge=0, le=LARGEST)]
+OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
+
+
+class Scaling(NamedTuple):
+    """What a parametrisation makes of one layer, in relation to the standard one."""
+
+    start: float = 1.0
+    """Multiplies the size of the weights that the layer starts with, as it acts on its inputs."""
+
+    forward: float = 1.0
+    """Multiplies the trained tensor where it acts on its inputs, m: a fixed tensor, unless it is 1."""
+
+    rate: float = 1.0
+    """Multiplies the rate of the trained tensor, r."""
+
+    bias_rate: float = 1.0
+    """Multiplies the rate of the biases."""
+
 
 class Dense(Architecture, frozen=True, tag="dense"):
-    """A fully connected net: ŷ = W_L σ(… σ(W_1 x)), no biases, any depth and width.
+    """A fully connected net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
 
-    Starts, with s = `scale`: `gaussian` draws every weight of layer l from N(0, s²/fan-in); `zero` does the
-    same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random semi-orthogonal
-    matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix s·I and every
-    output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a Gaussian
-    output. The last two are not rotation invariant, the others are, in law. Source: WKA21 Thm 2;
-    Bernstein et al. 2023; theory.md §§3, 8, 9.
+    `widths` says how many units each hidden layer has, or `depth` and `width` how many layers of one width
+    there are. Starts, with s² = C_w: `gaussian` draws every weight of layer l from N(0, C_w/fan-in); `zero`
+    does the same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random
+    semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix
+    s·I and every output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a
+    Gaussian output. The last two are not rotation invariant, the others are, in law. Either `scale` says s,
+    or `cw` C_w, one for all layers or one for each, the output too. With `biases`, or C_b = `cb` > 0, there
+    are biases b_l, trained, that start as N(0, C_b) (once or for each layer, too); a bias is the weight of an
+    input that is always 1, and depends on no coordinates.
+
+    `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
+    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
+    (Jacot, Gabriel, Hongler 2018). `mean-field`, for one hidden layer of n units: the output has m = 1/n and
+    starts as N(0, C_w), and all but its bias r = n (Mei, Montanari, Nguyen 2018). `mup`: m = 1, the output
+    starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at the output,
+    n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it does what
+    mean-field does. Other starts are scaled alike.
+    Source: WKA21 Thm 2; Bernstein et al. 2023; theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
     """
 
     widths: Annotated[
-        tuple[Count, ...],
-        Meta(min_length=1, max_length=MOST_LAYERS, title="widths", description="hidden units of each layer"),
-    ] = (128,)
+        Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
+        Meta(title="widths", description="hidden units of each layer; none: 128, or depth and width"),
+    ] = None
+    depth: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_LAYERS)] | None,
+        Meta(title="depth L", description="hidden layers, all of one width; none: widths says it"),
+    ] = None
+    width: Annotated[
+        Count | None, Meta(title="width n", description="units of each hidden layer; none: widths says it")
+    ] = None
     activation: Activation = "identity"
     init: Annotated[
         Literal["gaussian", "zero", "orthogonal", "identity", "diagonal"],
         Meta(title="start", description="how the weights start"),
     ] = "gaussian"
-    scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
+    scale: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(title="scale s", description="of the start; none: √C_w"),
+    ] = None
+    cw: Annotated[
+        Variance | Annotated[tuple[Variance, ...], OfLayers] | None,
+        Meta(title="C_w", description="variance of weights times fan-in, of all or each layer; none: s²"),
+    ] = None
+    cb: Annotated[
+        VarianceOrNone | Annotated[tuple[VarianceOrNone, ...], OfLayers],
+        Meta(title="C_b", description="variance of biases, of all layers or of each"),
+    ] = 0.0
+    biases: Annotated[
+        bool, Meta(title="biases", description="one for every unit; there are with C_b > 0 too")
+    ] = False
+    parametrisation: Annotated[
+        Literal["standard", "ntk", "mean-field", "mup"],
+        Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
+    ] = "standard"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.init == "zero" and self.activation in KINKED:
             raise BadField("init", kinked(self.activation))
+        if self.widths is not None:
+            for name in ("depth", "width"):
+                if getattr(self, name) is not None:
+                    raise BadField(name, "widths says this too; give widths, or depth and width")
+        elif (self.depth is None) != (self.width is None):
+            missing, given = ("width", "depth") if self.width is None else ("depth", "width")
+            raise BadField(missing, f"missing; {given} needs it beside it")
+        if self.scale is not None and self.cw is not None:
+            raise BadField("cw", "scale says this too, C_w = s²; give one of them")
+        count = len(self.hidden) + 1
+        for name in ("cw", "cb"):
+            value = getattr(self, name)
+            if isinstance(value, tuple) and len(value) != count:
+                what = f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
+                raise BadField(name, what)
+        if self.parametrisation == "mean-field" and count > 2:
+            raise BadField(
+                "parametrisation",
+                "mean-field is for one hidden layer; take mup, which does the same there, for deeper nets",
+            )
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The units of every hidden layer, from the input up."""
+        if self.depth is not None and self.width is not None:
+            return (self.width,) * self.depth
+        return self.widths or DEFAULT_WIDTHS
+
+    @property
+    def has_biases(self) -> bool:
+        """Whether units have biases."""
+        return self.biases or (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether predictions are xᵀw."""
+        return self.activation == "identity" and not self.has_biases
+
+    @property
+    def _numbers(self) -> range:
+        """The numbers of the layers; the last is the output."""
+        return range(1, len(self.hidden) + 2)
+
+    def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
+        """A value for every layer."""
+        return value if isinstance(value, tuple) else (value,) * len(self._numbers)
+
+    def _sizes(self) -> list[float]:
+        """s = √C_w of every layer."""
+        if self.cw is None:
+            return [1.0 if self.scale is None else self.scale] * len(self._numbers)
+        return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
         """(fan-out, fan-in) of every layer; the last has one output."""
-        sizes = [d, *self.widths, 1]
-        return list(zip(sizes[1:], sizes[:-1], strict=True))
+        return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, 1))]
+
+    def _scalings(self, d: int) -> list[Scaling]:
+        """What the parametrisation makes of every layer."""
+        return [
+            self._scaling(number, *fans, size)
+            for number, fans, size in zip(self._numbers, self._fans(d), self._sizes(), strict=True)
+        ]
+
+    def _scaling(self, number: int, fan_out: int, fan_in: int, size: float) -> Scaling:
+        output = number == len(self._numbers)
+        match self.parametrisation:
+            case "ntk":
+                return Scaling(forward=size / math.sqrt(fan_in))
+            case "mean-field" if output:
+                return Scaling(start=1 / math.sqrt(fan_in), forward=1 / fan_in, rate=fan_in)
+            case "mup" if output:
+                return Scaling(start=1 / math.sqrt(fan_in), rate=1 / fan_in)
+            case "mean-field" | "mup":
+                return Scaling(rate=fan_out if number == 1 else fan_out / fan_in, bias_rate=fan_out)
+            case _:
+                return Scaling()
 
     @property
     def layers(self) -> tuple[str, ...]:
-        return tuple(f"W{number}" for number in range(1, len(self.widths) + 2))
+        if not self.has_biases:
+            return tuple(f"W{number}" for number in self._numbers)
+        return tuple(f"{letter}{number}" for number in self._numbers for letter in "Wb")
+
+    def rate_factors(self, d: int) -> dict[str, float]:
+        factors: dict[str, float] = {}
+        for number, scaling in zip(self._numbers, self._scalings(d), strict=True):
+            factors |= {f"W{number}": scaling.rate, f"b{number}": scaling.bias_rate}
+        return {name: factors[name] for name in self.layers}
 
     def start(self, stream: Stream, d: int) -> Start:
-        layers: Start = {}
-        for number, (fan_out, fan_in) in enumerate(self._fans(d), start=1):
-            output = number == len(self.widths) + 1
-            if self.init == "identity":
-                one = np.ones((1, fan_in)) if output else np.eye(fan_out, fan_in)
-                layer = np.tile(self.scale * one, (stream.replicas, 1, 1))
-            elif self.init == "diagonal" and not output:
-                layer = self.scale * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
-            elif self.init == "zero" and number == 1:
-                layer = np.zeros((stream.replicas, fan_out, fan_in))
-            elif self.init == "orthogonal":
-                layer = self.scale * np.sqrt(fan_out / fan_in) * _semi_orthogonal(stream, fan_out, fan_in)
-            else:
-                layer = self.scale / np.sqrt(fan_in) * stream.normal(fan_out, fan_in)
-            layers[f"W{number}"] = layer
-        return layers
+        tensors: Start = {}
+        for number, fans, size, scaling in zip(
+            self._numbers, self._fans(d), self._sizes(), self._scalings(d), strict=True
+        ):
+            layer = self._layer(stream, number, *fans, size)
+            if (factor := scaling.start / scaling.forward) != 1:
+                layer = factor * layer
+            tensors[f"W{number}"] = layer
+            if scaling.forward != 1:
+                tensors[f"m{number}"] = np.full((stream.replicas, 1, 1), scaling.forward)
+        if self.has_biases:
+            for number, (fan_out, _), variance in zip(
+                self._numbers, self._fans(d), self._each(self.cb), strict=True
+            ):
+                tensors[f"b{number}"] = math.sqrt(variance) * stream.normal(fan_out, 1)
+        return tensors
+
+    def _layer(
+        self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
+    ) -> NDArray[np.float64]:
+        """The weights [R, fan-out, fan-in] that a layer starts with in the standard parametrisation."""
+        output = number == len(self._numbers)
+        if self.init == "identity":
+            one = np.ones((1, fan_in)) if output else np.eye(fan_out, fan_in)
+            return np.tile(size * one, (stream.replicas, 1, 1))
+        if self.init == "diagonal" and not output:
+            diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
+            return diagonal
+        if self.init == "zero" and number == 1:
+            return np.zeros((stream.replicas, fan_out, fan_in))
+        if self.init == "orthogonal":
+            scaled, factor = _semi_orthogonal(stream, fan_out, fan_in), size * math.sqrt(fan_out / fan_in)
+        else:
+            scaled, factor = stream.normal(fan_out, fan_in), size / math.sqrt(fan_in)
+        scaled *= factor
+        return scaled
 
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        return dict(zip(self.layers, self._fans(d), strict=True))
+        shapes: dict[str, tuple[int, ...]] = {}
+        for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
+            shapes[f"W{number}"] = fans
+            if self.has_biases:
+                shapes[f"b{number}"] = (fans[0], 1)
+            if scaling.forward != 1:
+                shapes[f"m{number}"] = (1, 1)
+        return shapes
 
     @property
     def units(self) -> int:
-        return 0 if self.activation == "identity" else sum(self.widths)
+        return 0 if self.is_linear else sum(self.hidden)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        if self.activation == "identity":
+        if self.is_linear:
             return instances.inner(self._product(params))[:, 0]
-        signal = instances.inner(params["W1"])  # [B, h, n]
-        for name in self.layers[1:]:
-            signal = params[name] @ transfer(self.activation, signal)
-        return signal[:, 0]
+        for signal in self._signals(params, instances):
+            last = signal
+        return last[:, 0]
+
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        return list(self._signals(params, instances))[:-1]
+
+    def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
+        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction."""
+        signal = instances.inner(params["W1"])
+        for number in self._numbers:
+            if number > 1:
+                signal = params[f"W{number}"] @ transfer(self.activation, signal)
+            if (forward := params.get(f"m{number}")) is not None:
+                signal = forward * signal
+            if (bias := params.get(f"b{number}")) is not None:
+                signal = signal + bias
+            yield signal
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        return self._product(params)[:, 0] if self.activation == "identity" else None
+        return self._product(params)[:, 0] if self.is_linear else None
 
     def _product(self, params: Params) -> torch.Tensor:
-        """W_L … W_1 [B, 1, d], from the output down: every factor is one row."""
+        """m_L W_L … m_1 W_1 [B, 1, d], from the output down: every factor is one row."""
         *below, row = (params[name] for name in self.layers)
         for layer in reversed(below):
             row = row @ layer
+        for number in self._numbers:
+            if (forward := params.get(f"m{number}")) is not None:
+                row = forward * row
         return row
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:

@@ -57,6 +57,9 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
 
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        return [instances.inner(params["W1"])]
+
     def weights(self, params: Params) -> torch.Tensor:
         return (self._top(params)[:, None] @ params["W1"])[:, 0]
 

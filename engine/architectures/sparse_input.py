@@ -62,8 +62,11 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.activation == "identity":
             return instances.inner(self._product(params))[:, 0]
-        signal = transfer(self.activation, instances.inner(self._first(params)))  # [B, h, n]
-        return (params["W2"] @ signal)[:, 0]
+        (signal,) = self.preactivations(params, instances)
+        return (params["W2"] @ transfer(self.activation, signal))[:, 0]
+
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        return [instances.inner(self._first(params))]
 
     def weights(self, params: Params) -> torch.Tensor | None:
         return self._product(params)[:, 0] if self.activation == "identity" else None

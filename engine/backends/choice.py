@@ -119,7 +119,7 @@ def _without_loop(learner: Learner, experiment: Setup) -> str | None:
         return f"the instances of {problem.matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
     if problem.matrix.shape()[1] < LEAST:
         return f"it takes {LEAST} features or more"
-    if problem.labels != "soft" or problem.noise > 0:
+    if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
         return "labels are not linear in the instances"
     if protocol.loss != "square" or experiment.run.train_loss:
         return "only square loss over all rows is measured there"

@@ -84,15 +84,17 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """A member of the catalogue. Its fields are its hyperparameters, its tag is its name in preset files."""
 
     experimental: ClassVar[bool] = False
-    """Whether it is on trial: it needs no preset, twin or table row."""
+    """Whether the author is still at work on it: then tests ask for no preset, no naive twin and no row in a
+    table of cases. Whatever else they ask of every member holds for it too."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, float) and not math.isfinite(value):
-                raise BadField(name, f"{value} is not a finite number")
-            if isinstance(value, float) and abs(value) > LARGEST:
-                raise BadField(name, f"{value} is too large; take at most {LARGEST}")
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, float) and not math.isfinite(one):
+                    raise BadField(name, f"{one} is not a finite number")
+                if isinstance(one, float) and abs(one) > LARGEST:
+                    raise BadField(name, f"{one} is too large; take at most {LARGEST}")
 
     @property
     def kind(self) -> str:

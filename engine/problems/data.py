@@ -114,10 +114,10 @@ def _tabled(
 ) -> tuple[Instances, Rows]:
     """Instances as a matrix, and their labels [R, m, n]."""
     rows = problem.matrix.draw(streams)
-    features = problem.matrix.named(rows)
     if combination is None:
-        labels = problem.target.labels(problem.matrix, features, streams)
+        labels = problem.target.labels(problem.matrix, lambda: problem.matrix.named(rows), streams)
     else:
+        features = problem.matrix.named(rows)
         labels = combination.labels(
             lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
         )
@@ -131,7 +131,6 @@ def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
     """Rows of Sylvester's matrix as an operator, and the same of them, without the matrix."""
-    assert combination is not None, "every target is linear in the features of a Hadamard matrix"
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:
@@ -147,6 +146,9 @@ def _arranged(
         )
 
     features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype
-    labels = combination.labels(lambda places: features.columns(torch.from_numpy(places)).numpy())
+    if combination is None:
+        labels = problem.target.labels(matrix, lambda: features.rows.numpy(), streams)
+    else:
+        labels = combination.labels(lambda places: features.columns(torch.from_numpy(places)).numpy())
     same = (dtype, device) == ("float32", "cpu")
     return features if same else instances(dtype, device), labels

@@ -44,10 +44,11 @@ class Descent:
         )
         self._fixed = tensors
         self._params, self._state = update.start(params)
-        lr = rates_of(learner)
+        lr, factors = rates_of(learner), architecture.rate_factors(instances.d)
         self._rates: Rates = {}
         for name, w in params.items():
-            rates = [rate * learner.layer_rates.get(name, 1.0) for rate in lr]
+            factor = factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
+            rates = [rate * factor for rate in lr]
             self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
 
     def rotate(self, rotation: torch.Tensor) -> None:

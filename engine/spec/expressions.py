@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,16 @@ DEEPEST = 30
 FUNCTIONS: dict[str, Callable[[float], float]] = {"log": math.log, "log2": math.log2, "sqrt": math.sqrt}
 """What may stand before parentheses; log is the natural logarithm."""
 
+OF_X: dict[str, Callable[[Any], Any]] = {
+    name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
+}
+"""The same in an expression of x, where there are some more."""
+
 _SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/^()]))"
 )
-_OPERATIONS: dict[str, Callable[[float, float], float]] = {
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -52,18 +58,34 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 
     Raises: BadExpression, also where there is no finite real value.
     """
+    value: float = _parsed(text, {name: float(value) for name, value in names.items()}, FUNCTIONS)
+    if not math.isfinite(value):
+        raise BadExpression("its value is too large")
+    return value
+
+
+def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values of an expression of x, shaped like `x`; it may hold what others do, and sin, cos, exp, abs.
+
+    Raises: BadExpression, also where there is no finite real value at one of the x.
+    """
+    with np.errstate(all="ignore"):
+        values: NDArray[np.float64] = np.array(np.broadcast_to(_parsed(text, {"x": x}, OF_X), x.shape))
+    if not (finite := np.isfinite(values)).all():
+        raise BadExpression(f"{text} has no finite value at x = {x[~finite].flat[0]:g}")
+    return values
+
+
+def _parsed(text: str, names: Mapping[str, Any], functions: Mapping[str, Callable[[Any], Any]]) -> Any:
+    """The value of a text as far as there is one."""
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
-    parser = _Parser(_tokens(text.translate(_SIGNS)), names)
     try:
-        value = parser.whole()
+        return _Parser(_tokens(text.translate(_SIGNS)), names, functions).whole()
     except ZeroDivisionError:
         raise BadExpression("it divides by zero") from None
     except OverflowError:
         raise BadExpression("its value is too large") from None
-    if not math.isfinite(value):
-        raise BadExpression("its value is too large")
-    return value
 
 
 def names_in(text: str) -> set[str]:
@@ -122,26 +144,31 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    """Reads tokens from left to right and computes at once."""
+    """Reads tokens from left to right and computes at once, with numbers or arrays of them."""
 
-    def __init__(self, tokens: list[tuple[str, str]], names: Mapping[str, float]) -> None:
-        self._tokens, self._names = tokens, names
+    def __init__(
+        self,
+        tokens: list[tuple[str, str]],
+        names: Mapping[str, Any],
+        functions: Mapping[str, Callable[[Any], Any]],
+    ) -> None:
+        self._tokens, self._names, self._functions = tokens, names, functions
         self._place = self._depth = 0
 
-    def whole(self) -> float:
+    def whole(self) -> Any:
         """The value of all tokens."""
         value = self._sum()
         if self._tokens[self._place][0] != "end":
             raise self._unexpected()
         return value
 
-    def _sum(self) -> float:
+    def _sum(self) -> Any:
         value = self._product()
         while sign := self._take("+", "-"):
             value = _OPERATIONS[sign](value, self._product())
         return value
 
-    def _product(self) -> float:
+    def _product(self) -> Any:
         value, ambiguous = self._signed()
         while True:
             if sign := self._take("*", "/"):
@@ -151,11 +178,11 @@ class _Parser:
                 if ambiguous:
                     raise BadExpression("a product after / or ^ can be read in two ways; use parentheses")
                 factor, ambiguous = self._power()
-                value *= factor
+                value = value * factor
             else:
                 return value
 
-    def _signed(self) -> tuple[float, bool]:
+    def _signed(self) -> tuple[Any, bool]:
         """A factor, and whether it ends in an exponent, so that a product without a sign would be unclear."""
         if self._take("-"):
             with self._deeper():
@@ -163,7 +190,7 @@ class _Parser:
             return -value, power
         return self._power()
 
-    def _power(self) -> tuple[float, bool]:
+    def _power(self) -> tuple[Any, bool]:
         base = self._atom()
         if not self._take("^", "**"):
             return base, False
@@ -174,7 +201,7 @@ class _Parser:
             raise BadExpression(f"{base:g} to the power {exponent:g} is no real number")
         return value, True
 
-    def _atom(self) -> float:
+    def _atom(self) -> Any:
         kind, text = self._tokens[self._place]
         if kind == "number":
             self._place += 1
@@ -186,20 +213,20 @@ class _Parser:
             raise self._unexpected()
         return self._rest()
 
-    def _named(self, name: str) -> float:
-        if name in FUNCTIONS:
+    def _named(self, name: str) -> Any:
+        if name in self._functions:
             if not self._take("("):
                 raise BadExpression(f"{name} needs parentheses, as in {name}(d)")
             argument = self._rest()
             try:
-                return FUNCTIONS[name](argument)
+                return self._functions[name](argument)
             except ValueError:
                 raise BadExpression(f"there is no {name} of {argument:g}") from None
         if name not in self._names:
             raise BadExpression(f"{name!r} is unknown")
-        return float(self._names[name])
+        return self._names[name]
 
-    def _rest(self) -> float:
+    def _rest(self) -> Any:
         """What follows an opening parenthesis, and the closing one."""
         with self._deeper():
             value = self._sum()

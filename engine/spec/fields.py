@@ -14,7 +14,7 @@ from engine.core.parts import MOST
 FILES_ONLY = {"files_only": True}
 """Marks a field that is for preset files and has no place in a form."""
 
-FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "rates"]
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "numbers", "rates"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def _kind(kind: Any) -> FieldKind | None:
         case inspect.StrType():
             return "text"
         case inspect.UnionType() if any(isinstance(member, inspect.FloatType) for member in kind.types):
-            return "rates"
+            words = any(isinstance(member, inspect.LiteralType) for member in kind.types)
+            return "rates" if words else "numbers"
         case inspect.VarTupleType(item_type=inspect.IntType()):
             return "wholes"
         case _:

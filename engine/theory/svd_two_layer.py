@@ -33,13 +33,15 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
             return Finding(False, f"it is about nets with two layers, and {learner.name} is a solver")
-        if not (isinstance(architecture, Dense) and len(architecture.widths) == 1):
+        if not (isinstance(architecture, Dense) and len(architecture.hidden) == 1):
             return Finding(
                 False, f"it is about two fully connected layers, and {learner.name} is {architecture.kind}"
             )
         if architecture.activation != "identity":
             other = architecture.activation
             return Finding(False, f"it is about linear layers, and the transfer of {learner.name} is {other}")
+        if architecture.has_biases:
+            return Finding(False, f"it is about layers without biases, and {learner.name} has some")
         if isinstance(update, Diagonal):
             return Finding(False, f"{learner.name} gives the weights of one layer different rates")
         invariant, reason = update.invariance(experiment.problem.matrix, experiment.protocol.single)

@@ -12,7 +12,7 @@ from engine.architectures.spindly import Spindly
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
-from engine.core.parts import LARGEST, BadField, Part, Positive, Verdict
+from engine.core.parts import BadField, Part, Positive, Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
@@ -53,11 +53,8 @@ class Update(Part, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rates = getattr(self, "lr", None)
-        if isinstance(rates, tuple):
-            if not max(rates) <= LARGEST:
-                raise BadField("lr", f"{max(rates)} is too large; take at most {LARGEST}")
-            if len({f"{rate:.4g}" for rate in rates}) < len(rates):
-                raise BadField("lr", "two rates are the same to four digits; give every rate once")
+        if isinstance(rates, tuple) and len({f"{rate:.4g}" for rate in rates}) < len(rates):
+            raise BadField("lr", "two rates are the same to four digits; give every rate once")
 
     columnwise: ClassVar[bool] = False
     """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""

@@ -28,6 +28,7 @@ ALLOWED = {
     "number": "number",
     "text": "text",
     "wholes": "list of whole numbers",
+    "numbers": "number, or list of them;",
     "rates": "number, list of them, or best;",
 }
 

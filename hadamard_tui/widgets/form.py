@@ -171,7 +171,7 @@ class FieldRow(Row):
         if self._field.kind == "wholes":
             plain = re.fullmatch(r"[\d\s]*", value)  # 64 64 is two of them, d / 2 is one
             return [_number(item.strip(), int) for item in (value.split() if plain else value.split(","))]
-        if self._field.kind == "rates" and "," in value:
+        if self._field.kind in ("numbers", "rates") and "," in value:
             return [_number(item.strip(), float) for item in value.split(",") if item.strip()]
         return _number(value.strip(), int if self._field.kind == "whole" else float)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -10,13 +11,21 @@ from crossing import Traits
 from msgspec import inspect
 
 from engine.core import catalogue
-from engine.core.parts import BadField, Part
+from engine.core.parts import BadField, BadInput, Part
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
 
+LONG = 256
+"""Rows from which on tests take fewer of a matrix that has so many by default."""
+
 PARTS = [(family, kind, member) for family in FAMILIES for kind, member in catalogue.members(family).items()]
 PART_IDS = [f"{family}-{kind}" for family, kind, _ in PARTS]
+
+
+def asked(family: str) -> list[str]:
+    """The kinds of a family that owe tests something: a preset, a naive twin, a row in a table of cases."""
+    return [kind for kind, member in catalogue.members(family).items() if not member.experimental]
 
 
 def fields(member: type[Part]) -> tuple[inspect.Field, ...]:
@@ -167,7 +176,10 @@ EVERY_GENTLE = slower(EVERY, 16)
 
 
 def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
-    """A part as a preset says it: d features where it has that field, and `path` where it needs a file."""
+    """A part as a preset says it: d features where it has that field, and `path` where it needs a file.
+
+    A matrix of many rows has d of them.
+    """
     member = catalogue.members(family)[kind]
     words: dict[str, Any] = {"kind": kind}
     for field in fields(member):
@@ -177,7 +189,23 @@ def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
             words["path"] = path
         else:
             assert not field.required, f"{kind}.{field.name} has no default; say here how tests fill it"
+    if family == "matrices" and "n" in member.__struct_fields__:
+        n, _ = catalogue.make(family, **words).shape()
+        words |= {"n": d} if n > LONG else {}
     return words
+
+
+def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
+    """All targets that a matrix admits, of a few of its features; `path` where labels come from a file."""
+    made, found = catalogue.make("matrices", **matrix), []
+    for kind, member in catalogue.members("targets").items():
+        words = ready("targets", kind, path)
+        few = {"index": min(3, made.feature_count() - 1), "r": min(5, made.feature_count())}
+        words |= {name: value for name, value in few.items() if name in member.__struct_fields__}
+        with suppress(BadInput):
+            catalogue.make("targets", **words).check(made)
+            found.append(words)
+    return found
 
 
 def default_of(field: inspect.Field) -> Any:

@@ -54,6 +54,9 @@ EXPRESSIONS = (
     "d +",
 )
 
+LARGE = ("digits",)
+"""Parts that no field makes small."""
+
 WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
 
 
@@ -153,16 +156,17 @@ class _Generator:
         """A value for every field that is required, and for some of the others."""
         found = {}
         for field in _fields_of(struct).values():
-            sized = self._small and isinstance(field.default, int) and not isinstance(field.default, bool)
+            whole = isinstance(field.default, int) and not isinstance(field.default, bool)
+            sized = self._small and (whole or field.name == "n")
             given = field.required or sized or self._rng.random() < GIVEN  # defaults are none of small sizes
-            if given and (value := self._value(field)) is not None:
+            if given and (value := self._value(field, optional=not sized)) is not None:
                 found[field.encode_name] = value
         return found
 
-    def _value(self, field: inspect.Field) -> Any:
+    def _value(self, field: inspect.Field, optional: bool) -> Any:
         if field.name == "path" and field.required:
             return self._rng.choice(self._files)
-        return self._of(field.type)
+        return self._of(field.type, optional)
 
     def _of(self, kind: Any, optional: bool = True) -> Any:
         """A value of a type; None stands for a field that is left out."""
@@ -174,6 +178,8 @@ class _Generator:
                 return self._of(kind.type, optional)
             case inspect.UnionType():
                 types = [one for one in kind.types if optional or not isinstance(one, inspect.NoneType)]
+                if self._small:
+                    types = [one for one in types if getattr(one, "tag", None) not in LARGE]
                 return self._of(rng.choice(types), optional)
             case inspect.StructType():
                 return {kind.tag_field: kind.tag, **self._fields(kind.cls)}

@@ -196,7 +196,7 @@ class PNorm(GD):
 
     def __init__(self, start: Array, lr: float, p: float | None = None) -> None:
         super().__init__(start, lr)
-        self.p = p or 2 * math.log(start.size)
+        self.p = p or max(2.0, 2 * math.log(start.size))
         self.theta = self.link(self.w, self.p / (self.p - 1))
 
     def link(self, values: Array, p: float) -> Array:
@@ -464,15 +464,50 @@ TRANSFERS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] 
 
 
 class Dense:
-    """ŷ = W_L σ(… σ(W_1 x)) with its gradient by the chain rule, written out."""
+    """z_l = m_l W_l σ(z_{l−1}) + b_l with its gradient by the chain rule, written out."""
 
-    def __init__(self, activation: str = "identity", init: str = "gaussian") -> None:
+    def __init__(
+        self,
+        activation: str = "identity",
+        scale: float = 1.0,
+        cw: float | list[float] | None = None,
+        parametrisation: str = "standard",
+    ) -> None:
         self.transfer, self.slope = TRANSFERS[activation]
+        self.cw, self.parametrisation = scale**2 if cw is None else cw, parametrisation
+
+    def _layers(self, params: dict[str, Array]) -> list[str]:
+        return [name for name in params if name.startswith("W")]
+
+    def _factor(self, params: dict[str, Array], number: int) -> float:
+        """m of layer `number`, counted from 0."""
+        layers = self._layers(params)
+        inputs = params[layers[number]].shape[1]
+        if self.parametrisation == "ntk":
+            return math.sqrt((self.cw[number] if isinstance(self.cw, list) else self.cw) / inputs)
+        return 1 / inputs if self.parametrisation == "mean-field" and number == len(layers) - 1 else 1.0
+
+    def rates(self, params: dict[str, Array]) -> dict[str, float]:
+        """What the rate of every parameter is multiplied by."""
+        found = dict.fromkeys(params, 1.0)
+        first, last = self._layers(params)[0], self._layers(params)[-1]
+        if self.parametrisation in ("mean-field", "mup"):
+            for name, value in params.items():
+                if name == last:
+                    inputs = value.shape[1]
+                    found[name] = inputs if self.parametrisation == "mean-field" else 1 / inputs
+                elif name == first or name.startswith("b"):
+                    found[name] = value.shape[0]
+                elif name.startswith("W"):
+                    found[name] = value.shape[0] / value.shape[1]
+        return found
 
     def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
         signals, value = [], x
-        for layer in params.values():
-            signals.append(np.array([sum(w * v for w, v in zip(row, value, strict=True)) for row in layer]))
+        for number, name in enumerate(self._layers(params)):
+            factor, bias = self._factor(params, number), params.get(name.replace("W", "b"))
+            sums = [factor * sum(w * v for w, v in zip(row, value, strict=True)) for row in params[name]]
+            signals.append(np.array(sums) + (0 if bias is None else bias[:, 0]))
             value = np.array([self.transfer(z) for z in signals[-1]])
         return signals
 
@@ -481,14 +516,17 @@ class Dense:
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         signals = self._signals(params, x)
-        names = list(params)
+        names = self._layers(params)
         back = np.array([slope])
         gradients = {}
         for number in reversed(range(len(names))):
+            name, factor = names[number], self._factor(params, number)
             below = x if number == 0 else np.array([self.transfer(z) for z in signals[number - 1]])
-            gradients[names[number]] = np.array([[b * v for v in below] for b in back])
+            gradients[name] = np.array([[factor * b * v for v in below] for b in back])
+            if (bias := name.replace("W", "b")) in params:
+                gradients[bias] = back[:, None]
             if number:
-                down = params[names[number]].T @ back
+                down = factor * params[name].T @ back
                 back = np.array([down[j] * self.slope(z) for j, z in enumerate(signals[number - 1])])
         return gradients
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd, weights
-from discovery import LEARNERS
+from discovery import LEARNERS, asked
 from naive import rank_bound, sylvester
 
 from engine import theory
@@ -165,6 +165,7 @@ BINDS_NOT = [
     ("svd-two-layer", LLS, "is a solver"),
     ("svd-two-layer", gd(0.1, kind="dense", widths=[4, 4]), "two fully connected layers"),
     ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "transfer of it is relu"),
+    ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "without biases"),
     ("svd-two-layer", {"update": "adam", "architecture": NET["architecture"]}, "different rates"),
     ("svd-two-layer", {"update": "egu-pm", "architecture": NET["architecture"]}, "along gradients"),
 ]
@@ -203,9 +204,9 @@ def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
 
 
 def test_every_bound_has_a_case_of_each_sort():
-    kinds = set(catalogue.members("bounds"))
+    kinds = set(asked("bounds"))
     for table in (HOLDS, HOLDS_NOT, BINDS_NOT):
-        assert {case[0] for case in table} == kinds
+        assert kinds <= {case[0] for case in table}
 
 
 @pytest.mark.parametrize("kind", catalogue.members("bounds"))

@@ -147,7 +147,7 @@ def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, fil
             assert curve.weights.shape == (n + 1, d)
 
 
-def test_only_labels_from_a_file_are_refused_by_families_that_draw_their_rows(files):
+def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     refused = set()
     for matrix in catalogue.members("matrices"):
         for target in catalogue.members("targets"):
@@ -158,7 +158,13 @@ def test_only_labels_from_a_file_are_refused_by_families_that_draw_their_rows(fi
                 reading.parse(described)
             except BadInput:
                 refused.add((matrix, target))
-    assert refused == {(matrix, "file") for matrix in catalogue.members("matrices") if matrix != "file"}
+    of_one_entry, of_classes = {"interval"}, {"clusters", "digits"}
+    families = set(catalogue.members("matrices"))
+    expected = {(matrix, "file") for matrix in families - {"file"}}
+    expected |= {(matrix, "function") for matrix in families - of_one_entry}
+    expected |= {(matrix, "classes") for matrix in families - of_classes}
+    expected |= {(matrix, target) for matrix in of_one_entry for target in ("feature", "sparse")}
+    assert refused == expected
 
 
 BRIEF = {"epochs": {"epochs": 5}, "erm": {"steps": 5}, "to-consistency": {"passes": 5}}

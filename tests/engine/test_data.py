@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
-from discovery import LEARNERS, name_of, ready, variants
+from discovery import LEARNERS, name_of, ready, targets_of, variants
 from naive import sylvester
 
 from engine.core import catalogue
@@ -141,9 +141,23 @@ def test_changing_the_problem_leaves_the_start_of_a_net_unchanged():
     assert np.array_equal(starts[0], starts[2])
 
 
-@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
+KINDS = [kind for kind in catalogue.members("matrices") if kind != "file"]
+PAIRS = [
+    (kind, target["kind"], target)
+    for kind in KINDS
+    for target in targets_of(ready("matrices", kind, "", 8), "absent.npy")
+    if target["kind"] != "file"
+]
+"""Every matrix with every target that it admits."""
+
+each_pair = pytest.mark.parametrize(
+    ("kind", "target"), [pytest.param(kind, words, id=f"{kind}-{name}") for kind, name, words in PAIRS]
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_replica_r_is_the_run_with_seed_plus_r(kind):
-    words = {"matrix": {"kind": kind, "d": 8}, "target": "all", "noise": 0.1}
+    words = {"matrix": ready("matrices", kind, "", 8), "target": "all", "noise": 0.1}
     rows, labels = rows_of(seed=70, replicas=3, **words)
     for number in range(3):
         alone = rows_of(seed=70 + number, **words)
@@ -151,9 +165,9 @@ def test_replica_r_is_the_run_with_seed_plus_r(kind):
         assert np.array_equal(alone[1][0], labels[number])
 
 
-@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_float32_data_is_float64_data_rounded(kind):
-    words = {"matrix": {"kind": kind, "d": 8}, "target": "all", "noise": 0.0}
+    words = {"matrix": ready("matrices", kind, "", 8), "target": "all", "noise": 0.0}
     single, double = (rows_of(dtype=dtype, **words) for dtype in ("float32", "float64"))
     assert single[0].dtype == single[1].dtype == np.float32
     assert np.array_equal(single[0], double[0].astype(np.float32))
@@ -180,15 +194,17 @@ class Recorded(Streams):
         return super().__call__(name)
 
 
-@pytest.mark.parametrize("kind", [k for k in catalogue.members("matrices") if k != "file"])
-@pytest.mark.parametrize("target", [k for k in catalogue.members("targets") if k != "file"])
+@each_pair
 def test_no_two_purposes_share_a_stream(kind, target):
-    described = experiment(kind, target, d=8, noise=0.1, learners={"net": gd(0.01, kind="dense")})
+    matrix = ready("matrices", kind, "", 8)
+    described = experiment(matrix, target, noise=0.1, learners={"net": gd(0.01, kind="dense")})
     streams = Recorded([3])
     data = draw(described.problem, streams, "float64", "cpu")
     loss = catalogue.make("losses", described.protocol.loss)
     begin(described.learners[0], loss, data, streams)
-    assert {"noise", "init"} < set(streams.names)
+    assert {"noise", "init"} <= set(streams.names)
+    if target["kind"] == "classes" and "order" in streams.names:
+        streams.names.remove("order")  # the classes of rows come in the order of these
     assert len(set(streams.names)) == len(streams.names)
 
 
@@ -296,10 +312,9 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
 )
 def test_a_matrix_knows_whether_its_features_are_seen(words, rotate):
     matrix = catalogue.make("matrices", **{**ready("matrices", words["kind"], ""), **words, "rotate": rotate})
-    rows = matrix.draw(Streams((0,)))
-    assert matrix.features_are_seen == np.array_equal(
-        matrix.named(rows), matrix.instances(rows, Streams((0,)))
-    )
+    streams = Streams(range(8))  # a rotation of one entry is none in half of the replicas
+    rows = matrix.draw(streams)
+    assert matrix.features_are_seen == np.array_equal(matrix.named(rows), matrix.instances(rows, streams))
 
 
 def test_xor_without_permutation_expands_to_sylvesters_matrix():
@@ -392,14 +407,14 @@ def test_doubled_targets_are_all_features_and_their_negatives(kind):
     assert np.array_equal(labels, np.concatenate((features, -features), axis=1))
 
 
-KINDS = [kind for kind in catalogue.members("matrices") if kind != "file"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", [kind for kind in catalogue.members("targets") if kind != "file"])
+@each_pair
 @pytest.mark.parametrize("repeat", [None, 1])
 def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
-    described = experiment({"kind": kind, "d": 8, "repeat": repeat}, target, replicas=4)
+    if target["kind"] == "classes" and repeat:
+        with pytest.raises(BadInput, match="has no class"):
+            experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target)
+        return
+    described = experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target, replicas=4)
     data = data_of(described)
     among = {"signs": {-1.0, 1.0}, "bits": {0.0, 1.0}}
     said = described.problem.label_values
@@ -410,8 +425,9 @@ def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_repeated_rows_come_with_both_signs_one_after_the_other(kind):
-    once, _ = rows_of({"kind": kind, "d": 8}, "all", seed=6)
-    rows, labels = rows_of({"kind": kind, "d": 8, "repeat": 2}, "all", seed=6)
+    matrix = ready("matrices", kind, "", 8)
+    once, _ = rows_of(matrix, "all", seed=6)
+    rows, labels = rows_of({**matrix, "repeat": 2}, "all", seed=6)
     assert rows.shape[1] == labels.shape[2] == 4 * once.shape[1]
     for copy, sign in enumerate((1, -1, 1, -1)):
         assert np.array_equal(rows[:, copy::4], sign * once)
@@ -420,8 +436,9 @@ def test_repeated_rows_come_with_both_signs_one_after_the_other(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rotated_rows_keep_inner_products_and_labels(kind):
-    rows, labels = rows_of({"kind": kind, "d": 8}, "all", seed=6)
-    turned, same = rows_of({"kind": kind, "d": 8, "rotate": True}, "all", seed=6)
+    matrix = ready("matrices", kind, "", 8)
+    rows, labels = rows_of(matrix, "all", replicas=8, seed=6)
+    turned, same = rows_of({**matrix, "rotate": True}, "all", replicas=8, seed=6)
     assert np.array_equal(labels, same)
     np.testing.assert_allclose(turned @ turned.swapaxes(1, 2), rows @ rows.swapaxes(1, 2), atol=1e-9)
     assert abs(turned - rows).max() > 0.1

@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import msgspec
+import numpy as np
 import pytest
 
 from engine.claims import judge
@@ -13,7 +14,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.runtime.run import run
 from engine.spec import presets, reading
-from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate
+from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
 
 NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
 
@@ -50,6 +51,28 @@ def grown(random_, depth):
     sign = random_.choice({"*": ["*", "·", " × "], "-": ["-", " − "]}.get(kind, [kind, f" {kind} "]))
     exact = {"+": value + other, "-": value - other, "*": value * other}.get(kind)
     return left + sign + right, value / other if exact is None else exact, 1 if kind in "*/" else 0
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("sin(x)cos(2x) - abs(x - 1)", lambda x: np.sin(x) * np.cos(2 * x) - abs(x - 1)),
+        ("exp(-x^2/2) + log2(4) sqrt(x + 3)", lambda x: np.exp(-(x**2) / 2) + 2 * np.sqrt(x + 3)),
+        ("-x**3 + 2(x + 1)", lambda x: -(x**3) + 2 * (x + 1)),
+        ("7", lambda x: 7 + 0 * x),
+    ],
+)
+def test_an_expression_of_x_has_a_value_at_every_x_and_leaves_these_as_they_are(text, of):
+    x = np.linspace(-2, 2, 9).reshape(3, 3)
+    kept = x.copy()
+    np.testing.assert_allclose(tabulated(text, x), of(x), rtol=1e-14)
+    assert np.array_equal(x, kept)
+
+
+@pytest.mark.parametrize("text", ["sin(d)", "cos(1)", "exp(1)", "abs(d)", "x"])
+def test_numbers_of_a_preset_know_neither_x_nor_the_functions_that_are_for_it(text):
+    with pytest.raises(BadExpression, match="is unknown"):
+        evaluate(text, NAMES)
 
 
 def test_random_expressions_are_what_exact_fractions_say():

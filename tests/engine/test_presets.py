@@ -8,7 +8,7 @@ import pytest
 from engine.claims import judge, unexpected_divergence
 from engine.core import catalogue
 from engine.core.parts import BadInput
-from engine.runtime.asked import asked
+from engine.runtime.asked import asked as asked_measures
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.check import check
@@ -84,7 +84,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
         used["measures"] |= {
-            each.kind for learner in described.learners for each in asked(described, learner)
+            each.kind for learner in described.learners for each in asked_measures(described, learner)
         }
         for claim in described.claims:
             used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from building import raw
-from discovery import EVERY, loss_of, ready, variants
+from discovery import EVERY, loss_of, ready, targets_of, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -27,15 +27,13 @@ def problems(folder):
                 paths = [str(folder / f"{n}x{d}.npy") for n, d in SHAPES]
                 matrices += [{**words, "path": path} for path in paths]
             else:
-                matrices.append({**words, "d": 2})
+                matrices.append({**ready("matrices", kind, "", 2), **words})
                 if "n" in member.__struct_fields__:
-                    matrices.append({**words, "d": 2, "n": 1})
+                    matrices.append({**matrices[-1], "n": 1})
     for matrix in matrices:
-        for target, member in catalogue.members("targets").items():
-            words = ready("targets", target, matrix.get("path", ""))
-            words |= {"index": 0} if "index" in member.__struct_fields__ else {}
-            words |= {"r": 1} if "r" in member.__struct_fields__ else {}
-            yield matrix, words
+        for words in targets_of(matrix, matrix.get("path", "absent.npy")):
+            few = {"index": 0, "r": 1}
+            yield matrix, {**words, **{name: few[name] for name in few.keys() & words.keys()}}
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Every update rule on every architecture against its naive twin in naive.py, over a whole pass."""
 
+from inspect import signature
+
 import naive
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from crossing import chosen, crossed
 from discovery import (
     EVERY,
     EVERY_GENTLE,
+    asked,
     loss_of,
     matrix_for,
     name_of,
@@ -60,6 +63,14 @@ NETS = {
             {"init": init, "widths": [9, 4], "scale": 0.6}
             for init in ("zero", "orthogonal", "identity", "diagonal")
         ),
+        {"widths": [5], "biases": True},
+        {"depth": 2, "width": 4, "cw": 1.5, "cb": [0.0, 0.2, 0.5], "activation": "tanh"},
+        {"widths": [5, 3], "parametrisation": "ntk", "cw": [8.0, 1.0, 2.0]},
+        {"widths": [5, 3], "parametrisation": "ntk", "scale": 1.5, "cb": 0.3, "activation": "tanh"},
+        {"widths": [6], "parametrisation": "mean-field"},
+        {"widths": [6], "parametrisation": "mean-field", "cb": 0.3, "activation": "tanh"},
+        {"widths": [6, 4], "parametrisation": "mup", "init": "orthogonal"},
+        {"widths": [6, 4], "parametrisation": "mup", "cw": 2.0, "cb": 0.3, "activation": "tanh"},
     ],
     "neuron": [
         *({"activation": activation, "init": "gaussian"} for activation in naive.TRANSFERS),
@@ -83,7 +94,11 @@ NETS = {
 
 
 SHORT = {
-    "dense": [{"widths": [4, 3], "activation": "tanh"}, {"widths": [9, 4], "init": "zero"}],
+    "dense": [
+        {"widths": [4, 3], "activation": "tanh"},
+        {"widths": [9, 4], "init": "zero"},
+        {"widths": [4, 3], "activation": "tanh", "cb": 0.2},
+    ],
     "spindly": [{"depth": 3, "signed": True}],
     "neuron": [{}],
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
@@ -100,11 +115,11 @@ def cases():
 
 def _cases():
     """gd with all shapes and losses, which tries the gradients; other rules with one shape and one loss."""
-    for update in catalogue.members("updates"):
+    for update in asked("updates"):
         for number, settings in enumerate(SETTINGS.get(update, [{"lr": 0.01}])):
             words = {"kind": update, **settings}
-            losses = catalogue.members("losses") if update == "gd" else [loss_of({"update": words})]
-            for kind in catalogue.members("architectures"):
+            losses = asked("losses") if update == "gd" else [loss_of({"update": words})]
+            for kind in asked("architectures"):
                 shapes = NETS.get(kind, [{}])
                 for shape in shapes if update == "gd" else SHORT.get(kind, shapes[:1]):
                     architecture = {"kind": kind, **shape}
@@ -134,13 +149,18 @@ def test_a_pass_equals_that_of_the_naive_twin(update, architecture, loss):
     hypothesis, data = beginning(described)
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     settings = {name: value for name, value in update.items() if name != "kind"}
-    shape = {name: value for name, value in architecture.items() if name in ("depth", "signed", "activation")}
     made = catalogue.make("architectures", **architecture)
     fixed = {name: value[0] for name, value in made.start(Streams([11])("init"), 8).items()}
     start = {name: fixed.pop(name) for name in made.layers}
     rule = twin(update["kind"], "the update", naive.RULES)
-    net = twin(architecture["kind"], "the architecture", naive.ARCHITECTURES)(**shape)
-    rules = {name: rule(value, **settings) for name, value in start.items()}
+    plain = twin(architecture["kind"], "the architecture", naive.ARCHITECTURES)
+    takes = signature(plain).parameters
+    net = plain(**{name: value for name, value in architecture.items() if name in takes})
+    factors = net.rates(start) if hasattr(net, "rates") else {}
+    rules = {}
+    for name, value in start.items():
+        rate = {"lr": settings["lr"] * factors.get(name, 1.0)} if "lr" in settings else {}
+        rules[name] = rule(value, **{**settings, **rate})
     twin(loss, "the loss", naive.LOSSES)
 
     expected, ending = naive.one_pass(net, rules, X, y, loss, fixed)

@@ -139,9 +139,20 @@ class Matrix(Part, frozen=True, kw_only=True):
         """D: the number of features that a target can name."""
         return self.size()[1]
 
+    def class_count(self) -> int | None:
+        """K: how many classes the rows fall into; None if the family knows of none."""
+        return None
+
+    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        """The class 0 … K−1 of every row, before repetition, in the order in which they are seen: [R, n]."""
+        raise NotImplementedError
+
     def draw(self, streams: Streams) -> Rows:
         """The rows with their repetitions, before rotation: [R, n, d]."""
-        rows = self.rows(streams)
+        return self.repeated(self.rows(streams))
+
+    def repeated(self, rows: Rows) -> Rows:
+        """Rows [R, n, …] each so often with sign + and so often with −, where they are repeated at all."""
         if self.repeat is None:
             return rows
         signs = np.tile([1.0, -1.0], self.repeat).astype(rows.dtype)

@@ -45,6 +45,9 @@ class Target(Part, frozen=True):
     unit: ClassVar[bool] = False
     """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
 
+    linear: ClassVar[bool] = False
+    """Whether every target is a `combination` on each family that has a constant feature or needs none."""
+
     def columns(self, matrix: Matrix) -> int:
         """m: how many targets are learned at once."""
         return 1
@@ -53,10 +56,10 @@ class Target(Part, frozen=True):
         """The targets as weights of the features, or None if they are no such thing."""
         return None
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        """Labels [R, m, n] of rows of features [R, n, D], for targets that are no combination of these.
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        """Labels [R, m, n] of the rows, for targets that are no combination of features.
 
-        Raises BadInput if they do not fit the matrix.
+        `features` makes the features [R, n, D], which may be large. Raises BadInput if labels do not fit.
         """
         raise NotImplementedError
 

@@ -18,6 +18,7 @@ class All(Target, frozen=True, tag="all"):
     """
 
     unit: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
         return matrix.feature_count()

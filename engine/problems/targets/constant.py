@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
 import numpy as np
 
 from engine.core.parts import Values
@@ -18,14 +21,16 @@ class Constant(Target, frozen=True, tag="constant"):
     the talk, part I; theory.md §2.
     """
 
+    linear: ClassVar[bool] = True
+
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
         if matrix.constant_column is None:
             return None
         return Combination.of(np.array([matrix.constant_column]), 1.0, len(streams.seeds))
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
-        replicas, n, _ = features.shape
-        return np.ones((replicas, 1, n))
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        n, _ = matrix.shape()
+        return np.ones((len(streams.seeds), 1, n))
 
     def values(self, matrix: Matrix) -> Values:
         if matrix.constant_column is not None:

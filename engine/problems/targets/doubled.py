@@ -20,6 +20,7 @@ class Doubled(Target, frozen=True, tag="doubled"):
     """
 
     unit: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()

@@ -20,6 +20,7 @@ class Feature(Target, frozen=True, tag="feature"):
     """
 
     unit: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     index: Annotated[int, Meta(ge=0, lt=MOST, title="feature i", description="counted from 0")] = 3
 
@@ -28,7 +29,8 @@ class Feature(Target, frozen=True, tag="feature"):
         if self.index >= d:
             raise BadInput(
                 "problem.target.index",
-                f"there is no feature {self.index}; the {d} features are 0 … {d - 1}",
+                f"there is no feature {self.index}; "
+                + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only one is feature 0"),
             )
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:

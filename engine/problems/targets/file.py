@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,7 +48,7 @@ class File(Target, frozen=True, tag="file"):
                 "problem.target.path", f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
             )
 
-    def labels(self, matrix: Matrix, features: Rows, streams: Streams) -> Rows:
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         assert isinstance(matrix, MatrixFile), "check() admits no other family"
         return self._table()[matrix.order(streams)].swapaxes(1, 2)
 

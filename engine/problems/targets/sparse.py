@@ -21,6 +21,7 @@ class Sparse(Target, frozen=True, tag="sparse"):
     """
 
     unit: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5
     signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
@@ -28,7 +29,8 @@ class Sparse(Target, frozen=True, tag="sparse"):
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if self.r > d:
-            raise BadInput("problem.target.r", f"{self.r} is more than the {d} features; take {d} or fewer")
+            those = f"the {d} features; take {d} or fewer" if d > 1 else "the one feature there is; take 1"
+            raise BadInput("problem.target.r", f"{self.r} is more than {those}")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         stream = streams("target")

@@ -1,0 +1,75 @@
+"""Mixtures of Gaussian clusters, several to a class."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.parts import Count, Dimension
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+
+
+class Clusters(Matrix, frozen=True, tag="clusters"):
+    """A Gaussian mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I).
+
+    The K·C centres c are uniform on the unit sphere, one draw per replica, so that σ is the spread of a
+    cluster in relation to the length r of its centre, which is 1, or √d: then σ is the standard deviation of
+    every entry. With `normalised` every instance is scaled to the length r. The clusters take turns, as equal
+    in number as n admits, and so do the classes; the target `classes` names them. Source: Oymak, Fabian, Li,
+    Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28, 29.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2
+    centres: Annotated[Count, Meta(title="centres C", description="clusters of each class")] = 1
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 20
+    n: Annotated[Count, Meta(title="rows n", description="instances")] = 240
+    sigma: Annotated[
+        float, Meta(ge=0, le=1e6, title="spread σ", description="of a cluster, its centre being 1 away")
+    ] = 0.1
+    radius: Annotated[
+        Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the centres")
+    ] = "1"
+    normalised: Annotated[
+        bool, Meta(title="normalised", description="scale every instance to the length r")
+    ] = False
+
+    def size(self) -> tuple[int, int]:
+        return self.n, self.d
+
+    def class_count(self) -> int:
+        return self.classes
+
+    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        return np.tile(self._clusters() % self.classes, (len(streams.seeds), 1))
+
+    @property
+    def second_moment(self) -> float | None:
+        if not self._rows_are_of(Clusters):
+            return None
+        return self._radius**2 * (1 if self.normalised else 1 + self.sigma**2) / self.d
+
+    def rows(self, streams: Streams) -> Rows:
+        clusters = self._clusters()
+        centres = streams("centres").normal(int(clusters.max()) + 1, self.d)
+        centres /= np.linalg.norm(centres, axis=2, keepdims=True)
+        rows = streams("matrix").normal(self.n, self.d)
+        rows *= self.sigma / np.sqrt(self.d)
+        rows += centres[:, clusters]
+        if self.normalised:
+            rows /= np.linalg.norm(rows, axis=2, keepdims=True)
+        rows *= self._radius
+        return rows
+
+    @property
+    def _radius(self) -> float:
+        return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
+
+    def _clusters(self) -> NDArray[np.int64]:
+        """The number of every instance's cluster, [n]; cluster j is of class j mod K."""
+        return np.arange(self.n) % (self.classes * self.centres)

@@ -1,0 +1,87 @@
+"""Handwritten digits, as they come with scikit-learn."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.parts import BadField, Count
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, PermuteRows, Rows
+
+COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+"""How many images there are of every digit; 1797 in all."""
+
+PIXELS = 64
+
+Digit = Annotated[int, Meta(ge=0, le=9)]
+
+
+class Digits(Matrix, frozen=True, tag="digits"):
+    """Handwritten digits: the 1797 images of 8 × 8 pixels that come with scikit-learn.
+
+    Pixels are standardised by one mean and one standard deviation, those of all pixels of the images chosen:
+    (x − mean)/std. `digits` chooses those of some digits; n of them, or all, come in a random order or else
+    in that of the collection. The target `classes` names them, in the order in which `digits` does.
+    Source: Alpaydin, Kaynak 1998; theory-symmetry.md §23, theory-bias.md §45.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    digits: Annotated[
+        Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
+        Meta(title="digits", description="which ones, two or more; none: all ten"),
+    ] = None
+    n: Annotated[Count | None, Meta(title="rows n", description="images; none: all there are")] = None
+    permute: PermuteRows = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self._digits)) < len(self._digits):
+            raise BadField("digits", "one of them comes twice; give every digit once")
+        if self.n is not None and self.n > self._available:
+            raise BadField("n", f"{self.n} is more than the {self._available} images; take that or fewer")
+
+    @property
+    def _digits(self) -> tuple[int, ...]:
+        return tuple(range(10)) if self.digits is None else self.digits
+
+    @property
+    def _available(self) -> int:
+        return sum(COUNTS[digit] for digit in self._digits)
+
+    def size(self) -> tuple[int, int]:
+        return self.n or self._available, PIXELS
+
+    def class_count(self) -> int:
+        return len(self._digits)
+
+    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        numbers = [self._digits.index(digit) for digit in _collection()[1] if digit in self._digits]
+        return np.array(numbers)[self._order(streams)]
+
+    def rows(self, streams: Streams) -> Rows:
+        images, shown = _collection()
+        chosen = images[np.isin(shown, self._digits)]
+        standard: Rows = (chosen - chosen.mean()) / chosen.std()
+        return standard[self._order(streams)]
+
+    def _order(self, streams: Streams) -> NDArray[np.int64]:
+        """Which of the chosen images every replica sees at each step, [R, n]."""
+        n, _ = self.size()
+        if self.permute:
+            return streams("order").permutation(self._available)[:, :n]
+        return np.tile(np.arange(n), (len(streams.seeds), 1))
+
+
+@cache
+def _collection() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """All images [1797, 64], and the digit that each shows; loading scikit-learn takes a second."""
+    from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+
+    images, shown = load_digits(return_X_y=True)
+    return images, shown

@@ -1,0 +1,37 @@
+"""Independent uniform points of a sphere."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import Count, Dimension
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+
+
+class Sphere(Matrix, frozen=True, tag="sphere"):
+    """Uniform points of the sphere of radius √d: Gaussian rows, each scaled to the length √d.
+
+    No direction is preferred, and all instances are equally long; n = 1 is a single input for a net at its
+    start. E x = 0, E xxᵀ = I, E x_i⁴ = 3d/(d + 2). Source: theory-nets.md §§24–26.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+
+    def size(self) -> tuple[int, int]:
+        return self.n or self.d, self.d
+
+    @property
+    def second_moment(self) -> float | None:
+        return 1.0 if self._rows_are_of(Sphere) else None
+
+    def rows(self, streams: Streams) -> Rows:
+        rows = streams("matrix").normal(*self.size())
+        rows *= np.sqrt(self.d) / np.linalg.norm(rows, axis=2, keepdims=True)
+        return rows

@@ -1,0 +1,53 @@
+"""A function of one variable as the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import BadField, BadInput, Values
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+from engine.spec.expressions import LONGEST, BadExpression, tabulated
+
+
+class Function(Target, frozen=True, tag="function"):
+    """A function of one variable is the label: y = f(x), for instances of one entry x.
+
+    f is an expression of x with + − * / ^, parentheses, and sin, cos, exp, abs, log, log2, sqrt, as in
+    sin(2*x) or 1/(1 + x^2). Source: theory-nets.md §§32, 39.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    f: Annotated[
+        str, Meta(max_length=LONGEST, title="f(x)", description="an expression of x, as in sin(2*x)")
+    ] = "sin(2*x)"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            tabulated(self.f, np.empty(0))
+        except BadExpression as error:
+            raise BadField("f", f"{error}; it must be an expression of x, as in sin(2*x)") from error
+
+    def check(self, matrix: Matrix) -> None:
+        if (count := matrix.feature_count()) != 1:
+            raise BadInput(
+                "problem.target.kind",
+                f"a function of x needs instances of one entry, and those of {matrix.kind} have {count}; "
+                'take [problem.matrix] kind = "interval"',
+            )
+
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        try:
+            return tabulated(self.f, features().astype(np.float64)).swapaxes(1, 2)
+        except BadExpression as error:
+            raise BadInput("problem.target.f", f"{error}; take another function or interval") from error
+
+    def values(self, matrix: Matrix) -> Values:
+        return "any"
