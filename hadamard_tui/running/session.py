@@ -85,6 +85,12 @@ class Session:
         """The experiment at the point that is shown."""
         return self.plan.points[self.point].experiment
 
+    @property
+    def where(self) -> str:
+        """Which point of the axes is computed, in words; nothing where there are no axes."""
+        points = self.plan.points
+        return f"{points[self.point].label} ({self.point + 1} of {len(points)})" if self.plan.axes else ""
+
     def _clock(self) -> None:
         """Count only the time in which the engine is at work on the trace."""
         now = time.perf_counter()

@@ -82,7 +82,7 @@ class Looking(Running):
     def _other_x(self, event: ChartView.Pointed | ChartView.Wheeled) -> bool:
         """Whether a chart shows a picture whose x-axis is not that of the run."""
         stage = self.query_one(Stage)
-        return stage.picture > 0 and event.control is stage.query_one("#loss")
+        return stage.picture > 0 and event.chart is stage.query_one("#loss")
 
     def action_zoom(self) -> None:
         self._zoom(ZOOM)

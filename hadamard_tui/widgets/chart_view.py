@@ -33,16 +33,16 @@ class ChartView(CellView):
     class Pointed(Message):
         """The mouse was pressed or dragged over the place x on the x-axis."""
 
-        def __init__(self, x: float) -> None:
+        def __init__(self, chart: ChartView, x: float) -> None:
             super().__init__()
-            self.x = x
+            self.chart, self.x = chart, x
 
     class Wheeled(Message):
         """The mouse wheel was turned over the place x on the x-axis, `up` or down."""
 
-        def __init__(self, x: float, up: bool) -> None:
+        def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
-            self.x, self.up = x, up
+            self.chart, self.x, self.up = chart, x, up
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
@@ -78,11 +78,11 @@ class ChartView(CellView):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if event.button == 1 and (x := self._x_at(event)) is not None:
             self.capture_mouse()
-            self.post_message(self.Pointed(x))
+            self.post_message(self.Pointed(self, x))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if self.app.mouse_captured is self and (x := self._x_at(event)) is not None:
-            self.post_message(self.Pointed(x))
+            self.post_message(self.Pointed(self, x))
 
     def on_mouse_up(self) -> None:
         self.release_mouse()
@@ -96,7 +96,7 @@ class ChartView(CellView):
     def _wheel(self, event: events.MouseEvent, up: bool) -> None:
         if (x := self._x_at(event)) is not None:
             event.stop()
-            self.post_message(self.Wheeled(x, up))
+            self.post_message(self.Wheeled(self, x, up))
 
     def _x_at(self, event: events.MouseEvent) -> float | None:
         """The value on the x-axis under the mouse, the nearest one if it is beside the plot area."""

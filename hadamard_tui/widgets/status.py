@@ -65,6 +65,7 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
     said: Piece = (state, STYLES.get(state, "bold"))
     todo, brief = _pending(session, draft)
     facts = _Facts(session, draft, fps)
+    where = f"  {session.where}" if session is not None and session.where else ""
     if session is None:
         hint = "" if draft.error is not None else f"  press {key('run')} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
@@ -74,14 +75,15 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
             [said, todo, facts.short, hint],
         ]
     else:
-        told = [[said, todo, facts.long, (f"  shown {session.playback.describe()}", "dim")]]
+        told = [[said, todo, where, facts.long, (f"  shown {session.playback.describe()}", "dim")]]
     return [
         *told,
-        [said, todo, facts.long],
-        [said, todo, facts.medium],
-        [said, todo, facts.short],
+        [said, todo, where, facts.long],
+        [said, todo, where, facts.medium],
+        [said, todo, where, facts.short],
         *([said, todo, shorter] for shorter in (facts.shorter, facts.shortest) if draft.error is not None),
         [said, brief, facts.short],
+        [said, brief, where, facts.shorter],
         [said, brief, facts.shorter],
         [said, brief, facts.shortest],
         [said, facts.shortest],
@@ -93,7 +95,7 @@ def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
     """What the set-up waits for, at length and in brief."""
     if draft.error is not None:
         return (f"  set-up: mend {draft.error.where}", "bold red"), (" !mend", "bold red")
-    if session is not None and session.experiment != draft.experiment:
+    if session is not None and session.plan.experiment != draft.experiment:
         style = "bold magenta"
         run = key("run")
         return (f"  set-up changed: restart pending ({run})", style), (f" new:{run}", style)
