@@ -97,9 +97,9 @@ async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
-        chart.post_message(ChartView.Wheeled(4.0, True))
+        chart.post_message(ChartView.Wheeled(chart, 4.0, True))
         await until(pilot, lambda: app.laboratory.lens.window == (2, 10))
-        chart.post_message(ChartView.Wheeled(4.0, False))
+        chart.post_message(ChartView.Wheeled(chart, 4.0, False))
         await until(pilot, lambda: app.laboratory.lens.window is None)
 
 
