@@ -1,0 +1,156 @@
+"""`run` of an experiment with axes: its pictures in words and numbers, as JSON, and points that are kept."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.runtime.sweep import sweep
+from engine.spec import plan, reading
+from hadamard_tui.headless import outcome
+
+SIZES = """
+title = "Examples needed"
+axes = [{ name = "size", from = 4, to = 16, log = true }]
+protocol = "one-pass"
+
+[problem]
+matrix = { kind = "hadamard", d = "size" }
+target = "feature"
+
+[run]
+device = "cpu"
+replicas = 2
+
+[[learners]]
+name = "GD"
+architecture = "linear"
+update = { kind = "gd", lr = "1/(2d)" }
+
+[[learners]]
+name = "LLS"
+solver = "lls"
+where = "size <= 8"
+
+[[pictures]]
+title = "Until one half"
+x = "size"
+measure = "loss"
+read = { first_below = 0.51 }
+"""
+HEAT = """
+[[pictures]]
+title = "The loss over both"
+x = "size"
+y = "rate"
+measure = "loss"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sizes.toml"
+    path.write_text(SIZES)
+    return path
+
+
+def test_it_prints_the_chart_and_a_row_for_every_place(call, file):
+    code, out, _ = call("run", str(file))
+    assert code == 0
+    assert "Until one half" in out
+    rows = [line.split() for line in out.splitlines() if line.strip().startswith(("4 ", "8 ", "16 "))]
+    assert [row[0] for row in rows] == ["4", "8", "16"]
+    for row, (size, there) in zip(rows, ((4, True), (8, True), (16, False)), strict=True):
+        assert row[1:4] == [str(size // 2), "±", "0"]
+        assert row[4] == (str(size // 2) if there else "—")
+
+
+def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(call, file):
+    code, out, _ = call("run", str(file), "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["schema"] == 2
+    assert found["experiment"]["given"]["problem"]["matrix"]["d"] == "size"
+    assert found["experiment"]["resolved"]["problem"]["matrix"]["d"] == 4
+    assert found["axes"] == [{"name": "size", "values": [4, 8, 16], "log": True}]
+    assert [point["names"] for point in found["points"]] == [{"size": 4}, {"size": 8}, {"size": 16}]
+    assert all(point["finished"] for point in found["points"])
+    (picture,) = found["pictures"]
+    gd, lls = picture["curves"]
+    assert (gd["learner"], gd["x"], gd["y"]) == ("GD", [4, 8, 16], [2, 4, 8])
+    assert gd["stderr"] == [0, 0, 0]
+    assert lls["x"] == [4, 8]
+    lines = {line["kind"]: line for line in picture["theory"]}
+    assert lines["ri-signed"]["direction"] == "lower"
+    assert lines["ri-signed"]["y"] == [2, 4, 8]
+    assert lines["ri-signed"]["applies_to"] == ["GD", "LLS"]
+
+
+def test_two_axes_make_a_heat_map(call, file):
+    text = SIZES.replace("axes = [", 'axes = [{ name = "rate", values = [0.01, 0.02] }, ')
+    file.write_text(text.replace('lr = "1/(2d)"', 'lr = "rate"').split("[[pictures]]")[0] + HEAT)
+    code, out, _ = call("run", str(file))
+    assert code == 0
+    assert "The loss over both" in out
+    (picture,) = json.loads(call("run", str(file), "--json").out)["pictures"]
+    (gd, lls) = picture["heat_maps"]
+    assert gd["x"] == [4, 8, 16]
+    assert gd["y"] == [0.01, 0.02]
+    assert np.shape(gd["z"]) == (2, 3)
+    assert lls["x"] == [4, 8]
+
+
+def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
+    stores = []
+
+    def spied(whole, gate, note, store):
+        stores.append(store)
+        return sweep(whole, gate, note, store)
+
+    monkeypatch.setattr("hadamard_tui.headless.compute.sweep", spied)
+    first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))
+    assert first == again == fresh
+    assert stores[0] is not None
+    assert stores[1] is not None
+    assert stores[2] is None
+    assert len(list(Path(stores[0]._folder).rglob("*.npz"))) == 5
+
+
+def test_without_axes_nothing_is_kept(call, small, monkeypatch):
+    stores = []
+    before = outcome.compute_all
+    monkeypatch.setattr(
+        outcome, "compute_all", lambda *given, store: stores.append(store) or before(*given, store=store)
+    )
+    assert call("run", str(small)).code == 0
+    assert stores == [None]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ('axes=[{name="size",values=[4,5]}]', "size = 5"),
+        ('axes=[{name="k",values=[4]}]', "means something else"),
+        ('axes=[{name="size",from=1}]', "to: missing"),
+        ('pictures=[{measure="loss",x="other"}]', "'other'"),
+        ('pictures=[{measure="loss",x="k"}]', "size varies"),
+        ('pictures=[{measure="loss",x="size",read={over="size",first_below=1,take="max"}}]', "exactly one"),
+        ('learners.LLS.where="size <"', "learners[1].where"),
+    ],
+)
+def test_what_is_wrong_is_one_line(call, file, change, what):
+    code, out, errors = call("run", str(file), "--set", change)
+    assert (code, out) == (2, "")
+    assert errors.count("\n") == 1
+    assert what in errors
+
+
+def test_a_document_with_axes_keeps_its_expressions_and_its_learners(file):
+    raw = reading.read_raw(file)
+    full = plan.in_full(raw, plan.first(raw))
+    assert full["problem"]["matrix"]["d"] == "size"
+    assert [learner["name"] for learner in full["learners"]] == ["GD", "LLS"]
+    assert full["learners"][0]["update"]["lr"] == "1/(2d)"
+    assert plan.plan(full).points[2].experiment == plan.plan(raw).points[2].experiment
