@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
-from hadamard_tui.panels import ABOUT
+from hadamard_tui.panels import ABOUT, DIGITS
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ ACTIONS = (
     Action("view", "v", "Panel", "Next panel below the chart", BELOW, 9),
     *(
         Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, BELOW)
-        for number, (name, about) in enumerate(ABOUT.items(), start=1)
+        for number, (name, about) in enumerate(list(ABOUT.items())[: DIGITS + 1], start=1)
     ),
     Action(
         "next_learner",

@@ -1,23 +1,29 @@
-"""The panels below the chart of losses, in the order of their numbers: one file each."""
+"""The panels below the chart: a file here that has a PANEL is one of them."""
 
-from hadamard_tui.panels import gap, mistakes, rank, spectrum, story, theory, train, verdict, weights
+from importlib import import_module
+from pkgutil import iter_modules
 
-PANELS = (
-    weights.PANEL,
-    spectrum.PANEL,
-    rank.PANEL,
-    gap.PANEL,
-    mistakes.PANEL,
-    train.PANEL,
-    verdict.PANEL,
-    theory.PANEL,
-    story.PANEL,
-)
+from hadamard_tui.panels.panel import Panel
+
+
+def _found() -> tuple[Panel, ...]:
+    """Every panel, by its place and then by its name."""
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
+    return tuple(sorted(panels, key=lambda panel: (panel.place, panel.name)))
+
+
+PANELS = _found()
 
 TABLE = "table"
 """In the place of a panel: none, so that the table of learners and the chart have the room."""
 
-assert len(PANELS) < 10, "panels are chosen by the digits 1 … 9, and the table by 0"
+DIGITS = 9
+"""So many panels have a digit as their key; 0 is that of the table."""
 
-ABOUT = {panel.name: panel.about for panel in PANELS} | {TABLE: "no panel, only the table of learners"}
+ABOUT = {
+    **{panel.name: panel.about for panel in PANELS[:DIGITS]},
+    TABLE: "no panel, only the table of learners",
+    **{panel.name: panel.about for panel in PANELS[DIGITS:]},
+}
 """What can be chosen below the chart, by name."""

@@ -36,4 +36,4 @@ def show(sight: Sight) -> Plot | Text:
     return plot(sight, "Gap: loss − bound", "gap", [*series, zero], most=tallest(trace))
 
 
-PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show)
+PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show, place=40)

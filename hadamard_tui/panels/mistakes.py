@@ -20,4 +20,4 @@ def show(sight: Sight) -> Plot | Text:
     return plot(sight, "0/1 error: share of rows that are mistaken", Error.label, series)
 
 
-PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show)
+PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=50)

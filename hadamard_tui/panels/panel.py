@@ -20,11 +20,13 @@ class Panel(NamedTuple):
         name: one word, for the row of panels.
         about: what it shows, in half a sentence; all there is to say before a run.
         show: a chart; or words, where words are what it shows or why it has nothing to show.
+        place: panels stand in the order of these numbers; the first nine have a digit as their key.
     """
 
     name: str
     about: str
     show: Callable[[Sight], Plot | Text]
+    place: int = 100
 
 
 def plot(

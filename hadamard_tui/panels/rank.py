@@ -48,4 +48,6 @@ def show(sight: Sight) -> Plot | Text:
     return plot(sight, "Rank of the weights across targets", Rank.label, series)
 
 
-PANEL = Panel("rank", "the rank of every learner's weights across targets against k, 2k + 1 and 2^k", show)
+PANEL = Panel(
+    "rank", "the rank of every learner's weights across targets against k, 2k + 1 and 2^k", show, place=30
+)

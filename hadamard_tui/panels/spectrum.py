@@ -60,4 +60,4 @@ def show(sight: Sight) -> Plot | Text:
     return plot(sight, f"Spectrum of {curve.name}", SingularValues.label, series, floor=0.0)
 
 
-PANEL = Panel("svd", "the singular values of the selected learner's weights across targets", show)
+PANEL = Panel("svd", "the singular values of the selected learner's weights across targets", show, place=20)

@@ -59,4 +59,6 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
     return lines
 
 
-PANEL = Panel("story", "what am I seeing? The story, the theorem that applies, and the claims", show)
+PANEL = Panel(
+    "story", "what am I seeing? The story, the theorem that applies, and the claims", show, place=90
+)

@@ -47,4 +47,4 @@ def _grid_text(curve: Curve) -> Text:
     return text
 
 
-PANEL = Panel("theory", "for the learner selected: which bounds apply, which do not, and why", show)
+PANEL = Panel("theory", "for the learner selected: which bounds apply, which do not, and why", show, place=80)

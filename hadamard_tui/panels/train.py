@@ -30,5 +30,8 @@ def show(sight: Sight) -> Plot | Text:
 
 
 PANEL = Panel(
-    "train", "the loss over the examples seen, and of the learner selected that over rows unseen", show
+    "train",
+    "the loss over the examples seen, and of the learner selected that over rows unseen",
+    show,
+    place=60,
 )

@@ -65,5 +65,8 @@ def _here(sight: Sight, curve: Curve, bound: BoundCurve) -> Text:
 
 
 PANEL = Panel(
-    "verdict", "is each learner rotation invariant? Structure against measurement, and its bounds", show
+    "verdict",
+    "is each learner rotation invariant? Structure against measurement, and its bounds",
+    show,
+    place=70,
 )

@@ -83,4 +83,6 @@ def _limits(series: list[Series]) -> tuple[float, float]:
     return float(np.floor(low * 4 + 1e-3) / 4 - 0.05), float(np.ceil(high * 4 - 1e-3) / 4 + 0.05)
 
 
-PANEL = Panel("weights", "every weight of the learner selected against k, that of the target in colour", show)
+PANEL = Panel(
+    "weights", "every weight of the learner selected against k, that of the target in colour", show, place=10
+)

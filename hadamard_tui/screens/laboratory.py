@@ -17,13 +17,13 @@ from hadamard_tui.editing.draft import Draft
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import Sight
-from hadamard_tui.panels.placeholders import waiting_words
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump, Place
 from hadamard_tui.screens.looking import Looking
+from hadamard_tui.screens.placeholders import waiting_words
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.fps import Frames

@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hadamard_tui.panels import DIGITS
+
 
 class Tabs(Widget):
     """One line. Where not all names fit, the others than the chosen have only their numbers."""
@@ -38,9 +40,14 @@ class Tabs(Widget):
 
 def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str, bool]]:
     """Number, text and whether it is the chosen one, for every panel."""
-    full = [f"{number % 10} {name}" for number, name in enumerate(names, start=1)]
+    full = [f"{sign} {name}" for sign, name in zip(signs(len(names)), names, strict=True)]
     short = len(" ".join(full)) > width
     return [
-        (number, text if not short or name == chosen else f"{number % 10}", name == chosen)
+        (number, text if not short or name == chosen else text[:1], name == chosen)
         for number, (text, name) in enumerate(zip(full, names, strict=True), start=1)
     ]
+
+
+def signs(count: int) -> list[str]:
+    """What stands before each of so many names: its digit, or a sign where there are no more."""
+    return [str(number % 10) if number <= DIGITS + 1 else "·" for number in range(1, count + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -18,6 +19,7 @@ from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.runtime.run import run
 from engine.spec import presets
+from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import Lens
 from hadamard_tui.charts.series import Series
@@ -29,6 +31,7 @@ from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.running import certificate_worker as measuring_module
 from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.widgets.tabs import labels
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -405,3 +408,29 @@ async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(draft: 
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: cells(app)["rate"] == told.partition(":")[0])
         assert cells(app, 1)["rate"] == ""
+
+
+TENTH = """
+from rich.text import Text
+from hadamard_tui.panels.panel import Panel
+PANEL = Panel("tenth", "what a tenth panel shows", lambda sight: Text("it"), place=15)
+"""
+
+
+def test_a_panel_is_a_file_and_there_may_be_more_than_nine(tmp_path, monkeypatch):
+    (tmp_path / "another.py").write_text(TENTH)
+    monkeypatch.setattr(panels, "__path__", [*panels.__path__, str(tmp_path)])
+    found = [panel.name for panel in panels._found()]
+    monkeypatch.delitem(sys.modules, "hadamard_tui.panels.another")
+    names = [panel.name for panel in PANELS]
+    assert found == [names[0], "tenth", *names[1:]]
+
+
+def test_what_has_no_digit_is_in_the_row_without_one():
+    names = [f"panel{number}" for number in range(12)]
+    assert [text[:2] for _, text, _ in labels(names, "panel11", 400)] == [
+        *(f"{number % 10} " for number in range(1, 11)),
+        "· ",
+        "· ",
+    ]
+    assert labels(names, "panel11", 40)[-1] == (12, "· panel11", True)

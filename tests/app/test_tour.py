@@ -12,7 +12,7 @@ from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.draft import Draft
-from hadamard_tui.panels.placeholders import WORDS
+from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours import guide
 from hadamard_tui.tours.tour import STOPS, Tour
