@@ -113,4 +113,4 @@ def _cell(one: CurveView | LineView, x: float) -> str:
 
 def _number(value: float) -> str:
     """Four significant digits, or a whole number as it is."""
-    return f"{value:g}" if value == int(value) and abs(value) < 1e6 else f"{value:.4g}"
+    return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
