@@ -158,6 +158,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
+    @property
+    def next_variances(self) -> tuple[float, ...]:
+        """C_w of the layer that follows each hidden layer."""
+        return tuple(size**2 for size in self._sizes()[1:])
+
     def _fans(self, d: int) -> list[tuple[int, int]]:
         """(fan-out, fan-in) of every layer; the last has one output."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, 1))]

@@ -14,11 +14,12 @@ from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.results.invariance import verdict
+from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
 
 if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
     from engine.spec.learner import Learner
-    from engine.spec.setup import Setup
 
 
 LARGE = 1 << 20
@@ -39,7 +40,7 @@ class Way(NamedTuple):
     data: Data
 
 
-def path_of(learner: Learner, experiment: Setup) -> Path:
+def path_of(learner: Learner, experiment: Experiment) -> Path:
     """The path of a learner. Raises: BadInput if `run.path` forces one that there is not."""
     forced = experiment.run.path
     missing = {"structured": _without_structure, "compiled": _without_loop}
@@ -48,10 +49,10 @@ def path_of(learner: Learner, experiment: Setup) -> Path:
     return _fastest(learner, experiment) if forced == "auto" else forced
 
 
-def _fastest(learner: Learner, experiment: Setup) -> Path:
+def _fastest(learner: Learner, experiment: Experiment) -> Path:
     """A compiled loop pays for large runs, structure from some size on, and before for hidden units."""
     n, d = experiment.problem.matrix.shape()
-    changes = vectors(learner, experiment) * d * (experiment.protocol.records(n) - 1)
+    changes = vectors(learner, experiment) * d * (experiment.protocol.record_count(n) - 1)
     if changes >= WORTH_COMPILING and _without_loop(learner, experiment) is None:
         return "compiled"
     if _without_structure(learner, experiment) is not None:
@@ -62,13 +63,13 @@ def _fastest(learner: Learner, experiment: Setup) -> Path:
     return "structured" if hidden or large else "dense"
 
 
-def vectors(learner: Learner, experiment: Setup) -> int:
+def vectors(learner: Learner, experiment: Experiment) -> int:
     """How many weight vectors learn side by side: one for every replica, rate and target."""
     targets = experiment.problem.target.columns(experiment.problem.matrix)
     return experiment.run.replicas * len(rates_of(learner)) * targets
 
 
-def way(learner: Learner, experiment: Setup, data: Data) -> Way:
+def way(learner: Learner, experiment: Experiment, data: Data) -> Way:
     """The way of a learner through data as they were drawn.
 
     On orthogonal instances a rotation-invariant learner is given a scaled identity instead, and the invariant
@@ -81,18 +82,18 @@ def way(learner: Learner, experiment: Setup, data: Data) -> Way:
     if path == "dense":
         return Way(path, learner, data if isinstance(data.instances, Dense) else data.dense())
     if path == "structured" and _turns(learner, experiment):
-        assert learner.update is not None, "only learners with an update rule have a structured path"
-        invariant = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
-        return Way(path, invariant, replace(data, instances=ScaledIdentity(data.instances), w_star=None))
+        if learner.update is not None:
+            learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+        return Way(path, learner, replace(data, instances=ScaledIdentity(data.instances), w_star=None))
     return Way(path, learner, data)
 
 
-def _turns(learner: Learner, experiment: Setup) -> bool:
+def _turns(learner: Learner, experiment: Experiment) -> bool:
     """Whether the learner does not notice when orthogonal instances become the axes."""
     return experiment.problem.matrix.is_orthogonal and verdict(learner, experiment).invariant is not False
 
 
-def _without_structure(learner: Learner, experiment: Setup) -> str | None:
+def _without_structure(learner: Learner, experiment: Experiment) -> str | None:
     """Why a learner needs the instances as a matrix, in one sentence; None if it does not."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
@@ -104,7 +105,7 @@ def _without_structure(learner: Learner, experiment: Setup) -> str | None:
     return f"the instances of {matrix.kind}, as set here, have none that is used"
 
 
-def _without_loop(learner: Learner, experiment: Setup) -> str | None:
+def _without_loop(learner: Learner, experiment: Experiment) -> str | None:
     """Why a learner has no compiled loop here, in one sentence; None if it has."""
     problem, protocol, update = experiment.problem, experiment.protocol, learner.update
     if (
@@ -121,8 +122,11 @@ def _without_loop(learner: Learner, experiment: Setup) -> str | None:
         return f"it takes {LEAST} features or more"
     if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
         return "labels are not linear in the instances"
-    if protocol.loss != "square" or experiment.run.train_loss:
+    measures = asked(experiment, learner)
+    if protocol.loss != "square" or any(measure.name in ("train", "unseen") for measure in measures):
         return "only square loss over all rows is measured there"
+    if any(measure.of_parameters for measure in measures):
+        return "no derivatives are measured there"
     if not protocol.sweeps:
         return f"{protocol.kind}, as set here, makes no steps along single examples in one pass"
     if devices.resolve(experiment.run.device) != "cpu":

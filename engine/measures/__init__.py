@@ -6,16 +6,19 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.core.parts import Part
+from engine.runtime.curvature import Curvature
+from engine.runtime.hypothesis import Parametrised
 
 if TYPE_CHECKING:
+    from engine.architectures import Architecture
     from engine.core.cost import Cost
+    from engine.core.params import Params
     from engine.problems.data import Data
     from engine.runtime.hypothesis import Weighted
     from engine.spec.learner import Learner
@@ -35,11 +38,19 @@ class Probe:
     """A learner at one record, with what several measures ask of it, each computed once."""
 
     def __init__(
-        self, data: Data, loss: Cost, hypothesis: Weighted, counts: Callable[[], torch.Tensor]
+        self,
+        data: Data,
+        loss: Cost,
+        hypothesis: Weighted,
+        counts: Callable[[], torch.Tensor],
+        start: Params | None = None,
     ) -> None:
-        """`counts` says how often every row is among the examples seen, [B or 1, n]."""
+        """`counts` says how often every row is among the examples seen, [B or 1, n].
+
+        `start` has the trained tensors at the first record, for measures that ask for them.
+        """
         self.data, self.loss = data, loss
-        self._hypothesis, self._counts = hypothesis, counts
+        self._hypothesis, self._counts, self._start = hypothesis, counts, start
         self._values: dict[Measure, torch.Tensor] = {}
 
     @cached_property
@@ -62,6 +73,53 @@ class Probe:
     def counts(self) -> torch.Tensor:
         """How often every row is among the examples seen, [B or 1, n]."""
         return self._counts()
+
+    @property
+    def architecture(self) -> Architecture:
+        """The function whose parameters are trained."""
+        return self._parametrised.architecture
+
+    @property
+    def parameters(self) -> Params:
+        """The trained tensors [B, …] by name."""
+        return self._parametrised.params
+
+    @property
+    def tensors(self) -> Params:
+        """All tensors that the function takes: the trained ones and those that belong to it."""
+        return self._parametrised.tensors
+
+    @property
+    def start(self) -> Params:
+        """The trained tensors at the first record."""
+        assert self._start is not None, "only measures of the start ask for it"
+        return self._start
+
+    @property
+    def gradient(self) -> torch.Tensor:
+        """The gradient [B, P] of the mean loss over the rows seen, one parameter tensor after the other.
+
+        NaN where no row was seen.
+        """
+        return self.curvature.gradient
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """The Hessian of the same loss, of every member of the batch."""
+        rows = int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1
+        some = slice(0, rows)
+        shares = self.counts[:, some] / self.counts[:, some].sum(1, keepdim=True)
+        labels = self.data.labels[:, some]
+        instances = self.data.instances.at(some)
+        shares = shares.to(labels.dtype)
+        return Curvature(self.architecture, self.tensors, instances, labels, shares, self.loss)
+
+    @property
+    def _parametrised(self) -> Parametrised:
+        assert isinstance(self._hypothesis, Parametrised), (
+            "a measure of parameters is asked where there are any"
+        )
+        return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
         """What a measure says here, for other measures that are made of it."""
@@ -87,6 +145,12 @@ class Measure(Part, frozen=True):
     of_weights: ClassVar[bool] = False
     """Whether it needs predictions that are linear in the instance, with their weights."""
 
+    of_parameters: ClassVar[bool] = False
+    """Whether it needs a function with parameters, as an architecture is and a solver is not."""
+
+    of_start: ClassVar[bool] = False
+    """Whether it needs the parameters at the first record."""
+
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
         """It with every choice that has a name of its own."""
@@ -95,9 +159,12 @@ class Measure(Part, frozen=True):
     @property
     def name(self) -> str:
         """What claims, files and traces call it: its kind, and what of it is set."""
-        fields = zip(msgspec.structs.fields(type(self)), self.__struct_fields__, strict=True)
-        set_here = ((name, getattr(self, name), field.default) for field, name in fields)
-        choices = ", ".join(f"{name} = {value}" for name, value, default in set_here if value != default)
+        defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        set_here = (
+            pair for pair in values.items() if pair[0] not in defaults or pair[1] != defaults[pair[0]]
+        )
+        choices = ", ".join(f"{name} = {value}" for name, value in set_here)
         return f"{self.kind} ({choices})" if choices else self.kind
 
     @property
@@ -112,6 +179,13 @@ class Measure(Part, frozen=True):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         """Where it is measured, if not of this learner on this problem: "it is measured only where …"."""
         return None
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        """How many numbers it holds at once, in float64, if it is a measure of parameters.
+
+        Of a batch of learners with so many parameters each, and signals of units on all rows.
+        """
+        return 0
 
     def value(self, probe: Probe) -> torch.Tensor:
         """[R, V, *index] for replicas and variants; of the first replica alone [1, V, *index]."""

@@ -45,8 +45,8 @@ class Instances:
         """The instances of these numbers [R, k], some of them several times."""
         return Dense(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
-    def of_first_replica(self) -> Instances:
-        """Those of the first replica alone."""
+    def of_replica(self, replica: int) -> Instances:
+        """Those of one replica alone."""
         raise NotImplementedError
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
@@ -104,8 +104,8 @@ class Dense(Instances):
     def at(self, numbers: slice) -> Instances:
         return Dense(self._rows[:, numbers], self.signs)
 
-    def of_first_replica(self) -> Instances:
-        return Dense(self._rows[:1], self.signs)
+    def of_replica(self, replica: int) -> Instances:
+        return Dense(self._rows[replica : replica + 1], self.signs)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         batch, h, d = weights.shape

@@ -37,8 +37,8 @@ class ScaledIdentity(Instances):
     def pick(self, numbers: torch.Tensor) -> PickedAxes:
         return PickedAxes(self, numbers + self._first)
 
-    def of_first_replica(self) -> ScaledIdentity:
-        return ScaledIdentity(self._drawn.of_first_replica(), slice(self._first, self._end))
+    def of_replica(self, replica: int) -> ScaledIdentity:
+        return ScaledIdentity(self._drawn.of_replica(replica), slice(self._first, self._end))
 
     def narrow(self, count: int) -> ScaledIdentity:
         """The first instances as those of fewer features: the others are 0 on all of them."""

@@ -53,8 +53,9 @@ class Sylvester(Instances):
         assert not self._shifted, "only signs are products of signs"
         return self._walsh.factors(self.order[:, numbers], self.row_signs[:, numbers])
 
-    def of_first_replica(self) -> Instances:
-        return self._some(self.order[:1], self.row_signs[:1])
+    def of_replica(self, replica: int) -> Instances:
+        one = slice(replica, replica + 1)
+        return self._some(self.order[one], self.row_signs[one])
 
     def pick(self, numbers: torch.Tensor) -> Instances:
         return self._some(self.order.gather(1, numbers), self.row_signs.gather(1, numbers))

@@ -7,26 +7,33 @@ from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 
 SWITCHES = {"train": "train_loss", "unseen": "train_loss", "spectrum": "spectrum", "rank": "spectrum"}
-"""The measures that a run records only if it is told to, and the field of `run` that does."""
+"""The measures that a run records if a picture or the end of a run needs them, or else only if it is told to
+by this field of `run`."""
 
 
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
-    """The measures recorded of a learner: those of every run, of a claim, and of a picture."""
-    spoken_of = {claim.measure for claim in experiment.claims}
-    wanted = {
-        name: measure
-        for name, measure in named().items()
-        if (measure.always or name in spoken_of) and missing(measure, experiment, learner) is None
-    }
-    for picture in experiment.pictures:
-        if picture.measure.refuses(learner, experiment.problem) is None:
-            wanted[picture.measure.name] = picture.measure
-    return tuple(wanted.values())
+    """The measures recorded of a learner: those of every run, and those that anything speaks of."""
+    shown = {picture.measure.name: picture.measure for picture in experiment.pictures}
+    spoken_of = {claim.measure for claim in experiment.claims} | _needed(experiment)
+    wanted = [measure for name, measure in named().items() if measure.always or name in spoken_of]
+    every = {measure.name: measure for measure in wanted} | shown
+    return tuple(measure for measure in every.values() if missing(measure, experiment, learner) is None)
 
 
 def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:
     """Where a measure is recorded, if not here: "it is measured only where …"."""
+    if measure.of_parameters and learner.architecture is None:
+        return "the learner has parameters, as those with an architecture do"
     if reason := measure.refuses(learner, experiment.problem):
         return reason
     switch = SWITCHES.get(measure.name)
-    return None if switch is None or getattr(experiment.run, switch) else f"run.{switch} is true"
+    if switch is None or getattr(experiment.run, switch) or measure.name in _needed(experiment):
+        return None
+    return f"run.{switch} is true"
+
+
+def _needed(experiment: Experiment) -> set[str]:
+    """The measures that a picture shows, or that end a run."""
+    shown = {picture.measure.name for picture in experiment.pictures}
+    ending = experiment.protocol.ends_early
+    return shown if ending is None or ending.measure is None else shown | {ending.measure}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.cost import Cost
 from engine.core.lazy import torch
@@ -24,7 +25,6 @@ class Descent:
 
     def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
         assert learner.architecture is not None, "Learner admits no other combination"
-        assert learner.update is not None, "Learner admits no other combination"
         architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, loss
         instances = data.instances
@@ -43,7 +43,7 @@ class Descent:
             and params["w"].numel() >= MANY
         )
         self._fixed = tensors
-        self._params, self._state = update.start(params)
+        self._params, self._state = self._begun(params)
         lr, factors = rates_of(learner), architecture.rate_factors(instances.d)
         self._rates: Rates = {}
         for name, w in params.items():
@@ -51,16 +51,20 @@ class Descent:
             rates = [rate * factor for rate in lr]
             self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
 
+    def _begun(self, params: Params) -> tuple[Params, State]:
+        """The parameters as the rule starts them, if there is one, and what it remembers at first."""
+        return (params, {}) if self._update is None else self._update.start(params)
+
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
-        turned = self._architecture.rotated(self._all(), lambda weights: weights @ rotation.T)
-        self._params, self._state = self._update.start({name: turned[name] for name in self._params})
+        turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
+        self._params, self._state = self._begun({name: turned[name] for name in self._params})
 
     def narrow(self, count: int) -> None:
         """Leave out the inputs from number `count` on until `widen`: for instances where these are 0."""
         first = self._architecture.layers[0]
         self._left_out = self._params[first][..., count:]
-        self._params, self._state = self._update.start(
+        self._params, self._state = self._begun(
             {**self._params, first: self._params[first][..., :count].contiguous()}
         )
 
@@ -93,10 +97,11 @@ class Descent:
                 return slopes * shares
             return slopes if instances.n == 1 else slopes / instances.n
 
+        assert self._update is not None, "a protocol that trains admits only learners with a rule"
         if self._multiplies and instances.signs and instances.n == 1:
             params, state = self._multiplied(instances, slope)
         else:
-            gradients = self._architecture.gradient(self._all(), instances, slope)
+            gradients = self._architecture.gradient(self.tensors, instances, slope)
             params, state = self._update.step(self._params, gradients, self._rates, self._state)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
@@ -114,12 +119,18 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        return self._architecture.predict(self._all(), instances)
+        return self._architecture.predict(self.tensors, instances)
 
     def weights(self) -> torch.Tensor | None:
-        return self._architecture.weights(self._all())
+        return self._architecture.weights(self.tensors)
 
-    def _all(self) -> Params:
+    @property
+    def architecture(self) -> Architecture:
+        """The function that is trained."""
+        return self._architecture
+
+    @property
+    def tensors(self) -> Params:
         """The trained tensors and those that belong to the function."""
         return {**self._params, **self._fixed} if self._fixed else self._params
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from engine.architectures import Architecture
     from engine.core.lazy import torch
+    from engine.core.params import Params
     from engine.problems.instances import Instances
 
 
@@ -31,6 +33,23 @@ class Hypothesis(Weighted, Protocol):
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and labels [B, n]."""
+
+
+@runtime_checkable
+class Parametrised(Protocol):
+    """A hypothesis that is a function with parameters, trained or not."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The function."""
+
+    @property
+    def params(self) -> Params:
+        """The trained tensors by name."""
+
+    @property
+    def tensors(self) -> Params:
+        """All tensors that the function takes: the trained ones and those that belong to it."""
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from engine.backends.choice import path_of, vectors
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
+from engine.measures import Measure
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.results.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
@@ -79,10 +81,10 @@ def _shares(experiment: Experiment) -> Counter[str]:
     sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
     shares = Counter({sized: replicas * drawn + labels})
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
-    records = experiment.protocol.records(n)
+    records = experiment.protocol.record_count(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
-    measures = max(len(asked(experiment, learner)) for learner in experiment.learners)
-    shares["protocol"] = curves * bytes_of(len(CLOCKS) + measures, records, replicas)
+    most = max(len(asked(experiment, learner)) for learner in experiment.learners)
+    shares["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)
@@ -92,13 +94,13 @@ def _shares(experiment: Experiment) -> Counter[str]:
         if rates > 1:
             shares[place] += batch * n * item
         measured[place] = 3 * item * max(CELLS, batch * n)
-        if experiment.run.train_loss:
+        measures = asked(experiment, learner)
+        if any(measure.name in ("train", "unseen") for measure in measures):
             measured[place] += 8 * SEEN * max(CELLS, batch * n)
         if learner.solver is not None:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
-            assert learner.update is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
             compiled = path_of(learner, experiment) == "compiled"
             copies = COPIES + SUMS if compiled else COPIES
@@ -106,12 +108,34 @@ def _shares(experiment: Experiment) -> Counter[str]:
                 copies *= HOLES
             shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
             shares[place] += models * batch * _matrices(learner, d)
-            if models > 1:  # each draws the rows of its mini-batches, for every member of the batch
+            if models > 1 and learner.update is not None:
+                # Each draws the rows of its mini-batches, for every member of the batch.
                 shares[place] += models * batch * (learner.update.mini_batch or 0) * (2 * 8 + 8 + item)
+            if (drawn_rows := experiment.protocol.drawn_rows(n)) > 0:
+                shares[place] += drawn_rows * (replicas * (d * item + 2 * 8) + batch * (8 + item))
             measured[place] += 3 * item * batch * n * learner.architecture.units
+            measured[place] += _derived(measures, learner, models * batch, experiment)
+            shares["protocol"] += models * batch * records * 8 * _entries(measures, learner, experiment)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares
+
+
+def _derived(measures: tuple[Measure, ...], learner: Learner, batch: int, experiment: Experiment) -> int:
+    """Bytes that measures of parameters hold of a batch, derivatives too."""
+    architecture, (n, d) = learner.architecture, experiment.problem.matrix.shape()
+    asking = [measure for measure in measures if measure.of_parameters]
+    if architecture is None or not asking:
+        return 0
+    size, signals = architecture.size(d), n * (1 + architecture.units)
+    start = batch * size * _item(experiment) if any(measure.of_start for measure in asking) else 0
+    return start + 8 * max(measure.numbers(size, signals, batch) for measure in asking)
+
+
+def _entries(measures: tuple[Measure, ...], learner: Learner, experiment: Experiment) -> int:
+    """How many numbers of measures with indices are kept of a replica at every record."""
+    indices = [measure.index(learner, experiment.problem) for measure in measures if not measure.expensive]
+    return sum(math.prod(len(each.values) for each in index) for index in indices if index)
 
 
 def _matrices(learner: Learner, d: int) -> int:
@@ -192,7 +216,7 @@ def check(experiment: Experiment, device: str) -> int:
     if experiment.run.replicas > 1:
         size += f" in {experiment.run.replicas} replicas"
     if where == "protocol":
-        size = f"{experiment.protocol.records(n)} records of {len(experiment.learners)} learners"
+        size = f"{experiment.protocol.record_count(n)} records of {len(experiment.learners)} learners"
     if where.startswith("learners"):
         learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
         size = f"{learner.name} on {size}"

@@ -1,0 +1,28 @@
+"""The length of the gradient of the training loss."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+
+class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
+    """The length ‖∇L‖₂ of the gradient of the training loss with respect to all parameters.
+
+    L is the mean loss over the rows seen so far, of `steps` over the training rows; there is none before the
+    first example. Averaged over targets. Unit: that of a loss over that of a parameter.
+    Source: theory-nets.md §§0, 28.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "length of the gradient"
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (2 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        lengths = torch.linalg.vector_norm(probe.gradient.double(), dim=1)
+        return probe.data.over_targets(lengths[None])[0]

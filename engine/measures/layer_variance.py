@@ -1,0 +1,48 @@
+"""Layer variance: how large the signals of every hidden layer make those of the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.architectures.dense import Dense
+from engine.core.activations import transfer
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class LayerVariance(Measure, frozen=True, tag="layer-variance"):
+    """The variance V_l = C_w · mean σ(z^l)² that the units of layer l = 1 … L give to a signal of the next.
+
+    The mean is over the units of the layer and all rows, z^l are their signals before σ, and C_w is that of
+    layer l + 1: over draws of its weights alone, V_l (plus its C_b) is the variance of its signals at the
+    start. Of `scale` s, C_w = s². Averaged over targets. Source: theory-nets.md §24.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "layer variance"
+    of_parameters: ClassVar[bool] = True
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        net = learner.architecture
+        layers = len(net.next_variances) if isinstance(net, Dense) else 0
+        return (Index("layer", np.arange(1.0, layers + 1)),)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return None if isinstance(learner.architecture, Dense) else "the learner is a dense net"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * signals
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, net = probe.data, probe.architecture
+        assert isinstance(net, Dense), "others are refused"
+        signals = net.preactivations(probe.tensors, data.instances)
+        squares = [transfer(net.activation, signal).double().square().mean((1, 2)) for signal in signals]
+        variances = torch.stack(squares) * torch.tensor(net.next_variances)[:, None].to(squares[0])  # [L, B]
+        return data.over_targets(variances).movedim(0, -1)

@@ -1,0 +1,149 @@
+"""The second derivatives of training losses: products with vectors, matrices, and operators for scipy.
+
+They are made by differentiating a gradient once more. curvlinops does this for one module and one loss; here
+a batch of members with parameters of their own is differentiated at once, and slopes may be those of a
+clipped loss, which no loss function has as its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.cost import Cost
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.problems.instances import Instances
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator  # type: ignore[import-untyped]
+
+    from engine.architectures import Architecture
+
+
+TOGETHER = 64
+"""Columns of Hessians that are computed at once."""
+
+GRAPH = 8
+"""Copies of its signals that a gradient is made of which can be differentiated once more."""
+
+
+class Curvature:
+    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) of every member of a batch.
+
+    L is the loss that the program defines: square loss is (ŷ − y)², without a ½. Its P parameters are the
+    trained tensors, one after the other.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        tensors: Params,
+        instances: Instances,
+        labels: torch.Tensor,
+        shares: torch.Tensor,
+        loss: Cost,
+    ) -> None:
+        """Of tensors [B, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        self._architecture, self._tensors, self._loss = architecture, tensors, loss
+        self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
+
+    @property
+    def size(self) -> int:
+        """The number P of parameters."""
+        return sum(self._tensors[name][0].numel() for name in self._architecture.layers)
+
+    @cached_property
+    def gradient(self) -> torch.Tensor:
+        """∇L of every member, [B, P]."""
+        gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
+        return _flat([gradients[name] for name in self._architecture.layers])
+
+    def products(self, vectors: torch.Tensor) -> torch.Tensor:
+        """∇²L v of every member for vectors v [B, P]."""
+        return self._products_of_each(vectors[None])[0]
+
+    def matrices(self) -> torch.Tensor:
+        """∇²L of every member, [B, P, P]."""
+        basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
+        columns = basis[:, None].expand(-1, len(self._labels), -1)
+        pieces = [self._products_of_each(some) for some in torch.split(columns, TOGETHER)]
+        return torch.cat(pieces).movedim(0, 2)
+
+    def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
+        """∇²L v for several vectors v of every member, [S, B, P]."""
+        leaves, gradients = self._graph
+        lengths = [leaf[0].numel() for leaf in leaves]
+        parts = [
+            part.reshape(len(several), *leaf.shape)
+            for part, leaf in zip(torch.split(several, lengths, 2), leaves, strict=True)
+        ]
+        pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
+        if not pairs:  # a linear function whose loss has no curvature
+            return torch.zeros_like(several)
+        single = len(several) == 1
+        found = torch.autograd.grad(
+            [gradient for gradient, _ in pairs],
+            leaves,
+            [part[0] if single else part for _, part in pairs],
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=not single,
+        )
+        shape = *several.shape[:2], -1
+        each = zip(found, parts, strict=True)
+        return torch.cat([(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each], 2)
+
+    def operators(self) -> Iterator[LinearOperator]:
+        """∇²L of one member after the other, in float64."""
+        members = len(self._labels) // self._instances.replicas
+        for member in range(len(self._labels)):
+            one = slice(member, member + 1)
+            yield _operator(
+                Curvature(
+                    self._architecture,
+                    {name: tensor[one] for name, tensor in self._tensors.items()},
+                    self._instances.of_replica(member // members),
+                    self._labels[one],
+                    self._shares[one],
+                    self._loss,
+                )
+            )
+
+    def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
+        """∂L/∂ŷ [B, n]."""
+        return self._loss.slope(predictions, self._labels) * self._shares
+
+    @cached_property
+    def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """The parameters and the gradients with respect to them, which can be differentiated again."""
+        leaves = {name: self._tensors[name].detach().requires_grad_() for name in self._architecture.layers}
+        with torch.enable_grad():
+            predictions = self._architecture.predict({**self._tensors, **leaves}, self._instances)
+            gradients = torch.autograd.grad(
+                predictions, list(leaves.values()), self._slopes(predictions), create_graph=True
+            )
+        return list(leaves.values()), list(gradients)
+
+
+def _flat(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """Tensors [B, …] as [B, P]."""
+    return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
+
+
+def _operator(curvature: Curvature) -> LinearOperator:
+    from scipy.sparse.linalg import LinearOperator
+
+    leaf = curvature.gradient
+
+    def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        given = torch.from_numpy(vector.reshape(1, -1)).to(leaf)
+        found: NDArray[np.float64] = curvature.products(given)[0].double().cpu().numpy()
+        return found
+
+    size = curvature.size
+    return LinearOperator((size, size), matvec=product, rmatvec=product, dtype=np.float64)
