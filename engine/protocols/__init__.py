@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 from typing import Protocol as Interface
 
+import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import members
 from engine.core.cost import Cost
-from engine.core.parts import Part, Values
+from engine.core.parts import LARGEST, BadField, Part, Values
 from engine.core.streams import Streams
-from engine.measures import Measure
+from engine.measures import Measure, named
 from engine.problems.data import Data
 from engine.runtime.hypothesis import Predictor
 from engine.runtime.recorder import Block
@@ -22,14 +24,60 @@ if TYPE_CHECKING:
     from engine.spec.learner import Learner
 
     LossKind = str
+    MeasureName = str
 else:
     LossKind = Literal[tuple(members("losses"))]
+    MeasureName = Literal[tuple(name for name, measure in named().items() if measure.is_number)]
 
 Floats = NDArray[np.float64]
 Measures = tuple[Measure, ...]
 
-CLOCKS = {"k": "examples k", "epoch": "epochs"}
-"""By what is told how far training has come, and how an x-axis says it."""
+CLOCKS = {"k": "examples k", "epoch": "epochs", "step": "steps", "time": "time"}
+"""How far training has come: the names of the clocks, and how an x-axis says them.
+
+`time` is the sum of the rates of all steps, for update rules that have a rate.
+"""
+
+Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+
+
+class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a training run may end early: once a clock or a measure has passed a value in every replica.
+
+    A learner that has no such clock, or of which that is not measured, goes on to the end.
+    """
+
+    clock: Literal["step", "k", "time"] | None = None
+    measure: MeasureName | None = None
+    above: Threshold | None = None
+    below: Threshold | None = None
+
+    def __post_init__(self) -> None:
+        if (self.clock is None) == (self.measure is None):
+            raise BadField("until", "it needs one of clock and measure")
+        if (self.above is None) == (self.below is None):
+            raise BadField("until", "it needs one of above and below")
+        if self.clock is not None and self.above is None:
+            raise BadField("until", "a clock passes a value from below; take above")
+
+    def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].
+
+        Args:
+            clocks: by name, [S].
+            measures: by name, [S, R]; NaN passes nothing.
+        """
+        if self.clock is not None:
+            values = clocks.get(self.clock)
+            values = None if values is None else values[:, None]
+        else:
+            values = measures.get(self.measure or "")
+        if values is None:
+            return np.zeros((len(next(iter(clocks.values()))), 1), bool)
+        if self.below is not None:
+            return np.asarray(values < self.below)
+        assert self.above is not None, "__post_init__ sees to it"
+        return np.asarray(values > self.above)
 
 
 class TrainingRun(Interface):
@@ -65,7 +113,7 @@ class Protocol(Part, frozen=True):
         """Where on the x-axis a course over n instances yields its last record; the first is at 0."""
         raise NotImplementedError
 
-    def records(self, n: int) -> int:
+    def record_count(self, n: int) -> int:
         """How many records a course over n instances yields."""
         return -(-self.last(n) // self.spacing) + 1
 
@@ -74,7 +122,7 @@ class Protocol(Part, frozen=True):
         last, before = self.last(n), x // self.spacing * self.spacing
         return min((min(before, last), min(before + self.spacing, last)), key=lambda at: abs(at - x))
 
-    def grid(self, n: int) -> Floats:
+    def places(self, n: int) -> Floats:
         """Where on the x-axis a course over n instances yields its records."""
         last = self.last(n)
         return np.append(np.arange(0.0, last, self.spacing), float(last))
@@ -84,7 +132,25 @@ class Protocol(Part, frozen=True):
 
         The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
         """
-        return {"k": self.grid(n)}
+        return {"k": self.places(n)}
+
+    def examples_seen(self, n: int) -> Floats:
+        """How many different examples have been seen at every record, at most: what bounds are asked for."""
+        return self.clocks(n)["k"]
+
+    def drawn_rows(self, n: int) -> int:
+        """Of how many rows a step has a copy of its own."""
+        return 0
+
+    @property
+    def trains(self) -> bool:
+        """Whether learners need an update rule, or a solver."""
+        return True
+
+    @property
+    def ends_early(self) -> Until | None:
+        """When a curve is complete before its last record; None: never."""
+        return None
 
     def models(self, n: int) -> int:
         """How many models an architecture is trained as, side by side."""

@@ -48,7 +48,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         return self.epochs
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        epochs = self.grid(n)
+        epochs = self.places(n)
         return {"epoch": epochs, "k": np.where(epochs > 0, float(self.rows(n)), 0.0)}
 
     def training_run(

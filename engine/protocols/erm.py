@@ -57,7 +57,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
         return n
 
     def models(self, n: int) -> int:
-        return self.records(n)
+        return self.record_count(n)
 
     def training_run(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
@@ -80,7 +80,7 @@ class FreshModels:
         measures: Measures,
     ) -> None:
         self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, {})
-        grid = protocol.grid(data.instances.n)
+        grid = protocol.places(data.instances.n)
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
         members = data.replicas * data.variants * data.targets
@@ -233,7 +233,7 @@ class Fits:
         measures: Measures,
     ) -> None:
         self.hypothesis = begin(learner, loss, data, streams)
-        self._data, self._grid = data, protocol.grid(data.instances.n)
+        self._data, self._grid = data, protocol.places(data.instances.n)
         self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid), measures)
         self._told, self._next = 0, 0
 

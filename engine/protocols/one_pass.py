@@ -64,7 +64,9 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     def training_run(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
     ) -> Pass:
-        strangers = isinstance(data.instances, ScaledIdentity) and self.single and not asks(measures, "train")
+        by_parameters = any(measure.of_parameters for measure in measures)
+        strangers = isinstance(data.instances, ScaledIdentity) and self.single
+        strangers = strangers and not by_parameters and not asks(measures, "train")
         if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, ScalarStep):
             return OneByOnePass(self, learner, data, loss, streams, measures)
         return Pass(self, learner, data, loss, streams, measures)
@@ -100,7 +102,7 @@ class Pass:
         self._batch, self._average = protocol.batch, protocol.average
         self._measures = measures
         order = _draws(data, streams) if protocol.replacement else None
-        self._records = protocol.records(data.instances.n)
+        self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
         self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
         self._next = 0

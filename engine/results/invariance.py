@@ -32,10 +32,11 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     if learner.solver is not None:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
-    assert learner.update is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
     if start.invariant is False:
         return start
+    if learner.update is None:
+        return Verdict(start.invariant, f"{start.reason}, and it is not trained")
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
     if frozen and not learner.update.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
@@ -67,7 +68,7 @@ def certificate(
         return None
     streams = Streams([experiment.run.seed])
     data = draw(experiment.problem, streams, "float64", "cpu").dense().with_variants(len(rates_of(learner)))
-    records = experiment.protocol.records(data.instances.n)
+    records = experiment.protocol.record_count(data.instances.n)
     loss = catalogue.make("losses", experiment.protocol.loss)
     if learner.update is not None:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())

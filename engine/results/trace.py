@@ -225,6 +225,10 @@ class Curve:
                 self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
         self.length = start + len(x)
 
+    def complete_early(self) -> None:
+        """Have all records by now, maybe fewer than were planned: none follows."""
+        self.capacity = self.length
+
     def copy(self, winner: Curve, tried: list[Curve]) -> None:
         """Become the curve of the best of the rates that were tried, and remember how the others did."""
         self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
@@ -233,6 +237,7 @@ class Curve:
         self._weights, self._weights_x = winner._weights, winner._weights_x
         self._arrays = winner._arrays
         self.length, self.weights_length = winner.length, winner.weights_length
+        self.capacity = winner.capacity
         self.ended = True
 
     def snapshot(self) -> Curve:
@@ -244,6 +249,8 @@ class Curve:
     def as_arrays(self) -> dict[str, NDArray[Any]]:
         """All there is of the curve, by names that `restore` understands."""
         found: dict[str, NDArray[Any]] = {"divergences": self.divergences}
+        if self.complete:
+            found["complete"] = np.array(True)
         for name, times in self.clocks.items():
             found[f"clock/{name}"] = times
         for name, series in self._series.items():
@@ -275,6 +282,8 @@ class Curve:
             self._weights, self._weights_x = arrays["weights"], arrays["weights_x"]
             self.weights_length = len(self._weights)
         self.length = len(next(iter(self._clocks.values())))
+        if "complete" in arrays:
+            self.complete_early()
         self.ended = True
 
     def mean_loss(self) -> float:

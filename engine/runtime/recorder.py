@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.losses.square import Square
 from engine.measures import Measure, Probe
 from engine.measures.error import sides
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
-from engine.runtime.hypothesis import Weighted
+from engine.runtime.hypothesis import Parametrised, Weighted
 from engine.spectrum import looked_at
 
 CELLS = 1 << 18
@@ -30,7 +31,9 @@ class Block(NamedTuple):
     """A few consecutive records of a learner, for R replicas and V variants (rates, say)."""
 
     clocks: dict[str, NDArray[np.float64]]
-    """How far training had come at every record [S], by the name of the clock, that of the x-axis first."""
+    """How far training had come at every record [S], by the name of the clock, that of the x-axis first.
+
+    [S, V] where variants differ."""
 
     measures: dict[str, NDArray[np.float64]]
     """What was measured of every replica and variant, by name, [S, R, V]; NaN where it was not."""
@@ -55,6 +58,10 @@ class Block(NamedTuple):
 
 Measures = dict[str, list["torch.Tensor"]]
 """What was measured of some records, [S, R, V] in pieces, by name."""
+
+
+Time = float | NDArray[np.float64]
+"""What a clock says: one number, or one for every variant [V]."""
 
 
 class Evaluator(Protocol):
@@ -96,10 +103,12 @@ class Recorder:
         measures: tuple[Measure, ...] = (),
         order: torch.Tensor | None = None,
         by: Evaluator | None = None,
+        every_record: bool = False,
     ) -> None:
         """Of these measures, for a course of so many `records`, by default with the cheapest evaluator.
 
-        `order` [R, n]: which row is seen first, second, …; by default they are seen in their order.
+        `order` [R, n]: which row is seen first, second, …; by default they are seen in their order. With
+        `every_record` expensive measures are made at all of them: then somebody chose how many there are.
         """
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
@@ -114,17 +123,24 @@ class Recorder:
             for measure in measures
             if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
         ]
+        self._every_record = every_record
+        self._start: Params | None = None
         self._taken = 0
-        self._clocks: defaultdict[str, list[float]] = defaultdict(list)
+        self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
         self._waiting = 0
         self._weights: dict[int, torch.Tensor] = {}
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._others}
 
-    def take(self, clocks: Mapping[str, float], seen: int | torch.Tensor) -> None:
+    def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Record the hypothesis when the clocks say this, after `seen` examples, one number or [B, 1]."""
         if self.keeps(self._taken):
             kept = self._first_weights() if self._keeping is None else self._keeping.kept()
             self._weights[self._waiting] = kept
+        if self._taken == 0 and any(one.of_start for one in self._others):
+            assert isinstance(self._hypothesis, Parametrised), (
+                "only learners with parameters are asked for it"
+            )
+            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
         self._measure_others(seen)
         self._evaluator.take(self._hypothesis, seen)
         for name, time in clocks.items():
@@ -138,17 +154,25 @@ class Recorder:
 
     def looks(self, record: int) -> bool:
         """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""
-        return any(_due(one, record) for one in self._others) or self._evaluator.looks(record)
+        return any(self._due(one, record) for one in self._others) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> None:
         """What the measures say that the evaluator does not have, at records where it is their turn."""
-        due = [measure for measure in self._others if _due(measure, self._taken)]
+        due = [measure for measure in self._others if self._due(measure, self._taken)]
         if due:
             probe = Probe(
-                self._data, self._loss, self._hypothesis, lambda: seen_counts(self._data, self._order, seen)
+                self._data,
+                self._loss,
+                self._hypothesis,
+                lambda: seen_counts(self._data, self._order, seen),
+                self._start,
             )
             for measure in due:
                 self._values[measure.name][self._waiting] = probe.value(measure).cpu()
+
+    def _due(self, measure: Measure, record: int) -> bool:
+        """Whether a measure is made at a record."""
+        return self._every_record or not measure.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d], for instances as the hypothesis has them."""
@@ -171,7 +195,7 @@ class Recorder:
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
-            turned = self._data.instances.of_first_replica().turn_back(together).cpu().numpy()
+            turned = self._data.instances.of_replica(0).turn_back(together).cpu().numpy()
             by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
             weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
@@ -196,11 +220,6 @@ class Recorder:
 def asks(measures: tuple[Measure, ...], name: str) -> bool:
     """Whether a measure of this name is among them."""
     return any(measure.name == name for measure in measures)
-
-
-def _due(measure: Measure, record: int) -> bool:
-    """Whether a measure is made at a record."""
-    return not measure.expensive or looked_at(record)
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:

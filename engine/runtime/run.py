@@ -23,6 +23,7 @@ from engine.results.trace import BoundCurve, Curve, Floats, Trace, stride_of_wei
 from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
+from engine.runtime.early_end import EarlyEnd
 from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
@@ -140,6 +141,9 @@ class LearnerRun:
     starts: dict[int, Floats] = field(default_factory=dict)
     """The loss of every replica at the first record [R], by the number of the curve."""
 
+    early_ends: list[EarlyEnd] = field(default_factory=list)
+    """Of every curve, where it may end before its last record; none if none may."""
+
     @property
     def ended(self) -> bool:
         """Whether every curve is complete or has diverged in all replicas."""
@@ -157,7 +161,8 @@ class LearnerRun:
                 continue
             before = curve.diverged
             start = self.starts.setdefault(variant, block.loss[0, :, variant].copy())
-            _append(curve, block, variant, start)
+            early_end = self.early_ends[variant] if self.early_ends else None
+            _append(curve, block, variant, start, early_end)
             last = curve.diverged == curve.replicas
             curve.ended = last or curve.complete
             if curve.diverged > before and (before == 0 or last):
@@ -213,7 +218,9 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
         course = None
         if store is None or not store.restore(experiment, learner, measures, curves):
             course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
-        learner_run = LearnerRun(course, curves, shown, learner, measures)
+        learner_run = LearnerRun(
+            course, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
+        )
         if learner_run.ended:
             learner_run.settle()
         started.append(learner_run)
@@ -241,7 +248,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
 def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) -> list[BoundCurve]:
     """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
     labels = Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
-    x = next(iter(planned.values()))
+    x, examples = next(iter(planned.values())), experiment.protocol.examples_seen(data.instances.n)
     bounds = []
     for kind in catalogue.members("bounds"):
         bound: Bound = catalogue.make("bounds", kind)
@@ -260,37 +267,53 @@ def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) ->
                     for learner in experiment.learners
                 },
                 x=x if on_problem.holds else nothing,
-                loss=bound.curve(experiment, labels, planned["k"]) if on_problem.holds else nothing,
+                loss=bound.curve(experiment, labels, examples) if on_problem.holds else nothing,
             )
         )
     return bounds
+
+
+def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
+    """Where every curve of a learner may end early; none if the protocol goes on to the end."""
+    until = experiment.protocol.ends_early
+    return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
 
 def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
     size = memory_estimate.vector_bytes(experiment)
-    stride = stride_of_weights(experiment.protocol.records(n), d, size // d)
+    stride = stride_of_weights(experiment.protocol.record_count(n), d, size // d)
     return stride * max(1, WAITING // size)
 
 
-def _append(curve: Curve, block: Block, variant: int, start: Floats) -> None:
+def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
     """Publish the records of one curve, every replica up to where it diverges.
 
     Args:
         start: the losses that the replicas began with, [R].
+        early_end: where the curve ends before its last record; None if it does not.
     """
     measures = {name: values[:, :, variant] for name, values in block.measures.items()}
+    clocks = {
+        name: times.reshape(len(times), -1)[:, variant * (times.ndim - 1)]
+        for name, times in block.clocks.items()
+    }
     sound = _sound(curve, measures["loss"], start)
+    if early_end is not None:
+        length = early_end.length(clocks, measures, sound)
+        sound = np.minimum(sound, length)
+        clocks = {name: times[:length] for name, times in clocks.items()}
+        measures = {name: values[:length] for name, values in measures.items()}
     records, own = int(sound.max()), int(sound[0])
-    x = next(iter(block.clocks.values()))
+    x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
         curve.divergences[replica] = x[sound[replica]]
     if (sound < records).any():
         after = np.arange(len(x))[:, None] >= sound
         measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
     curve.append(
-        {name: times[:records] for name, times in block.clocks.items()},
+        {name: times[:records] for name, times in clocks.items()},
         {name: values[:records] for name, values in measures.items()},
         {record: each[variant] for record, each in block.weights.items() if record < own},
         {
@@ -298,6 +321,8 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats) -> None:
             for name, taken in block.arrays.items()
         },
     )
+    if early_end is not None and early_end.reached:
+        curve.complete_early()
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:

@@ -37,6 +37,9 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by an earlier learner")
         names[learner.name] = learner
     for number, learner in enumerate(experiment.learners):
+        if experiment.protocol.trains and learner.update is None and learner.solver is None:
+            what = "missing; a learner has an architecture and an update, or a solver"
+            raise BadInput(f"learners[{number}].update", what)
         if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
             raise BadInput(f"learners[{number}].update", reason)
         if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
@@ -47,12 +50,17 @@ def check(experiment: Experiment) -> None:
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     for number, picture in enumerate(experiment.pictures):
-        reasons = [picture.measure.refuses(learner, problem) for learner in experiment.learners]
+        reasons = [missing(picture.measure, experiment, learner) for learner in experiment.learners]
         if all(reasons):
             what = f"{picture.measure.kind} is measured only where {reasons[0]}"
             raise BadInput(f"pictures[{number}].measure", what)
     measures = named()
     last = experiment.protocol.last(n)
+    ending = experiment.protocol.ends_early
+    if ending is not None and ending.measure is not None:
+        lacks = [missing(measures[ending.measure], experiment, learner) for learner in experiment.learners]
+        if all(lacks):
+            raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
             known = ", ".join(repr(name) for name in names)

@@ -28,7 +28,10 @@ Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who learns: an architecture trained by an update rule, or a solver."""
+    """Who learns: an architecture trained by an update rule, or a solver.
+
+    An architecture alone is not trained, and is measured as it starts.
+    """
 
     name: Annotated[Name, Meta(min_length=1, title="name", description="as the chart says it")]
     architecture: AnyArchitecture | None = None
@@ -63,13 +66,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")
-        elif self.architecture is None or self.update is None:
-            missing = "architecture" if self.architecture is None else "update"
-            raise BadField(missing, "missing; a learner has an architecture and an update, or a solver")
+        elif self.architecture is None:
+            raise BadField(
+                "architecture", "missing; a learner has an architecture and an update, or a solver"
+            )
         elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
             known = ", ".join(self.architecture.layers)
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
             raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")
-        elif reason := self.update.refuses(self.architecture):
+        elif self.update is not None and (reason := self.update.refuses(self.architecture)):
             raise BadField("update", reason)

@@ -32,7 +32,8 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
-            return Finding(False, f"it is about nets with two layers, and {learner.name} is a solver")
+            other = "a solver" if learner.solver is not None else "not trained"
+            return Finding(False, f"it is about nets with two layers, and {learner.name} is {other}")
         if not (isinstance(architecture, Dense) and len(architecture.hidden) == 1):
             return Finding(
                 False, f"it is about two fully connected layers, and {learner.name} is {architecture.kind}"

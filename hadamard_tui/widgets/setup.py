@@ -66,7 +66,8 @@ class LearnerForm(Vertical):
             yield PartForm(f"{place}.solver", "solver", "solvers", values["solver"])
         else:
             yield PartForm(f"{place}.architecture", "architecture", "architectures", values["architecture"])
-            yield PartForm(f"{place}.update", "update", "updates", values["update"])
+            if values["update"] is not None:
+                yield PartForm(f"{place}.update", "update", "updates", values["update"])
 
 
 class Setup(VerticalScroll, can_focus=False):

@@ -182,7 +182,8 @@ class _Generator:
                     types = [one for one in types if getattr(one, "tag", None) not in LARGE]
                 return self._of(rng.choice(types), optional)
             case inspect.StructType():
-                return {kind.tag_field: kind.tag, **self._fields(kind.cls)}
+                tag = {} if kind.tag_field is None else {kind.tag_field: kind.tag}
+                return {**tag, **self._fields(kind.cls)}
             case inspect.LiteralType():
                 return rng.choice(kind.values)
             case inspect.BoolType():

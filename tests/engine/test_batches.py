@@ -108,6 +108,7 @@ ODD = {
     "one by one": {"path": "structured", "train_loss": False, "d": 128, "noise": 0.7, "dtype": "float64"},
     "one by one, signs": {"path": "structured", "train_loss": False, "d": 128, "loss": "logistic"},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
+    "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }
 
 

@@ -20,6 +20,8 @@ PROTOCOLS = [
     {"kind": "to-consistency", "passes": 2},
     {"kind": "erm", "every": 3, "steps": 10},
     {"kind": "epochs", "epochs": 5},
+    {"kind": "steps", "steps": 5},
+    {"kind": "steps", "steps": 5, "batch": 2, "replacement": True},
 ]
 
 

@@ -170,11 +170,11 @@ def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
 @pytest.mark.parametrize("kind", catalogue.members("protocols"))
 def test_records_are_counted_and_found_without_their_grid(kind):
     for n in range(1, 14):
-        for field in ({}, {"every": 3}, {"examples": 5}, {"epochs": 7}):
+        for field in ({}, {"every": 3}, {"examples": 5}, {"epochs": 7}, {"records": 3}, {"steps": 9}):
             if field.keys() <= set(catalogue.members("protocols")[kind].__struct_fields__):
                 protocol = catalogue.make("protocols", kind, **field)
-                grid = protocol.grid(n)
-                assert (len(grid), grid[0], grid[-1]) == (protocol.records(n), 0, protocol.last(n))
+                grid = protocol.places(n)
+                assert (len(grid), grid[0], grid[-1]) == (protocol.record_count(n), 0, protocol.last(n))
                 assert np.array_equal(grid, np.unique(grid))
                 for x in range(int(grid[-1]) + 1):
                     assert protocol.nearest(x, n) == grid[np.abs(grid - x).argmin()]

@@ -171,6 +171,8 @@ PROTOCOLS = {
     "to-consistency": {"kind": "to-consistency", "passes": 3},
     "erm": {"kind": "erm", "every": 4, "steps": 5},
     "epochs": {"kind": "epochs", "epochs": 5},
+    "steps": {"kind": "steps", "steps": 5},
+    "mini-batches": {"kind": "steps", "steps": 9, "batch": 3, "train": 10},
 }
 
 

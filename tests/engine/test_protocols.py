@@ -116,6 +116,7 @@ def test_bounds_over_epochs_are_those_for_the_training_rows():
         {"kind": "erm", "steps": 5},
         {"kind": "to-consistency", "passes": 5},
         {"kind": "epochs", "epochs": 10},
+        {"kind": "steps", "steps": 10, "batch": 3},
     ],
     ids=lambda protocol: protocol["kind"],
 )

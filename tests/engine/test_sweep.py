@@ -36,7 +36,9 @@ def begun(monkeypatch):
     names = []
     before = runs.LearnerRun
     monkeypatch.setattr(
-        runs, "LearnerRun", lambda *given: (given[0] and names.append(given[3].name)) or before(*given)
+        runs,
+        "LearnerRun",
+        lambda *given, **named: (given[0] and names.append(given[3].name)) or before(*given, **named),
     )
     return names
 

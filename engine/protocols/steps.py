@@ -1,0 +1,203 @@
+"""So many steps on a fixed training set, along the full gradient or along those of mini-batches."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.cost import Cost
+from engine.core.lazy import torch
+from engine.core.parts import MOST, BadInput, Count, Values
+from engine.core.streams import Stream, Streams
+from engine.problems.data import Data
+from engine.protocols import Floats, Measures, Protocol, Until
+from engine.runtime.descent import begin, rates_of
+from engine.runtime.recorder import Block, Recorder
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+
+ROUNDING = 1e-9
+"""By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""
+
+
+class Steps(Protocol, frozen=True, tag="steps"):
+    """So many steps on the first `train` rows, measured after some of them, on average over all n rows.
+
+    A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows: the next ones
+    in passes through the rows, each in a fresh order, or with `replacement` independent draws. Replicas draw
+    their own mini-batches; rates and targets share them. The size of an update rule's own mini-batches (sgd)
+    is not used. `records` are taken after the start, at equal distances or with `grid = "log"` in equal
+    factors, and at every one of them all is measured, expensive measures too. `until` ends a run early: a
+    curve is complete at the first record by which a clock (step, k, time) or a measure has been above or
+    below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch · step; and of rules
+    with a rate η `time`, η · step. Solvers are fitted to the training rows in the first step.
+    Source: theory-nets.md §§0, 30, 31.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    steps: Annotated[
+        float, Meta(gt=0, le=MOST, title="steps", description="of training; rounded up to a whole number")
+    ] = 100.0
+    batch: Annotated[
+        Count | None, Meta(title="mini-batch", description="rows per step; none: all training rows")
+    ] = None
+    replacement: Annotated[bool, Meta(title="replacement", description="draw rows independently")] = False
+    train: Annotated[
+        Count | None, Meta(title="training rows", description="the first so many; none: all")
+    ] = None
+    records: Annotated[
+        Count, Meta(title="records", description="how often it is measured after the start, at most")
+    ] = 100
+    grid: Annotated[
+        Literal["linear", "log"], Meta(title="grid", description="equal distances, or equal factors")
+    ] = "linear"
+    until: Annotated[
+        Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
+    ] = None
+
+    @property
+    def single(self) -> bool:
+        return self.batch == 1
+
+    @property
+    def ends_early(self) -> Until | None:
+        return self.until
+
+    def check(self, n: int, labels: Values) -> None:
+        if self.train is not None and self.train > n:
+            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+        if self.batch is not None and self.batch > (rows := self.rows(n)):
+            what = f"a step needs {self.batch} rows, and there are {rows} to train on; take at most {rows}"
+            raise BadInput("protocol.batch", what)
+
+    def rows(self, n: int) -> int:
+        """The number of training rows among n."""
+        return self.train or n
+
+    def drawn_rows(self, n: int) -> int:
+        return 0 if self._is_full else self.batch or self.rows(n)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether every step follows the gradient of all training rows."""
+        return self.batch is None and not self.replacement
+
+    def last(self, n: int) -> int:
+        return max(1, math.ceil(self.steps * (1 - ROUNDING)))
+
+    def record_count(self, n: int) -> int:
+        return min(self.records, self.last(n)) + 1
+
+    def nearest(self, x: int, n: int) -> int:
+        after = bisect_left(range(self.record_count(n)), x, key=lambda number: int(self._place(number, n)))
+        around = range(max(0, after - 1), min(after + 1, self.record_count(n)))
+        return min((int(self._place(number, n)) for number in around), key=lambda place: abs(place - x))
+
+    def places(self, n: int) -> Floats:
+        found: Floats = self._place(np.arange(self.record_count(n)), n).astype(float)
+        return found
+
+    def _place(self, number: Any, n: int) -> NDArray[np.int64]:
+        """After how many steps the records of these numbers are taken, counted from the start.
+
+        On a logarithmic grid from 1 on, one after the other as long as that is more than a factor.
+        """
+        count, last = self.record_count(n) - 1, self.last(n)
+        if self.grid == "linear":
+            return np.asarray(number) * last // count
+        factors = np.power(float(last), (np.asarray(number) - 1) / max(1, count - 1))
+        spread = np.maximum(number, np.rint(factors)).astype(np.int64)
+        return np.where(np.asarray(number) == 0, 0, np.where(np.asarray(number) == count, last, spread))
+
+    def clocks(self, n: int) -> dict[str, Floats]:
+        steps = self.places(n)
+        return {"step": steps, "k": steps * (self.batch or self.rows(n))}
+
+    def examples_seen(self, n: int) -> Floats:
+        return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
+
+    def training_run(
+        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
+    ) -> Stepping:
+        return Stepping(self, learner, data, loss, streams, measures)
+
+
+class Stepping:
+    """A learner on its way through the steps."""
+
+    def __init__(
+        self,
+        protocol: Steps,
+        learner: Learner,
+        data: Data,
+        loss: Cost,
+        streams: Streams,
+        measures: Measures,
+    ) -> None:
+        self.hypothesis = begin(learner, loss, data, streams)
+        n = data.instances.n
+        self._places, self._rows = protocol.places(n), protocol.rows(n)
+        some = slice(0, self._rows)
+        self._instances, self._labels = data.instances.at(some), data.labels[:, some]
+        self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows
+        full = self._solves or not protocol.drawn_rows(n)
+        draws = streams("batches")
+        self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
+        self._rates = np.array(rates_of(learner)) if hasattr(learner.update, "lr") else None
+        self._recorder = Recorder(data, loss, self.hypothesis, len(self._places), measures, every_record=True)
+        self._nothing = self._recorder.block()
+        self._step, self._next = 0, 0
+
+    def advance(self, records: int) -> Block:
+        """A step is as much work as a record: where records are far apart, a call may end before the next."""
+        first = self._next
+        for _ in range(records):
+            if self._next == len(self._places):
+                break
+            if self._step == self._places[self._next]:
+                self._recorder.take(self._clocks(), self._rows)
+                self._next += 1
+            else:
+                self._make_step()
+        return self._nothing if self._next == first else self._recorder.block()
+
+    def _clocks(self) -> dict[str, float | Floats]:
+        clocks: dict[str, float | Floats] = {"step": self._step, "k": self._step * self._batch}
+        if self._rates is not None:
+            clocks["time"] = self._step * self._rates
+        return clocks
+
+    def _make_step(self) -> None:
+        self._step += 1
+        if self._batches is not None:
+            numbers = self._batches.draw().to(self._labels.device)
+            members = len(self._labels) // len(numbers)
+            labels = self._labels.gather(1, numbers.repeat_interleave(members, 0))
+            self.hypothesis.learn(self._instances.pick(numbers), labels)
+        elif not self._solves or self._step == 1:
+            self.hypothesis.learn(self._instances, self._labels)
+
+
+class MiniBatches:
+    """The rows of one mini-batch after the other, for every replica."""
+
+    def __init__(self, draws: Stream, rows: int, batch: int, replacement: bool) -> None:
+        self._draws, self._rows, self._batch, self._replacement = draws, rows, batch, replacement
+        self._left = np.empty((draws.replicas, 0), np.int64)
+        """What is left of the passes begun, [R, m]."""
+
+    def draw(self) -> torch.Tensor:
+        """The numbers of the rows of the next mini-batch, [R, batch]."""
+        if self._replacement:
+            return torch.from_numpy(self._draws.integers(self._rows, self._batch))
+        while self._left.shape[1] < self._batch:
+            self._left = np.concatenate([self._left, self._draws.permutation(self._rows)], 1)
+        drawn, self._left = self._left[:, : self._batch], self._left[:, self._batch :]
+        return torch.from_numpy(np.ascontiguousarray(drawn))

@@ -1,0 +1,315 @@
+"""Measures of parameters: gradients, Hessians and signals against those of torch and of loops by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, beginning, experiment, gd
+from discovery import matrix_for, variants
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.measures import Measure, named, sharpness
+from engine.runtime import asked as asking
+from engine.runtime.asked import asked
+from engine.runtime.curvature import Curvature
+from engine.runtime.memory_estimate import needed
+from engine.runtime.run import run
+
+D = 4
+NET = {"kind": "dense", "widths": [3, 2], "activation": "tanh"}
+STEPS = {"kind": "steps", "steps": 3, "records": 3, "train": 5}
+PICTURES = [{"kind": "sharpness"}, {"kind": "gradient-norm"}, {"kind": "layer-variance"}]
+
+OF_ANY = PICTURES[:2]
+
+
+def described(architecture, lr=0.05, pictures=PICTURES, **words):
+    whole = {"protocol": STEPS, "replicas": 2, "d": D, **words}
+    matrix = whole.pop("matrix", {"kind": "gaussian", "n": 6})
+    learner = {"architecture": architecture, "update": {"kind": "gd", "lr": lr}}
+    made = experiment(matrix, learners={"it": learner}, **whole)
+    return with_pictures(made, pictures)
+
+
+def with_pictures(made, measures):
+    import msgspec
+
+    from engine.spec import reading
+
+    raw = msgspec.to_builtins(made)
+    raw["pictures"] = [{"measure": measure, "x": "step"} for measure in measures]
+    return reading.parse(raw)
+
+
+def by_hand(made, lrs):
+    """Parameters of every replica and rate along the steps, with torch alone, and the data."""
+    hypothesis, data = beginning(made)
+    found = {}
+    with torch.enable_grad():
+        for replica in range(data.replicas):
+            x, y = data.instances.rows[replica, :5], data.labels[replica, :5]
+            for lr in lrs:
+                w = [hypothesis.params[name][replica] for name in hypothesis.params]
+                course = [w]
+                for _ in range(3):
+                    leaves = [one.clone().requires_grad_() for one in w]
+                    grads = torch.autograd.grad(mean_loss(leaves, x, y), leaves)
+                    w = [one - lr * grad for one, grad in zip(w, grads, strict=True)]
+                    course.append(w)
+                found[replica, lr] = course, x, y
+    return found, data
+
+
+def mean_loss(layers, x, y):
+    signal = x.T
+    for number, layer in enumerate(layers):
+        signal = layer @ (signal if number == 0 else torch.tanh(signal))
+    return ((signal[0] - y) ** 2).mean()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(sharpness, "EXACT", 0)
+        monkeypatch.setattr(sharpness, "TOLERANCE", 1e-10)
+    made = described(NET, lr=[0.05, 0.1])
+    found, _ = by_hand(made, (0.05, 0.1))
+    for curve in run(made).curves:
+        for replica in range(2):
+            course, x, y = found[replica, curve.rate]
+            for record, layers in ((0, course[0]), (3, course[3])):
+                flat, shapes = torch.cat([one.flatten() for one in layers]), [one.shape for one in layers]
+
+                def of_flat(vector, shapes=shapes, x=x, y=y):
+                    parts = torch.split(vector, [math.prod(shape) for shape in shapes])
+                    return mean_loss([part.view(s) for part, s in zip(parts, shapes, strict=True)], x, y)
+
+                hessian = torch.autograd.functional.hessian(of_flat, flat)
+                top = torch.linalg.eigvalsh(hessian)[-1].item()
+                length = torch.autograd.functional.jacobian(of_flat, flat).norm().item()
+                assert curve.values("sharpness")[record, replica] == pytest.approx(top, rel=1e-9)
+                assert curve.values("gradient-norm")[record, replica] == pytest.approx(length, rel=1e-9)
+
+
+def test_lanczos_is_as_exact_as_it_says():
+    made = described({**NET, "widths": [12, 9]})
+    hypothesis, data = beginning(made)
+    shares = torch.full((1, 6), 1 / 6, dtype=torch.float64)
+    loss = catalogue.make("losses", "square")
+    arguments = hypothesis.architecture, hypothesis.tensors, data.instances, data.labels, shares, loss
+    curvature = Curvature(*arguments)
+    assert curvature.size > sharpness.EXACT
+    tops = torch.linalg.eigvalsh(curvature.matrices())[:, -1]
+    found = [sharpness._top(operator) for operator in curvature.operators()]
+    np.testing.assert_allclose(found, tops, rtol=sharpness.TOLERANCE**2)
+
+
+SMALL = {
+    kind: words
+    for kind in catalogue.members("architectures")
+    for words in variants(catalogue.members("architectures")[kind])[:1]
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("path", ["dense", "structured"])
+@pytest.mark.parametrize("kind", SMALL)
+def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
+    made = experiment(
+        "hadamard", learners={"it": {"architecture": SMALL[kind], "update": "gd"}}, d=4, replicas=2
+    )
+    hypothesis, data = beginning(made)
+    if path == "dense":
+        data = data.dense()
+    loss, step = catalogue.make("losses", "square"), 1e-6
+    shares = torch.full((1, 4), 0.25, dtype=torch.float64)
+    generator = torch.Generator().manual_seed(1)
+    start = {
+        name: tensor + 0.1 * torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
+        for name, tensor in hypothesis.tensors.items()
+    }
+
+    def at(tensors):
+        return Curvature(hypothesis.architecture, tensors, data.instances, data.labels, shares, loss)
+
+    here = at(start)
+    vectors = torch.randn(2, here.size, generator=generator, dtype=torch.float64)
+    lengths = [start[name][0].numel() for name in hypothesis.architecture.layers]
+    parts = dict(zip(hypothesis.architecture.layers, torch.split(vectors, lengths, 1), strict=True))
+
+    def moved(by):
+        changed = {name: start[name] + by * part.view_as(start[name]) for name, part in parts.items()}
+        return at({**start, **changed}).gradient
+
+    difference = (moved(step) - moved(-step)) / (2 * step)
+    scale = difference.abs().max()
+    np.testing.assert_allclose(here.products(vectors), difference, atol=1e-6 * scale)
+    if here.size <= 64:
+        by_matrix = (here.matrices() @ vectors[:, :, None])[:, :, 0]
+        np.testing.assert_allclose(here.products(vectors), by_matrix, atol=1e-12 * scale)
+    for operator, vector, image in zip(here.operators(), vectors, here.products(vectors), strict=True):
+        np.testing.assert_allclose(operator @ vector.numpy(), image, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("loss", catalogue.members("losses"))
+def test_every_loss_has_a_sharpness(loss):
+    made = described(
+        "linear", pictures=OF_ANY, matrix=matrix_for(loss), loss=loss, replicas=1, protocol="at-init"
+    )
+    assert np.isfinite(run(made).curves[0].values("sharpness")).all()
+
+
+def test_the_sharpness_of_a_linear_neuron_is_twice_the_largest_eigenvalue_of_the_second_moment():
+    made = described("linear", pictures=OF_ANY)
+    _, data = beginning(made)
+    for replica in range(2):
+        x = data.instances.rows[replica, :5].numpy()
+        top = 2 * np.linalg.eigvalsh(x.T @ x / 5)[-1]
+        np.testing.assert_allclose(run(made).curves[0].values("sharpness")[:, replica], top, rtol=1e-9)
+
+
+def test_before_the_first_example_there_is_no_training_loss():
+    curve = run(described("linear", pictures=OF_ANY, protocol="one-pass")).curves[0]
+    for name in ("sharpness", "gradient-norm"):
+        assert np.array_equal(np.isnan(curve.values(name)), [[True, True], *[[False, False]] * 6])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_learner_that_diverges_has_no_sharpness_from_there_on():
+    net = {**NET, "widths": [12, 9], "activation": "identity"}
+    made = described(net, lr=5.0, protocol={**STEPS, "steps": 30, "records": 30})
+    curve = run(made).curves[0]
+    assert curve.diverged == 2
+    assert np.array_equal(np.isnan(curve.values("sharpness")), np.isnan(curve.values("loss")))
+
+
+def test_expensive_measures_are_made_at_every_record_of_steps():
+    steps = {"kind": "steps", "steps": 75, "records": 70}
+    curve = run(described("linear", pictures=OF_ANY, replicas=1, protocol=steps)).curves[0]
+    assert curve.length == 71
+    assert np.isfinite(curve.values("sharpness")).all()
+
+
+def test_the_sharpness_is_the_same_whatever_the_path():
+    made = {
+        path: described(NET, matrix="hadamard", d=16, protocol={**STEPS, "train": 16}, path=path)
+        for path in ("structured", "dense")
+    }
+    fast, naive = (run(each).curves[0] for each in made.values())
+    assert (fast.path, naive.path) == ("structured", "dense")
+    for name in ("sharpness", "gradient-norm"):
+        np.testing.assert_allclose(fast.values(name), naive.values(name), rtol=1e-9)
+    layers, same = (one.array("layer-variance").values for one in (fast, naive))
+    np.testing.assert_allclose(layers, same, rtol=1e-9)
+
+
+def test_fast_passes_give_way_to_measures_of_parameters():
+    for words in ({"path": "structured"}, {"update": "egu"}):
+        update = words.pop("update", "gd")
+        learner = {"it": {"architecture": "linear", "update": update}}
+        made = with_pictures(
+            experiment("hadamard", learners=learner, d=64, **words), [{"kind": "gradient-norm"}]
+        )
+        assert np.isfinite(run(made).curves[0].values("gradient-norm")[1:]).all()
+    compiled = experiment("hadamard", learners=learner, d=64, path="compiled")
+    measured = with_pictures(compiled, [{"kind": "gradient-norm"}])
+    with pytest.raises(BadInput, match="no derivatives are measured"):
+        run(measured)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "identity"])
+def test_layer_variance_is_that_of_loops_over_layers_rows_and_units(activation):
+    net = {"kind": "dense", "widths": [5, 3], "activation": activation, "scale": 1.5}
+    made = described(net, protocol="at-init", pictures=[{"kind": "layer-variance"}])
+    hypothesis, data = beginning(made)
+    found = run(made).curves[0].array("layer-variance")
+    assert found.values.shape == (1, 2, 2)
+    σ = {"tanh": math.tanh, "relu": lambda z: max(z, 0.0), "identity": lambda z: z}[activation]
+    for replica in range(2):
+        rows = data.instances.rows[replica].tolist()
+        for number in range(2):
+            total = 0.0
+            for x in rows:
+                signal = x
+                for layer in [
+                    hypothesis.params[f"W{each}"][replica].tolist() for each in range(1, number + 2)
+                ]:
+                    z = [sum(w * s for w, s in zip(unit, signal, strict=True)) for unit in layer]
+                    signal = [σ(each) for each in z]
+                total += sum(each**2 for each in signal) / len(signal)
+            assert found.values[0, replica, number] == pytest.approx(1.5**2 * total / len(rows), rel=1e-12)
+    (index,) = named()["layer-variance"].index(made.learners[0], made.problem)
+    assert (index.name, index.values.tolist()) == ("layer", [1.0, 2.0])
+
+
+def test_layer_variance_of_wide_linear_layers_is_that_of_the_next_layer_on_average():
+    net = {"kind": "dense", "widths": [40, 40], "scale": 1.2}
+    made = described(
+        net, protocol="at-init", pictures=[{"kind": "layer-variance"}], replicas=400, dtype="float32"
+    )
+    found = run(made).curves[0].array("layer-variance").values[0]
+    _, data = beginning(made)
+    lengths = data.instances.rows.square().sum(2).mean(1).double().numpy()  # of each replica
+    for number in range(2):
+        ratios = found[:, number] / (1.44 ** (number + 2) * lengths / D)
+        assert abs(ratios.mean() - 1) < 4.5 * ratios.std() / math.sqrt(len(ratios))
+
+
+def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds():
+    learners = {"LLS": LLS, "neuron": gd(0.01), "net": gd(0.01, **NET)}
+    made = with_pictures(
+        experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}), PICTURES
+    )
+    names = [{measure.name for measure in asked(made, learner)} for learner in made.learners]
+    of_parameters = {"sharpness", "gradient-norm"}
+    assert names[0] == {"loss"}
+    assert names[1] == {"loss"} | of_parameters
+    assert names[2] == {"loss", "layer-variance"} | of_parameters
+    for measure, learner, where in (
+        ("sharpness", "LLS", "has parameters"),
+        ("gradient-norm", "LLS", "has parameters"),
+    ):
+        claim = {"text": "It is low", "learner": learner, "k": 1, "below": 1.0, "of": measure}
+        with pytest.raises(BadInput) as caught:
+            experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}, claims=[claim])
+        assert f"{measure} is measured only where" in caught.value.what
+        assert where in caught.value.what
+
+
+def test_a_picture_is_enough_for_a_measure_to_be_recorded():
+    made = described("linear", pictures=[{"kind": "loss", "rows": "train"}])
+    assert {"loss", "train"} == {measure.name for measure in asked(made, made.learners[0])}
+
+
+class Moved(Measure, frozen=True, tag="moved"):
+    """How far the parameters have moved."""
+
+    of_parameters = True
+    of_start = True
+
+    def value(self, probe):
+        gaps = [(probe.parameters[name] - start).flatten(1) for name, start in probe.start.items()]
+        return probe.data.over_targets(torch.cat(gaps, 1).norm(dim=1)[None])[0]
+
+
+def test_a_measure_may_ask_for_the_start(monkeypatch):
+    monkeypatch.setattr("engine.runtime.run.asked", lambda *given: (*asked(*given), Moved()))
+    made = described(NET, pictures=[])
+    found, _ = by_hand(made, (0.05,))
+    values = run(made, gate=lambda: 2).curves[0].values("moved")
+    for replica in range(2):
+        course, *_ = found[replica, 0.05]
+        gaps = [[(one - start).norm() for one, start in zip(w, course[0], strict=True)] for w in course]
+        np.testing.assert_allclose(values[:, replica], np.linalg.norm(gaps, axis=1), rtol=1e-9)
+
+
+def test_what_second_derivatives_take_is_in_the_estimate():
+    net = {**NET, "widths": [256, 256]}
+    with_it, without = (
+        needed(described(net, d=256, replicas=1, pictures=pictures, protocol="at-init"))
+        for pictures in ([{"kind": "sharpness"}], [])
+    )
+    assert with_it - without > sharpness.KRYLOV * 8 * 2 * 256 * 256
+    assert asking.SWITCHES.keys() <= named().keys()

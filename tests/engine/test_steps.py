@@ -1,0 +1,283 @@
+"""Steps and no steps: against loops by hand, where they are measured, and where they end early."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, data_of, experiment, gd
+
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.protocols import Until
+from engine.runtime.early_end import EarlyEnd
+from engine.runtime.run import run
+from engine.runtime.store import Store
+
+D = 8
+NET = {"architecture": {"kind": "dense", "widths": [3], "activation": "tanh"}, "update": {"kind": "gd"}}
+
+
+def steps(**words):
+    return {"kind": "steps", **words}
+
+
+def measured(protocol, learner, **words):
+    described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, **words)
+    return run(described).curves[0], data_of(described)
+
+
+def naive(data, numbers, lr, replica=0):
+    """The weights after each step of GD on the mean square loss of these rows, as a loop over examples."""
+    x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
+    w = np.zeros(x.shape[1])
+    found = [w]
+    for batch in numbers:
+        gradient = np.zeros_like(w)
+        for row in batch:
+            gradient += 2 * (x[row] @ w - y[row]) * x[row] / len(batch)
+        w = w - lr * gradient
+        found.append(w)
+    return np.stack(found)
+
+
+def loss_of(data, weights, replica=0):
+    x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
+    return np.mean((weights @ x.T - y) ** 2, 1)
+
+
+@pytest.mark.parametrize("train", [None, 5])
+def test_a_full_step_follows_the_mean_gradient_of_the_training_rows(train):
+    words = {} if train is None else {"train": train}
+    curve, data = measured(steps(steps=12, records=12, **words), gd(0.03), replicas=2)
+    for replica in range(2):
+        weights = naive(data, [range(train or D)] * 12, 0.03, replica)
+        np.testing.assert_allclose(
+            curve.values("loss")[:, replica], loss_of(data, weights, replica), rtol=1e-9
+        )
+    assert curve.clocks["step"].tolist() == list(range(13))
+    assert curve.clocks["k"].tolist() == [number * (train or D) for number in range(13)]
+    np.testing.assert_allclose(curve.clocks["time"], 0.03 * np.arange(13))
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_mini_batches_are_drawn_by_every_replica_and_shared_by_rates(replacement):
+    protocol = steps(steps=7, records=7, batch=3, train=5, replacement=replacement)
+    described = experiment(
+        "gaussian", learners={"it": gd([0.01, 0.03])}, d=D, protocol=protocol, replicas=2, seed=5
+    )
+    curves, data = run(described).curves, data_of(described)
+    for replica in range(2):
+        draws = Streams([5 + replica])("batches")
+        if replacement:
+            numbers = [draws.integers(5, 3)[0] for _ in range(7)]
+        else:
+            passes = np.concatenate([draws.permutation(5)[0] for _ in range(5)])
+            numbers = passes[:21].reshape(7, 3)
+        for curve, lr in zip(curves, (0.01, 0.03), strict=True):
+            expected = loss_of(data, naive(data, numbers, lr, replica), replica)
+            np.testing.assert_allclose(curve.values("loss")[:, replica], expected, rtol=1e-9)
+
+
+def test_every_pass_without_replacement_shows_every_row_once():
+    from engine.protocols.steps import MiniBatches
+
+    batches = MiniBatches(Streams([1, 2])("batches"), 6, 4, replacement=False)
+    shown = torch.cat([batches.draw() for _ in range(6)], 1).numpy()
+    for replica in shown:
+        for each in replica.reshape(-1, 6):
+            assert sorted(each) == list(range(6))
+    assert not np.array_equal(shown[0], shown[1])
+
+
+@pytest.mark.parametrize("batch", [{}, {"batch": 3}])
+def test_all_targets_take_the_same_steps_side_by_side(batch):
+    protocol = steps(steps=5, records=5, **batch)
+    words = {"d": D, "protocol": protocol, "learners": {"it": gd(0.02)}, "seed": 3}
+    together = run(experiment("gaussian", "all", **words)).curves[0].loss
+    each = [
+        run(experiment("gaussian", {"kind": "feature", "index": i}, **words)).curves[0].loss for i in range(D)
+    ]
+    np.testing.assert_allclose(together, np.mean(each, 0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [NET, LLS])
+def test_it_does_not_matter_how_a_run_is_divided(learner):
+    protocol = steps(steps=40, records=6, grid="log", batch=3, until={"measure": "loss", "below": 0.01})
+    described = experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol, replicas=2)
+    whole = run(described).curves[0]
+    for at_once in (1, 3, 17):
+        divided = run(described, gate=lambda at_once=at_once: at_once).curves[0]
+        assert np.array_equal(divided.values("loss"), whole.values("loss"))
+        assert divided.x.tolist() == whole.x.tolist()
+
+
+def test_a_number_of_steps_is_rounded_up():
+    for given, whole in ((0.2, 1), (3.0, 3), (3.2, 4), ("0.7/0.1", 7), ("1.1/0.1", 11), ("300/0.3", 1000)):
+        protocol = experiment(protocol=steps(steps=given), d=D).protocol
+        assert protocol.last(D) == whole
+
+
+@pytest.mark.parametrize(
+    ("last", "records"), [(1, 1), (10, 1), (10, 10), (10, 20), (1000, 4), (1000, 60), (77, 13)]
+)
+def test_records_are_spread_evenly_or_by_equal_factors(last, records):
+    linear, log = (
+        experiment(protocol=steps(steps=last, records=records, grid=grid), d=D).protocol.places(D)
+        for grid in ("linear", "log")
+    )
+    for places in (linear, log):
+        assert len(places) == min(last, records) + 1
+        assert (places[0], places[-1]) == (0, last)
+        assert (np.diff(places) >= 1).all()
+    assert np.ptp(np.diff(linear)) <= 1
+    factors = [round(last ** ((i - 1) / max(1, records - 1))) for i in range(1, records + 1)]
+    if last >= records > 1:
+        assert log[1:].tolist() == [max(number, factor) for number, factor in enumerate(factors, 1)]
+
+
+def test_a_logarithmic_grid_of_a_power_of_ten_has_its_powers():
+    assert experiment(protocol=steps(steps=1000, records=4, grid="log"), d=D).protocol.places(D).tolist() == [
+        0, 1, 10, 100, 1000
+    ]  # fmt: skip
+
+
+def test_a_run_ends_when_a_clock_has_passed_a_value():
+    protocol = steps(steps=100, records=100, until={"clock": "time", "above": 0.25})
+    described = experiment("gaussian", learners={"it": gd([0.01, 0.1])}, d=D, protocol=protocol)
+    slow, fast = run(described).curves
+    assert (slow.length, fast.length) == (27, 4)
+    for curve in (slow, fast):
+        assert curve.complete
+        assert curve.ended
+        assert curve.clocks["time"][-1] > 0.25 >= curve.clocks["time"][-2]
+
+
+def test_a_run_ends_when_every_replica_has_passed_a_value_at_some_time():
+    whole, _ = measured(steps(steps=300, records=300), gd(0.02), replicas=3)
+    limit = float(np.median(whole.values("loss")[150]))
+    until = {"measure": "loss", "below": limit}
+    curve, _ = measured(steps(steps=300, records=300, until=until), gd(0.02), replicas=3)
+    first = (whole.values("loss") < limit).argmax(0)
+    assert len(set(first)) == 3
+    assert curve.length == first.max() + 1
+    assert curve.complete
+    np.testing.assert_array_equal(curve.values("loss"), whole.values("loss")[: curve.length])
+
+
+def test_replicas_may_pass_a_value_at_different_times_and_come_back():
+    below = np.array([[5.0, 5.0], [1.0, 5.0], [5.0, 5.0], [5.0, 1.0], [5.0, 5.0]])
+    clocks, sound = {"step": np.arange(5.0)}, np.array([5, 5])
+    assert EarlyEnd(Until(measure="loss", below=2.0), 2).length(clocks, {"loss": below}, sound) == 4
+    in_rounds = EarlyEnd(Until(measure="loss", below=2.0), 2)
+    ends = [
+        in_rounds.length({"step": np.array([float(x)])}, {"loss": below[x : x + 1]}, np.array([1, 1]))
+        for x in range(4)
+    ]
+    assert ends == [1] * 4
+    assert in_rounds.reached
+
+
+def test_a_value_that_is_not_passed_ends_nothing():
+    curve, _ = measured(steps(steps=9, until={"measure": "loss", "above": 1e9}), gd(0.02))
+    assert curve.length == 10
+    assert curve.complete
+
+
+def test_replicas_that_diverge_are_not_waited_for():
+    words = {"replicas": 20, "seed": 1}
+    until = {"measure": "loss", "below": 0.3}
+    whole, _ = measured(steps(steps=400, records=400), gd(0.3), **words)
+    assert 0 < whole.diverged < 20
+    curve, _ = measured(steps(steps=400, records=400, until=until), gd(0.3), **words)
+    values = whole.values("loss")
+    done = np.logical_or.accumulate((values < 0.3) | (whole.divergences <= whole.x[:, None]), 0).all(1)
+    assert done.any()
+    assert curve.length == done.argmax() + 1
+    assert curve.complete
+    everybody, _ = measured(steps(steps=400, records=400, until=until), gd(50.0), **words)
+    assert everybody.diverged == 20
+    assert everybody.ended
+    assert not everybody.complete
+
+
+def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
+    protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
+    described = experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D, protocol=protocol)
+    computed = run(described, store=Store(tmp_path)).curves
+    found = run(described, store=Store(tmp_path)).curves
+    for curve, kept in zip(computed, found, strict=True):
+        assert (kept.length, kept.complete) == (curve.length, curve.complete)
+        assert kept.clocks["time"].tolist() == curve.clocks["time"].tolist()
+    assert [curve.complete for curve in found] == [True, False]
+
+
+def test_the_best_of_several_rates_is_complete_where_its_curve_ends():
+    protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
+    curve, _ = measured(protocol, gd("best"))
+    assert curve.length == 11
+    assert curve.complete
+
+
+def test_the_training_loss_of_steps_is_that_of_the_training_rows_from_the_start():
+    curve, data = measured(steps(steps=6, records=6, train=3), gd(0.03), train_loss=True)
+    x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
+    weights = naive(data, [range(3)] * 6, 0.03)
+    np.testing.assert_allclose(curve.mean("train"), np.mean((weights @ x[:3].T - y[:3]) ** 2, 1), rtol=1e-9)
+    np.testing.assert_allclose(curve.mean("unseen"), np.mean((weights @ x[3:].T - y[3:]) ** 2, 1), rtol=1e-9)
+
+
+def test_bounds_are_asked_for_the_rows_that_were_seen_and_no_more():
+    def bound(protocol):
+        trace = run(experiment(learners={"GD": gd(0.01)}, d=D, protocol=protocol))
+        return next(bound for bound in trace.bounds if bound.kind == "ri-signed").loss
+
+    np.testing.assert_allclose(bound(steps(steps=3, train=6)), [1, *[1 - 6 / D] * 3])
+    np.testing.assert_allclose(bound(steps(steps=3, batch=3, train=6)), [1, 1 - 3 / D, 1 - 6 / D, 1 - 6 / D])
+    np.testing.assert_allclose(bound("at-init"), [0.0])
+
+
+def test_a_solver_is_fitted_in_the_first_step_or_without_any():
+    x, y = (lambda data: (data.instances.rows[0].numpy(), data.labels[0].numpy()))(measured(steps(), LLS)[1])
+    fitted = np.linalg.lstsq(x[:5], y[:5], rcond=None)[0]
+    curve, _ = measured(steps(steps=4, train=5), LLS)
+    np.testing.assert_allclose(curve.loss, [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 4], rtol=1e-9)
+    at_init, _ = measured("at-init", LLS)
+    assert at_init.loss[0] < 1e-20
+    assert (at_init.length, at_init.complete, at_init.clocks) == (1, True, {"step": [0.0], "k": [0.0]})
+
+
+def test_at_init_a_net_is_measured_as_it_starts_with_or_without_a_rule():
+    untrained = {"architecture": NET["architecture"]}
+    curve, data = measured("at-init", NET, replicas=2)
+    alone = run(experiment("gaussian", learners={"it": untrained}, d=D, protocol="at-init", replicas=2))
+    assert np.array_equal(alone.curves[0].values("loss"), curve.values("loss"))
+    start = Streams([0, 1])("init")
+    first, second = start.normal(3, D) / math.sqrt(D), start.normal(1, 3) / math.sqrt(3)
+    for replica in range(2):
+        x, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
+        signal = second[replica] @ np.tanh(first[replica] @ x.T)
+        np.testing.assert_allclose(curve.values("loss")[0, replica], np.mean((signal - y) ** 2), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "where", "words"),
+    [
+        (steps(train=9), "protocol.train", "at most 8"),
+        (steps(batch=4, train=3), "protocol.batch", "at most 3"),
+        (steps(steps=0), "protocol.steps", "0"),
+        (steps(steps="1/0"), "protocol.steps", "1/0"),
+        (steps(until={"clock": "step"}), "protocol.until", "above and below"),
+        (steps(until={"above": 1}), "protocol.until", "clock and measure"),
+        (steps(until={"clock": "time", "below": 1}), "protocol.until", "take above"),
+        (steps(until={"measure": "sharp", "below": 1}), "protocol.until.measure", "sharpness"),
+        (steps(until={"measure": "rank", "below": 1}), "protocol.until", "several targets"),
+        ("one-pass", "learners[0].update", "missing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, where, words):
+    learner = {"architecture": "linear"} if protocol == "one-pass" else gd(0.1)
+    with pytest.raises(BadInput) as caught:
+        experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
+    assert caught.value.where.startswith(where)
+    assert words in caught.value.what
