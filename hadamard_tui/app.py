@@ -292,7 +292,7 @@ class HadamardApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         """What nobody caught ends the app: see before its screen goes what is left for the next start.
 
-        It says nothing of an app that is ending: widgets that were just being put up lack what is in them then.
+        It says nothing of an app that is ending: widgets that were being put up lack what is in them then.
         """
         if self._exit:
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.core.lazy import torch
     from engine.problems.instances import Instances
 
@@ -31,6 +33,14 @@ class Hypothesis(Weighted, Protocol):
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and labels [B, n]."""
+
+
+@runtime_checkable
+class Solved(Protocol):
+    """A hypothesis that is solved for once its examples are complete, member by member of the batch."""
+
+    def solving(self) -> Iterator[None]:
+        """Solve for what is asked for next; yields between members."""
 
 
 @runtime_checkable
