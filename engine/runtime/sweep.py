@@ -38,7 +38,7 @@ def sweep(
     store: Store | None = None,
     turn: float = math.inf,
 ) -> Results:
-    """Run every point of a plan. `gate`, `notify` and `turn` are those of `run`; `Finished` comes once, at the end.
+    """Run every point of a plan; `gate`, `notify` and `turn` are those of `run`, `Finished` comes at the end.
 
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
     end of the program, a sweep goes on where it was.
