@@ -290,7 +290,12 @@ class HadamardApp(App[None]):
         return state_file.write(self.left)
 
     def _handle_exception(self, error: Exception) -> None:
-        """What nobody caught ends the app: see before its screen goes what is left for the next start."""
+        """What nobody caught ends the app: see before its screen goes what is left for the next start.
+
+        It says nothing of an app that is ending: widgets that were being put up lack what is in them then.
+        """
+        if self._exit:
+            return
         if self.failure is None:
             self.failure = error
             with suppress(Exception):  # the screen may be what failed

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
 
+SWEPT, CHANGES = 128, 1 << 26
+"""A sweep goes through at most so many examples, and makes about so many changes of weights at most."""
+
 PASSES = 16
 """A count of mistakes costs about as much as so many examples."""
 
@@ -89,6 +92,12 @@ class Sweep:
     def exhausted(self) -> bool:
         """Whether `step` has come to the last of the examples that were swept."""
         return not self._to_come
+
+    @property
+    def at_once(self) -> int:
+        """How many examples a sweep may go through: whole blocks of them if these are fewer than SWEPT."""
+        bits = self._strands.bits
+        return min(SWEPT, max(1, CHANGES // self._halves[0].numel() // bits) * bits)
 
     def sweep(self, keep: Sequence[bool]) -> None:
         """Go through the next examples, one per entry; after those marked the first weights are kept."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories: controls, invisible formatting, undecodable bytes, separators of lines and paragraphs.
@@ -14,6 +15,9 @@ In a terminal they move the cursor, turn the reading direction or begin commands
 
 LONGEST_QUOTE = 80
 """A quoted value is cut to so many characters."""
+
+LONGEST_LIST, FIRST = 600, 5
+"""Of a list of choices with more characters a message says so many at its beginning, and the last."""
 
 LONGEST_WORD, LONGEST_PART = 300, 1000
 """A word of a message is cut to so many characters, and each half of it: paths and lists of choices fit."""
@@ -66,8 +70,17 @@ def quoted(value: object) -> str:
 def nearest(word: str, choices: list[str]) -> str:
     """What might have been meant by an unknown word, and all that there is."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    listed = f"the choices are {', '.join(choices)}" if choices else "nothing is known here"
-    return f"did you mean {guess[0]}? {listed}" if guess else listed
+    known = f"the choices are {listed(choices)}" if choices else "nothing is known here"
+    return f"did you mean {guess[0]}? {known}" if guess else known
+
+
+def listed(choices: Iterable[str]) -> str:
+    """Choices as a message lists them: all of them, or of a long list its ends and how many there are."""
+    every = [cut(choice, LONGEST_QUOTE) for choice in choices]
+    whole = ", ".join(every)
+    if len(whole) <= LONGEST_LIST or len(every) <= FIRST + 1:
+        return whole
+    return f"{', '.join(every[:FIRST])}, … {every[-1]} ({len(every)} in all)"
 
 
 def _refused(letter: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 from typing import Protocol as Interface
@@ -87,8 +88,15 @@ class TrainingRun(Interface):
     def hypothesis(self) -> Predictor:
         """What the learner predicts now."""
 
-    def advance(self, records: int) -> Block:
-        """Work for about as long as `records` records take; the records that were completed, maybe none."""
+    def advance(self, records: int, seconds: float = math.inf) -> Block:
+        """Work for about as long as `records` records take; the records that were completed, maybe none.
+
+        Where records take many updates each, so many updates are made, and a record is left unfinished.
+        Records are the same wherever calls end.
+
+        Args:
+            seconds: after which no more work is begun, that of a single update or record.
+        """
 
 
 class Protocol(Part, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.protocols import Floats, Measures, Protocol
 from engine.runtime.descent import begin
+from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
@@ -49,21 +51,22 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
         return Start(learner, data, loss, streams, measures)
 
 
-class Start:
+class Start(InPieces):
     """A learner that stays as it starts."""
 
     def __init__(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures
     ) -> None:
+        super().__init__()
         self.hypothesis = begin(learner, loss, data, streams)
         self._solves, self._data = learner.solver is not None, data
         self._recorder = Recorder(data, loss, self.hypothesis, 1, measures)
-        self._measured = False
 
-    def advance(self, records: int) -> Block:
-        if records and not self._measured:
-            if self._solves:
-                self.hypothesis.learn(self._data.instances, self._data.labels)
-            self._recorder.take({"step": 0, "k": 0}, self._data.instances.n)
-            self._measured = True
+    def pieces(self) -> Iterator[None]:
+        if self._solves:
+            yield from learning(self.hypothesis, self._data.instances, self._data.labels)
+        self._recorder.take({"step": 0, "k": 0}, self._data.instances.n)
+        yield
+
+    def block(self) -> Block:
         return self._recorder.block()

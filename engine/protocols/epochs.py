@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -13,6 +14,7 @@ from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.protocols import Floats, Measures, Protocol
 from engine.runtime.descent import begin
+from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         return Passes(self, learner, data, loss, streams, measures)
 
 
-class Passes:
+class Passes(InPieces):
     """A learner on its way through the epochs."""
 
     def __init__(
@@ -69,21 +71,25 @@ class Passes:
         streams: Streams,
         measures: Measures,
     ) -> None:
+        super().__init__()
         self.hypothesis = begin(learner, loss, data, streams)
         self._rows = protocol.rows(data.instances.n)
         self._solves = learner.solver is not None
         self._batch = (learner.update and learner.update.mini_batch) or self._rows
         self._data, self._last = data, protocol.epochs
         self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1, measures)
-        self._next = 0
 
-    def advance(self, records: int) -> Block:
-        end = min(self._next + records, self._last + 1)
-        for epoch in range(self._next, end):
+    def pieces(self) -> Iterator[None]:
+        for epoch in range(self._last + 1):
             if epoch == 1 or (epoch > 1 and not self._solves):
                 for first in range(0, self._rows, self._batch):
+                    if first > 0:
+                        yield
                     some = slice(first, min(first + self._batch, self._rows))
-                    self.hypothesis.learn(self._data.instances.at(some), self._data.labels[:, some])
+                    examples = self._data.instances.at(some), self._data.labels[:, some]
+                    yield from learning(self.hypothesis, *examples)
             self._recorder.take({"epoch": epoch, "k": self._rows if epoch else 0}, self._rows)
-        self._next = end
+            yield
+
+    def block(self) -> Block:
         return self._recorder.block()

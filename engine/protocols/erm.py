@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from engine.problems.scaled_identity import ScaledIdentity
 from engine.protocols import Floats, Measures, Protocol, TrainingRun
 from engine.results.trace import stride_of_weights
 from engine.runtime.descent import Descent, begin
+from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder, nothing_measured
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
         return FreshModels(self, learner, data, loss, streams, measures)
 
 
-class FreshModels:
+class FreshModels(InPieces):
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
     def __init__(
@@ -79,7 +81,9 @@ class FreshModels:
         streams: Streams,
         measures: Measures,
     ) -> None:
-        self._protocol, self._nothing_yet = protocol, Block({}, nothing_measured(data), {}, {})
+        super().__init__()
+        self._protocol, self._data = protocol, data
+        self._whole: Block | None = None
         grid = protocol.places(data.instances.n)
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
@@ -90,19 +94,25 @@ class FreshModels:
         self._grid, self._draws = grid, streams("batches")
         self._batch = learner.update.mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
-        self._step = 0
 
-    def advance(self, records: int) -> Block:
-        while self._step < self._protocol.steps and any(group.training for group in self._groups):
-            if records == 0:
-                return self._nothing_yet
-            records -= 1
-            self._step += 1
+    def pieces(self) -> Iterator[None]:
+        for _ in range(self._protocol.steps):
+            if not any(group.training for group in self._groups):
+                break
             drawn = None if self._batch is None else self._drawn(self._batch)
             for group, part in zip(self._groups, self._parts, strict=True):
                 if group.training:
                     group.step(self._protocol.tolerance, None if drawn is None else drawn[:, part])
-        return _joined([group.finish() for group in self._groups])
+                    yield
+        blocks = []
+        for group in self._groups:
+            blocks.append(group.finish())
+            yield
+        self._whole = _joined(blocks)
+
+    def block(self) -> Block:
+        whole, self._whole = self._whole, None
+        return whole or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
         """A mini-batch from the first k rows for every k, [R, K, batch].
@@ -220,7 +230,7 @@ def _joined(blocks: list[Block]) -> Block:
     )
 
 
-class Fits:
+class Fits(InPieces):
     """A solver, told the examples one by one and measured where the fresh models are."""
 
     def __init__(
@@ -232,17 +242,19 @@ class Fits:
         streams: Streams,
         measures: Measures,
     ) -> None:
+        super().__init__()
         self.hypothesis = begin(learner, loss, data, streams)
         self._data, self._grid = data, protocol.places(data.instances.n)
         self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid), measures)
-        self._told, self._next = 0, 0
 
-    def advance(self, records: int) -> Block:
-        for k in self._grid[self._next : self._next + records]:
-            new = slice(self._told, int(k))
-            if self._told < k:
-                self.hypothesis.learn(self._data.instances.at(new), self._data.labels[:, new])
-            self._told = int(k)
-            self._recorder.take({"k": k}, int(k))
-            self._next += 1
+    def pieces(self) -> Iterator[None]:
+        told = 0
+        for k in self._grid.astype(int).tolist():
+            new = slice(told, k)
+            yield from learning(self.hypothesis, self._data.instances.at(new), self._data.labels[:, new])
+            told = k
+            self._recorder.take({"k": k}, k)
+            yield
+
+    def block(self) -> Block:
         return self._recorder.block()

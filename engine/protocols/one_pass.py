@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -19,6 +20,7 @@ from engine.problems.scaled_identity import ScaledIdentity
 from engine.protocols import Floats, Measures, Protocol, TrainingRun
 from engine.runtime.descent import begin
 from engine.runtime.hypothesis import Weighted
+from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder, asks, counted_everywhere
 from engine.updates import ScalarStep
 
@@ -81,11 +83,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return SweptPass(self, learner, data, loss, streams, measures)
 
 
-SWEPT = 128
-"""A sweep takes at most so many examples before it tells of them."""
-
-
-class Pass:
+class Pass(InPieces):
     """A learner on its one pass."""
 
     def __init__(
@@ -97,6 +95,7 @@ class Pass:
         streams: Streams,
         measures: Measures,
     ) -> None:
+        super().__init__()
         if protocol.clip is not None:
             loss = Clipped(loss, protocol.clip)
         self._batch, self._average = protocol.batch, protocol.average
@@ -105,7 +104,6 @@ class Pass:
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
         self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
-        self._next = 0
         self._sums: dict[str, Floats] = {}
 
     def _begin(
@@ -115,21 +113,23 @@ class Pass:
         self._student = begin(learner, loss, data, streams)
         return self._student, Recorder(data, loss, self._student, self._records, self._measures, order)
 
-    def advance(self, records: int) -> Block:
-        first, end = self._next, min(self._next + records, self._records)
-        for k in range(first, end):
+    def pieces(self) -> Iterator[None]:
+        for k in range(self._records):
             if k > 0:
-                self._learn(k)
+                yield from self._learn(k)
             self._recorder.take({"k": k}, k)
-        self._next = end
+            yield
+
+    def block(self) -> Block:
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.loss) else block
 
-    def _learn(self, k: int) -> None:
-        """Learn example number k, counted from one."""
-        if k % self._batch == 0:
-            new = slice(k - self._batch, k)
-            self._student.learn(self._instances.at(new), self._labels[:, new])
+    def _learn(self, k: int) -> Iterable[None]:
+        """Learn example number k, counted from one; what is returned yields between pieces of work."""
+        if k % self._batch > 0:
+            return ()
+        new = slice(k - self._batch, k)
+        return learning(self._student, self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
         """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
@@ -162,8 +162,9 @@ class OneByOnePass(Pass):
         by = Tally(data, loss, self._learner, self._measures)
         return self._learner, Recorder(data, loss, self._learner, self._records, self._measures, order, by)
 
-    def _learn(self, k: int) -> None:
+    def _learn(self, k: int) -> Iterable[None]:
         self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
+        return ()
 
 
 class SweptPass(Pass):
@@ -179,12 +180,13 @@ class SweptPass(Pass):
         by = Told(data, loss, self._records, self._measures)
         return self._sweep, Recorder(data, loss, self._sweep, self._records, self._measures, order, by)
 
-    def _learn(self, k: int) -> None:
+    def _learn(self, k: int) -> Iterable[None]:
         if self._sweep.exhausted:
-            end = min(self._records, k + SWEPT)
+            end = min(self._records, k + self._sweep.at_once)
             last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
             self._sweep.sweep([self._recorder.keeps(record) for record in range(k, last + 1)])
         self._sweep.step()
+        return ()
 
 
 def _draws(data: Data, streams: Streams) -> torch.Tensor:

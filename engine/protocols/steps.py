@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from engine.core.streams import Stream, Streams
 from engine.problems.data import Data
 from engine.protocols import Floats, Measures, Protocol, Until
 from engine.runtime.descent import begin, rates_of
+from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return Stepping(self, learner, data, loss, streams, measures)
 
 
-class Stepping:
+class Stepping(InPieces):
     """A learner on its way through the steps."""
 
     def __init__(
@@ -141,6 +143,7 @@ class Stepping:
         streams: Streams,
         measures: Measures,
     ) -> None:
+        super().__init__()
         self.hypothesis = begin(learner, loss, data, streams)
         n = data.instances.n
         self._places, self._rows = protocol.places(n), protocol.rows(n)
@@ -153,36 +156,39 @@ class Stepping:
         self._rates = np.array(rates_of(learner)) if hasattr(learner.update, "lr") else None
         self._recorder = Recorder(data, loss, self.hypothesis, len(self._places), measures, every_record=True)
         self._nothing = self._recorder.block()
-        self._step, self._next = 0, 0
+        self._recorded = False
 
-    def advance(self, records: int) -> Block:
-        """A step is as much work as a record: where records are far apart, a call may end before the next."""
-        first = self._next
-        for _ in range(records):
-            if self._next == len(self._places):
-                break
-            if self._step == self._places[self._next]:
-                self._recorder.take(self._clocks(), self._rows)
-                self._next += 1
-            else:
-                self._make_step()
-        return self._nothing if self._next == first else self._recorder.block()
+    def pieces(self) -> Iterator[None]:
+        step = 0
+        for place in self._places.astype(int).tolist():
+            while step < place:
+                step += 1
+                yield from self._make(step)
+                yield
+            self._recorder.take(self._clocks(step), self._rows)
+            self._recorded = True
+            yield
 
-    def _clocks(self) -> dict[str, float | Floats]:
-        clocks: dict[str, float | Floats] = {"step": self._step, "k": self._step * self._batch}
+    def block(self) -> Block:
+        if not self._recorded:
+            return self._nothing
+        self._recorded = False
+        return self._recorder.block()
+
+    def _clocks(self, step: int) -> dict[str, float | Floats]:
+        clocks: dict[str, float | Floats] = {"step": step, "k": step * self._batch}
         if self._rates is not None:
-            clocks["time"] = self._step * self._rates
+            clocks["time"] = step * self._rates
         return clocks
 
-    def _make_step(self) -> None:
-        self._step += 1
+    def _make(self, step: int) -> Iterator[None]:
         if self._batches is not None:
             numbers = self._batches.draw().to(self._labels.device)
             members = len(self._labels) // len(numbers)
             labels = self._labels.gather(1, numbers.repeat_interleave(members, 0))
             self.hypothesis.learn(self._instances.pick(numbers), labels)
-        elif not self._solves or self._step == 1:
-            self.hypothesis.learn(self._instances, self._labels)
+        elif not self._solves or step == 1:
+            yield from learning(self.hypothesis, self._instances, self._labels)
 
 
 class MiniBatches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
@@ -14,6 +15,7 @@ from engine.problems.data import Data
 from engine.protocols import Measures, Protocol, TrainingRun
 from engine.protocols.one_pass import OnePass, Pass
 from engine.runtime.descent import Descent
+from engine.runtime.pieces import InPieces
 from engine.runtime.recorder import Block, Recorder
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
         return Rounds(self, learner, data, loss, streams, measures)
 
 
-class Rounds:
+class Rounds(InPieces):
     """A learner that goes back over its examples whenever a new one comes."""
 
     def __init__(
@@ -57,27 +59,29 @@ class Rounds:
         streams: Streams,
         measures: Measures,
     ) -> None:
+        super().__init__()
         self.hypothesis = Descent(learner, loss, data, streams)
         self._protocol, self._data, self._loss = protocol, data, loss
         self._recorder = Recorder(data, loss, self.hypothesis, data.instances.n + 1, measures)
-        self._next = 0
 
-    def advance(self, records: int) -> Block:
-        end = min(self._next + records, self._data.instances.n + 1)
-        for k in range(self._next, end):
+    def pieces(self) -> Iterator[None]:
+        for k in range(self._data.instances.n + 1):
             if k > 0:
-                self._round(k)
+                yield from self._round(k)
             self._recorder.take({"k": k}, k)
-        self._next = end
+            yield
+
+    def block(self) -> Block:
         return self._recorder.block()
 
-    def _round(self, k: int) -> None:
+    def _round(self, k: int) -> Iterator[None]:
         """Train on the first k examples; members of the batch that are consistent rest."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones(len(labels), dtype=torch.bool, device=labels.device)
         for _ in range(self._protocol.passes):
             for j in range(k):
                 self.hypothesis.descend(seen.at(slice(j, j + 1)), labels[:, j : j + 1], active=active)
+                yield
             costs = self._loss.value(self.hypothesis.predict(seen), labels).mean(1)
             active &= costs > self._protocol.tolerance
             if not active.any():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.core.texts import listed
 from engine.results import reductions
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
@@ -98,9 +99,7 @@ class Steps:
         try:
             return evaluate_each(text, known)
         except BadExpression as error:
-            raise BadInput(
-                "pictures", f"{text!r}: {error}; it may name {', '.join(sorted(known))}"
-            ) from error
+            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(known))}") from error
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
         """See that one dimension is left, and that x goes along it. Raises: BadInput."""

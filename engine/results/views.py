@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.results import reductions
 from engine.results.results import Results
@@ -233,7 +234,7 @@ def _estimates(steps: Steps, curves: Gathered, without: int | None = None) -> Es
 
 def _reference(found: Estimates, name: str, apart: Apart) -> tuple[Floats, Floats]:
     if (name, apart) not in found:
-        known = ", ".join(dict.fromkeys(name for name, _ in found))
+        known = listed(dict.fromkeys(name for name, _ in found))
         raise BadInput("relative", f"there is no curve {name!r} among {known}")
     return found[name, apart]
 

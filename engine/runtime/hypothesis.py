@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.architectures import Architecture
     from engine.core.lazy import torch
     from engine.core.params import Params
@@ -50,6 +52,14 @@ class Parametrised(Protocol):
     @property
     def tensors(self) -> Params:
         """All tensors that the function takes: the trained ones and those that belong to it."""
+
+
+@runtime_checkable
+class Solved(Protocol):
+    """A hypothesis that is solved for once its examples are complete, member by member of the batch."""
+
+    def solving(self) -> Iterator[None]:
+        """Solve for what is asked for next; yields between members."""
 
 
 @runtime_checkable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-MOST = 256
-"""Records in a round at most."""
+MOST = 1 << 12
+"""Records, or updates within them, in a round at most."""
 
 GROWTH = 8
 """A round has at most so many times the records of the one before."""

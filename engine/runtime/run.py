@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -76,7 +77,7 @@ class Finished:
 
 Event = Loaded | Diverged | Finished
 Gate = Callable[[], int]
-"""Asked before every round; says how many records each learner may add, 0 to stop the run."""
+"""Asked before every round; says for how many records each learner may work, 0 to stop the run."""
 
 
 def run(
@@ -84,9 +85,12 @@ def run(
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
     store: Store | None = None,
+    turn: float = math.inf,
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
+    Those that have come further than others wait for them. After `turn` seconds a learner gives way to the
+    others and to the gate, even if it has not worked for as many records as it may.
     Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
     from there, and those that end are kept in it.
 
@@ -102,10 +106,10 @@ def run(
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
             while active and (records := gate()):
-                for learner_run in list(active):
+                for learner_run in _last_of(active):
                     if scattered:
                         memory_estimate.give_back()
-                    for event in learner_run.advance(min(records, most)):
+                    for event in learner_run.advance(min(records, most), turn):
                         notify(event)
                     if learner_run.ended:
                         learner_run.settle()
@@ -145,14 +149,22 @@ class LearnerRun:
     """Of every curve, where it may end before its last record; none if none may."""
 
     @property
+    def length(self) -> int:
+        """How many records it has, of which curves that have ended may lack the last."""
+        return max(curve.length for curve in self.curves)
+
+    @property
     def ended(self) -> bool:
         """Whether every curve is complete or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
-    def advance(self, records: int) -> list[Diverged]:
-        """Go on for some records; the curves of which the first or the last replica diverged in them."""
+    def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
+        """Go on for some records, or for so many seconds.
+
+        Returns the curves of which the first or the last replica diverged in them.
+        """
         assert self.course is not None, "what was kept has ended"
-        block = self.course.advance(records)
+        block = self.course.advance(records, seconds)
         events: list[Diverged] = []
         if not len(block.loss):
             return events
@@ -277,6 +289,12 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
     """Where every curve of a learner may end early; none if the protocol goes on to the end."""
     until = experiment.protocol.ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
+
+
+def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
+    """Those that have the fewest records."""
+    fewest = min(learner_run.length for learner_run in learner_runs)
+    return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(experiment: Experiment) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,8 +36,9 @@ def sweep(
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
     store: Store | None = None,
+    turn: float = math.inf,
 ) -> Results:
-    """Run every point of a plan. `gate` and `notify` are those of `run`; `Finished` comes once, at the end.
+    """Run every point of a plan; `gate`, `notify` and `turn` are those of `run`, `Finished` comes at the end.
 
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
     end of the program, a sweep goes on where it was.
@@ -53,7 +55,7 @@ def sweep(
             if not isinstance(event, Finished):
                 notify(event)
 
-        trace = run(point.experiment, gate, heard, store)
+        trace = run(point.experiment, gate, heard, store, turn)
         if not all(curve.ended for curve in trace.curves):
             return results
         results.finished.add(number)

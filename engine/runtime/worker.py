@@ -10,7 +10,9 @@ from typing import Literal
 
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
+from engine.results.trace import Trace
 from engine.runtime.pacing import Pacing
+from engine.runtime.run import Loaded
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
 from engine.runtime.sweep import sweep
@@ -64,6 +66,9 @@ class Worker:
         self._paused = False
         self._stopped = False
         self._steps = 0
+        self._trace: Trace | None = None
+        self._reached = -1.0
+        """The frontier when the run last asked whether to go on."""
         self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 
@@ -102,8 +107,16 @@ class Worker:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
+    def _hear(self, event: RunEvent) -> None:
+        if isinstance(event, Loaded):
+            with self._change:
+                self._end_step()
+                self._trace, self._reached = event.trace, -1.0
+        self._tell(event)
+
     def _gate(self) -> int:
         with self._change:
+            self._end_step()
             if self._paused and not self._steps and not self._stopped:
                 self._tell(Changed("paused"))
                 self._change.wait_for(lambda: not self._paused or self._steps or self._stopped)
@@ -113,16 +126,22 @@ class Worker:
             if self._stopped:
                 return 0
             if self._paused:
-                self._steps -= 1
                 return 1
         return self._pacing.records()
+
+    def _end_step(self) -> None:
+        """A step ends with a record of every learner, which may take many rounds."""
+        reached = -1.0 if self._trace is None else self._trace.frontier
+        if reached > self._reached and self._steps > 0:
+            self._steps -= 1
+        self._reached = reached
 
     def _work(self) -> None:
         try:
             self._tell(Changed("loading"))
             load_torch(self._threads)
             self._tell(Changed("running"))
-            sweep(self._plan, self._gate, self._tell, self._store)
+            sweep(self._plan, self._gate, self._hear, self._store, turn=ROUND_SECONDS)
             self._tell(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:
             self._tell(Refused(error))

@@ -67,15 +67,29 @@ class Refit:
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats]) -> None:
         self._solve = solve
-        self._rows = data.instances.rows[:, :0]
-        self._labels = data.labels[:, :0]
+        self._rows = [data.instances.rows[:, :0]]
+        self._labels = [data.labels[:, :0]]
         self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), data.instances.d)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
-        self._rows = torch.cat((self._rows, instances.rows), 1)
-        self._labels = torch.cat((self._labels, labels), 1)
+        self._rows.append(instances.rows)
+        self._labels.append(labels)
         self._w = None
+
+    def solving(self) -> Iterator[None]:
+        """Solve for the weights, if examples came since; yields between members."""
+        if self._w is not None:
+            return
+        self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
+        rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
+        targets = len(labels) // len(rows)
+        solved = []
+        for member, y in enumerate(labels):
+            if member > 0:
+                yield
+            solved.append(self._solve(rows[member // targets], y))
+        self._w = torch.from_numpy(np.stack(solved)).to(self._rows[0])
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -83,9 +97,7 @@ class Refit:
 
     def weights(self) -> torch.Tensor:
         """The solution [B, d]."""
-        if self._w is None:
-            rows, labels = self._rows.double().cpu().numpy(), self._labels.double().cpu().numpy()
-            targets = len(labels) // len(rows)
-            solved = [self._solve(rows[member // targets], y) for member, y in enumerate(labels)]
-            self._w = torch.from_numpy(np.stack(solved)).to(self._rows)
+        for _ in self.solving():
+            pass
+        assert self._w is not None, "solving ends with them"
         return self._w

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
+from engine.core.texts import listed
 from engine.measures import named
 from engine.runtime.asked import missing
 from engine.spec.experiment import Experiment
@@ -63,10 +64,10 @@ def check(experiment: Experiment) -> None:
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
     for number, claim in enumerate(experiment.claims):
         if claim.learner not in names:
-            known = ", ".join(repr(name) for name in names)
+            known = listed(repr(name) for name in names)
             raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
         if claim.same_as is not None and (claim.same_as not in names or claim.same_as == claim.learner):
-            others = ", ".join(repr(name) for name in names if name != claim.learner)
+            others = listed(repr(name) for name in names if name != claim.learner)
             what = f"there is no {claim.same_as!r} among the other learners, {others}"
             raise BadInput(f"claims[{number}].same_as", what)
         if claim.k is not None and claim.k > last:
@@ -78,5 +79,5 @@ def check(experiment: Experiment) -> None:
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
             if bound is not None and bound not in catalogue.members("bounds"):
-                known = ", ".join(catalogue.members("bounds"))
+                known = listed(catalogue.members("bounds"))
                 raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")

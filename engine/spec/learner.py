@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_LAYERS, BadField
+from engine.core.texts import listed
 from engine.spec.fields import FILES_ONLY
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "architecture", "missing; a learner has an architecture and an update, or a solver"
             )
         elif unknown := self.layer_rates.keys() - set(self.architecture.layers):
-            known = ", ".join(self.architecture.layers)
+            known = listed(self.architecture.layers)
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {known}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
             raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")

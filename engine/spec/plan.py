@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 from engine.core.parts import BadInput
+from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
@@ -58,7 +59,7 @@ class Plan:
         for number, axis in enumerate(self.axes):
             if axis.name == name:
                 return number
-        known = ", ".join(axis.name for axis in self.axes) or "none"
+        known = listed(axis.name for axis in self.axes) or "none"
         raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
 
     @cached_property

@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from engine.core import files
 from engine.core.parts import BadField, BadInput
-from engine.core.texts import LONGEST_QUOTE, cut, nearest, quoted
+from engine.core.texts import LONGEST_QUOTE, cut, listed, nearest, quoted
 from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
@@ -139,7 +139,7 @@ def _index(items: list[Any], step: str | int, place: str) -> int:
     names = [str(item.get("name")) for item in items if isinstance(item, dict)]
     if isinstance(step, str) and step in names:
         return names.index(step)
-    choices = ", ".join(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
@@ -271,7 +271,7 @@ def _unknown(key: str, place: str, known: list[str]) -> BadInput:
 
 def _missing(place: str, raw: Any) -> BadInput:
     choices = _choices(place, raw)
-    return BadInput(place, "missing" + (f"; the choices are {', '.join(choices)}" if choices else ""))
+    return BadInput(place, "missing" + (f"; the choices are {listed(choices)}" if choices else ""))
 
 
 def value_at(place: str, raw: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from hadamard_tui.terminal.signals import FATAL, heeded
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.terminal.signals import FATAL, exit_code, heeded
+from hadamard_tui.widgets.side import RunList
 
 from .terminal import Terminal
 
@@ -174,3 +177,21 @@ def test_a_crash_keeps_the_set_up_and_its_traceback_and_exits_3(opened: Open, la
     assert b"Traceback" not in told
     assert "in action_theme" in file.read_text()
     assert size_kept(last) == 16
+
+
+@pytest.mark.set_up("empty")
+async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compose = RunList._compose
+
+    async def compose_once_the_screen_goes(runs: RunList) -> None:
+        app.end(exit_code(signal.SIGTERM))
+        while not runs._pruning:
+            await asyncio.sleep(0)
+        await compose(runs)
+
+    monkeypatch.setattr(RunList, "_compose", compose_once_the_screen_goes)
+    await asyncio.wait_for(app.run_async(headless=True), 60)
+    assert app.failure is None
+    assert app.return_code == exit_code(signal.SIGTERM)

@@ -123,7 +123,7 @@ class Given:
     def __init__(self, losses):
         self.hypothesis, self._losses = None, iter(enumerate(losses))
 
-    def advance(self, records):
+    def advance(self, records, seconds):
         k, losses = next(self._losses)
         return Block({"k": np.array([float(k)])}, {"loss": np.array(losses)[None, :, None]}, {}, {})
 

@@ -12,7 +12,7 @@ from building import experiment
 from discovery import GENTLE
 from numba import typeof
 
-from engine.backends import blocked
+from engine.backends import blocked, tiles
 from engine.backends.choice import path_of
 from engine.backends.orthogonal import OneByOne
 from engine.core.parts import BadInput
@@ -124,6 +124,25 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
             for name in ("loss", "stderr", "weights"):
                 assert np.array_equal(getattr(curve, name), getattr(expected, name), equal_nan=True)
             assert np.array_equal(curve.mean("error"), expected.mean("error"), equal_nan=True)
+
+
+def test_the_more_weights_there_are_the_fewer_examples_a_sweep_goes_through(monkeypatch):
+    described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
+    counts, sweep = [], blocked.Sweep.sweep
+
+    def counted(self, keep):
+        counts.append(len(keep))
+        sweep(self, keep)
+
+    monkeypatch.setattr(blocked.Sweep, "sweep", counted)
+    monkeypatch.setattr(recorder, "MOST_CELLS", 0)  # no counts of mistakes in between
+    expected = run(described).curves[0]
+    most = max(counts)
+    counts.clear()
+    monkeypatch.setattr(blocked, "CHANGES", 1)
+    curve = run(described).curves[0]
+    assert 0 < max(counts) <= tiles.MOST_BITS < most
+    np.testing.assert_allclose(curve.loss, expected.loss, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["egu linear", "private-rates linear", "gd spindly"])

@@ -30,7 +30,7 @@ def test_a_round_takes_as_long_as_asked_for(clock):
 
 
 def test_quick_rounds_grow_to_the_most(clock):
-    assert rounds(clock, 0.0, 5, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, MOST, MOST]
+    assert rounds(clock, 0.0, 6, Pacing(SECONDS)) == [1, GROWTH, GROWTH**2, GROWTH**3, MOST, MOST]
 
 
 def test_slow_rounds_shrink_at_once_to_no_less_than_one_record(clock):

@@ -9,8 +9,9 @@ from engine.problems.data import Data
 from engine.protocols import erm
 from engine.results import trace
 from engine.runtime import recorder
-from engine.runtime.descent import rates_of
+from engine.runtime.descent import Descent, rates_of
 from engine.runtime.run import prepare, run
+from engine.solvers import basis_pursuit, lls
 from engine.updates import GRID
 
 D = 8
@@ -276,3 +277,64 @@ def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
         lengths = [len(learner_run.course.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
     np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])
+
+
+SGD = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.01, "batch": 1}}
+IN_PIECES = {
+    "one pass in mini-batches": ({"kind": "one-pass", "batch": 4}, LLS),
+    "passes to consistency": ({"kind": "to-consistency", "passes": 5}, gd(0.01)),
+    "epochs of mini-batches": ({"kind": "epochs", "train": 6, "epochs": 3}, SGD),
+    "a solver on training rows": ({"kind": "epochs", "train": 6, "epochs": 3}, {"solver": "basis-pursuit"}),
+    "fresh models": ({"kind": "erm", "every": 2, "steps": 3}, gd(0.01)),
+    "solvers in the place of fresh models": ({"kind": "erm", "every": 3}, {"solver": "basis-pursuit"}),
+}
+
+
+@pytest.mark.parametrize(("protocol", "learner"), IN_PIECES.values(), ids=IN_PIECES)
+def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeypatch):
+    work = []
+
+    def counted(act):
+        def counting(*arguments, **options):
+            work.append(act)
+            return act(*arguments, **options)
+
+        return counting
+
+    monkeypatch.setattr(Descent, "descend", counted(Descent.descend))
+    monkeypatch.setattr(basis_pursuit, "shortest", counted(basis_pursuit.shortest))
+    monkeypatch.setattr(lls.Fit, "_add", counted(lls.Fit._add))
+    monkeypatch.setattr(erm, "NUMBERS", 2 * D)
+    words = {"learners": {"it": learner}, "d": D, "protocol": protocol}
+    _, (learner_run,) = prepare(experiment("gaussian", "all", **words))
+    blocks = []
+    with torch.no_grad():
+        while sum(len(block.loss) for block in blocks) < learner_run.curves[0].capacity:
+            done = len(work)
+            blocks.append(learner_run.course.advance(1))
+            assert len(work) <= done + 1
+        _, (at_once,) = prepare(experiment("gaussian", "all", **words))
+        whole = at_once.course.advance(10**6)
+    assert work
+    np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), whole.loss)
+
+
+def test_no_more_work_is_begun_once_the_time_is_up():
+    _, (learner_run,) = prepare(experiment(learners={"it": gd(0.1)}, d=D))
+    with torch.no_grad():
+        assert [len(learner_run.course.advance(100, seconds=0.0).loss) for _ in range(2)] == [1, 1]
+        assert len(learner_run.course.advance(100).loss) == D - 1
+
+
+def test_learners_with_quick_records_wait_for_the_others():
+    protocol = {"kind": "to-consistency", "passes": 5}
+    described = experiment("gaussian", learners={"it": gd(0.01), "LLS": LLS}, d=D, protocol=protocol)
+    traces, apart = [], []
+
+    def gate():
+        lengths = [curve.length for curve in traces[0].trace.curves]
+        apart.append(max(lengths) - min(lengths))
+        return 2
+
+    run(described, gate, traces.append)
+    assert max(apart) == 2

@@ -6,6 +6,7 @@ import pytest
 from building import LLS, gd, raw
 
 from engine.core.parts import BadInput
+from engine.core.texts import listed
 from engine.spec import presets, reading
 
 GOOD = {
@@ -124,3 +125,29 @@ def test_a_long_value_is_quoted_by_its_ends() -> None:
     assert len(error := str(refused(described))) < 250
     assert "'fastfast" in error
     assert "faster' is unknown; the choices are" in error
+
+
+MANY = {f"learner {number}": gd(0.01) for number in range(300)}
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (
+            "learners[0]",
+            gd(0.01, kind="conv", depth=1024) | {"name": "deep", "layer_rates": {"w": 1.0}},
+            "there is no layer w; the layers are w1, w2, w3, w4, w5, … w1024 (1024 in all)",
+        ),
+        ("claims[0].learner", "nobody", "'learner 4', … 'learner 299' (300 in all)"),
+    ],
+)
+def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
+    described = {**raw(learners=MANY, d=16), "claims": copy.deepcopy(GOOD["claims"])}
+    described["claims"][0]["learner"] = "learner 1"
+    reading.put(described, place, value)
+    assert told in refused(described).what
+
+
+def test_a_short_list_of_choices_is_told_whole():
+    assert listed(["a", "b", "c"]) == "a, b, c"
+    assert listed(str(number) for number in range(7)) == "0, 1, 2, 3, 4, 5, 6"

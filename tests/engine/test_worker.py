@@ -116,6 +116,36 @@ def test_steps_still_to_be_made_end_when_the_run_goes_on():
     assert lengths_once_asked(*5 * ["step"], "resume", "pause") == [0, 0]
 
 
+CONSISTENT = {
+    "learners": SMALL,
+    "d": 4,
+    "protocol": {"kind": "to-consistency", "passes": 30, "tolerance": 1e-9},
+}
+"""A record of its first learner takes up to 120 updates."""
+
+
+def test_a_step_goes_on_to_the_end_of_a_record_that_takes_many_updates():
+    watched = Watched(experiment("gaussian", **CONSISTENT))
+    watched.worker.start(paused=True)
+    for records in range(1, 4):
+        watched.until("paused")
+        assert watched.lengths == [records, records]
+        watched.worker.step()
+    watched.worker.stop()
+    watched.end("stopped")
+
+
+def test_a_run_is_stopped_within_a_record():
+    endless = {"kind": "to-consistency", "passes": 1 << 24}
+    watched = Watched(experiment("gaussian", learners={"GD": gd(1e-12)}, d=4, protocol=endless))
+    watched.worker.start(paused=True)
+    watched.until("paused")
+    watched.worker.resume()
+    watched.until("running")
+    watched.worker.stop()
+    watched.end("stopped")
+
+
 def test_the_last_step_finishes_the_run():
     watched = Watched(experiment(learners=SMALL, d=2, target={"kind": "feature", "index": 1}))
     watched.worker.start(paused=True)

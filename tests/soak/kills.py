@@ -164,6 +164,16 @@ def judge_leftovers(folder: Path, outcome: Outcome, what: str, again: str) -> No
             (state_file.path().parent / name).unlink()
 
 
+def left_traceback() -> str:
+    """What the program kept of a failure of its own, which is taken away; nothing if it did not fail."""
+    file = state_file.path().parent / "traceback.txt"
+    if not file.exists():
+        return ""
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    return text
+
+
 def run(seed: int, count: int) -> Outcome:
     """So many kills; the n-th is drawn from the seed `seed` + n."""
     outcome = Outcome("kills", seed)
@@ -197,6 +207,7 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
     what = f"kill {number} ({kind}, {how.name})"
     if kind in ("headless", "app"):
         wrong = (headless if kind == "headless" else in_the_app)(folder, random.uniform(0, 4), how)
+        wrong = "\n".join(filter(None, (wrong, left_traceback())))
         if wrong:
             outcome.fail("terminal" if " is o" in wrong else "exception", f"{what}: {wrong}", again)
     else:
