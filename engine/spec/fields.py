@@ -14,7 +14,7 @@ from engine.core.parts import MOST
 FILES_ONLY = {"files_only": True}
 """Marks a field that is for preset files and has no place in a form."""
 
-FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "numbers", "rates"]
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "floats", "numbers", "rates"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _field(field: inspect.Field) -> Field | None:
         kind=named,
         optional=optional,
         choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else (),
-        limits=_limits(kind.item_type if named == "wholes" else kind),
+        limits=_limits(kind.item_type if named in ("wholes", "floats") else kind),
         required=field.required,
         default=None if field.default is msgspec.NODEFAULT else field.default,
     )
@@ -89,6 +89,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return "rates" if words else "numbers"
         case inspect.VarTupleType(item_type=inspect.IntType()):
             return "wholes"
+        case inspect.VarTupleType(item_type=inspect.FloatType()):
+            return "floats"
         case _:
             return None
 

@@ -11,7 +11,9 @@ from rich.console import Console, ConsoleRenderable
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome, judge, unexpected_divergence
+from engine.claims import Outcome
+from engine.results.outcomes import judge, unexpected_divergence
+from engine.results.results import of_one
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.headless.compute import compute
@@ -48,7 +50,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
         yield Verified(
             name,
             experiment,
-            judge(experiment, trace),
+            judge(of_one(experiment, trace)),
             unexpected_divergence(experiment, trace),
             time.perf_counter() - began,
             trace.environment,

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from platformdirs import user_cache_path
 
-from engine.claims import Outcome, judge
+from engine.claims import Outcome
 from engine.core.parts import BadInput
+from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
@@ -75,7 +76,7 @@ class Session:
                 self.trace = trace
                 self._since = time.perf_counter()
             case Finished(trace):
-                self.outcomes = [] if self.plan.axes else judge(self.experiment, trace)
+                self.outcomes = judge(self.results)
             case engine.Changed(state):
                 self._engine = state
                 self._clock()
