@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from engine.core.parts import MOST
+from engine.core.parts import LARGEST, MOST
 
 FILES_ONLY = {"files_only": True}
 """Marks a field that is for preset files and has no place in a form."""
@@ -28,7 +28,7 @@ class Field:
     optional: bool
     choices: tuple[str, ...]
     limits: str
-    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the end of all whole numbers."""
+    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the ends of all numbers."""
     required: bool
     default: Any
 
@@ -100,4 +100,6 @@ def _limits(kind: Any) -> str:
     if isinstance(kind, inspect.UnionType):
         kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
-    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST))
+    return ", ".join(
+        f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST, -LARGEST, LARGEST)
+    )

@@ -19,7 +19,7 @@ CLAIM = "After half the examples GD still has loss one half"
 def wrong(small: Path) -> Path:
     """The small preset beside it, with a claim that fails and a learner that diverges unexpectedly."""
     file = small.with_name("wrong.toml")
-    file.write_text(SMALL.replace("loss = 0.5", "loss = 0.25").replace("lr = 0.1", "lr = 1e9"))
+    file.write_text(SMALL.replace("equals = 0.5", "equals = 0.25").replace("lr = 0.1", "lr = 1e9"))
     return file
 
 
