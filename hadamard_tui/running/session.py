@@ -75,7 +75,8 @@ class Session:
                     self.playback = Playback(_last(self.experiment), self._pace)
                 self.trace = trace
                 self._since = time.perf_counter()
-            case Finished(trace):
+            case Finished():
+                assert self.results is not None, "a sweep begins before it ends"
                 self.outcomes = judge(self.results)
             case engine.Changed(state):
                 self._engine = state
