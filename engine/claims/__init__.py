@@ -159,7 +159,8 @@ class Comparing(Claim, frozen=True, kw_only=True):
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
             sign, other = "in", f"[{low:g}, {high:g}]{allowed}"
-        detail = f"{what}{measured:.6g} {sign if holds else OPPOSITE[sign]} {other}"
+        error = f" (standard error {stderr:.2g})" if what and stderr is not None else ""
+        detail = f"{what}{measured:.6g}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
@@ -184,8 +185,9 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """What a view measures, in a word."""
-    return view.picture.measure.name
+    """What a view measures, in a word, or what it reads off in some."""
+    reading = view.picture.reading
+    return view.y_label if reading is not None and reading.is_place else view.picture.measure.name
 
 
 def where(view: View, x: float) -> str:
