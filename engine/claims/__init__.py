@@ -172,7 +172,11 @@ def jackknife(statistic: Callable[[Callable[[CurveView], Floats]], float], repli
     """
     if replicas < 2:
         return None
-    each = np.array([statistic(lambda curve, left=one: curve.without(left)) for one in range(replicas)])  # type: ignore[misc]
+
+    def without(replica: int) -> float:
+        return statistic(lambda curve: curve.without(replica))
+
+    each = np.array([without(replica) for replica in range(replicas)])
     return float(np.sqrt((replicas - 1) / replicas * np.square(each - each.mean()).sum()))
 
 
