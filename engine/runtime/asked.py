@@ -15,8 +15,9 @@ def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     """The measures recorded of a learner: those of every run, and those that anything speaks of."""
     needed = _needed(experiment)
     wanted = [measure for name, measure in named().items() if measure.always or name in needed]
-    shown = [one.measure for one in (*experiment.claims, *experiment.pictures) if one.measure is not None]
-    every = {measure.name: measure for measure in (*wanted, *shown)}
+    claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
+    shown = [picture.measure for picture in experiment.pictures]
+    every = {measure.name: measure for measure in (*wanted, *claimed, *shown)}
     return tuple(measure for measure in every.values() if missing(measure, experiment, learner) is None)
 
 
