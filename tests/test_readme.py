@@ -12,7 +12,8 @@ import msgspec
 import pytest
 import torch
 
-from engine.claims import judge
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import reading
 
@@ -43,7 +44,7 @@ def test_the_tables_of_parts_are_those_of_the_catalogue():
 def test_the_preset_runs_and_its_claims_hold():
     experiment = reading.parse(tomllib.loads(block("toml")))
     assert experiment.claims
-    assert all(outcome.holds for outcome in judge(experiment, run(experiment)))
+    assert all(outcome.holds for outcome in judge(of_one(experiment, run(experiment))))
 
 
 def test_the_update_rule_is_one(tmp_path):

@@ -21,6 +21,7 @@ FOLDERS = {
     "protocols": "engine.protocols",
     "measures": "engine.measures",
     "bounds": "engine.theory",
+    "claims": "engine.claims",
 }
 
 

@@ -17,6 +17,9 @@ MOST = 2**24
 MOST_LAYERS = 1024
 """Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
 
+MOST_WORDS = 10_000
+"""Letters of a text at most: a story that somebody reads in the app."""
+
 LARGEST = 1e38
 """The largest number in a part: float32 ends soon after."""
 

@@ -137,10 +137,13 @@ class Measure(Part, frozen=True):
     unit: ClassVar[str] = ""
 
     always: ClassVar[bool] = False
-    """Whether every run records it that it does not refuse, or only one with a claim that speaks of it."""
+    """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
 
     expensive: ClassVar[bool] = False
     """Whether it is measured at some of many records only."""
+
+    whole: ClassVar[bool] = False
+    """Whether it is a whole number, which rounding leaves as it is."""
 
     of_weights: ClassVar[bool] = False
     """Whether it needs predictions that are linear in the instance, with their weights."""

@@ -22,6 +22,7 @@ class Rank(Measure, frozen=True, tag="rank"):
     label: ClassVar[str] = "rank"
     always: ClassVar[bool] = True
     expensive: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:

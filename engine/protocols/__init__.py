@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from typing import Protocol as Interface
 
 import msgspec
@@ -101,6 +101,9 @@ class TrainingRun(Interface):
 
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
+
+    clock: ClassVar[str] = "k"
+    """The clock of the x-axis, which is the first of `clocks`."""
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 

@@ -26,6 +26,8 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
     k = n, for solvers know all examples. Source: theory-nets.md §§0, 24.
     """
 
+    clock: ClassVar[str] = "step"
+
     experimental: ClassVar[bool] = True
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -28,6 +28,8 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     the rows in their order, so many at a time. Bounds are those for k = `train` examples.
     Source: theory.md §5.
     """
+
+    clock: ClassVar[str] = "epoch"
 
     train: Annotated[
         Count | None, Meta(title="training rows", description="the first so many; none: half of them")

@@ -42,6 +42,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
     Source: theory-nets.md §§0, 30, 31.
     """
 
+    clock: ClassVar[str] = "step"
+
     experimental: ClassVar[bool] = True
 
     steps: Annotated[

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from engine.claims import ROUNDING
 from engine.core.parts import Verdict
 from engine.results.invariance import INVARIANT, certificate
 from engine.results.trace import ZERO, BoundCurve, Curve, Trace
+from engine.results.view import ROUNDING
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 

@@ -10,7 +10,8 @@ import msgspec
 from engine.claims import Outcome
 from engine.results.report import numbers
 from engine.results.results import Results
-from engine.results.views import CurveView, HeatView, LineView, View, view
+from engine.results.view import CurveView, HeatView, LineView, View
+from engine.results.views import view
 
 
 def picture_report(

@@ -11,13 +11,18 @@ Floats = NDArray[np.float64]
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
-    """The mean, least, largest or sum of all up to every place of a dimension."""
-    if how == "mean":
-        counts = np.arange(1.0, values.shape[axis] + 1)
-        aligned = counts.reshape([-1 if at == axis else 1 for at in range(values.ndim)])
-        return np.asarray(np.add.accumulate(values, axis) / aligned)
-    so_far = {"min": np.fmin.accumulate, "max": np.fmax.accumulate, "sum": np.add.accumulate}[how]
-    return np.asarray(so_far(values, axis))
+    """The mean, least, largest or sum of all that there are up to every place of a dimension.
+
+    It is NaN where the value itself is: a replica that has diverged has none any more.
+    """
+    there = ~np.isnan(values)
+    if how in ("mean", "sum"):
+        found = np.add.accumulate(np.where(there, values, 0.0), axis)
+        if how == "mean":
+            found = found / np.maximum(np.add.accumulate(there, axis), 1)
+    else:
+        found = {"min": np.fmin.accumulate, "max": np.fmax.accumulate}[how](values, axis)
+    return np.asarray(np.where(there, found, np.nan))
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:

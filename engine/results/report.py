@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.claims import judge
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.results.trace import BoundCurve, Curve, Floats, Spectrum, Trace
 from engine.spec.experiment import Experiment
 
@@ -48,7 +49,7 @@ def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, A
                 "measured": _number(outcome.measured),
                 "detail": outcome.detail,
             }
-            for outcome in judge(experiment, trace)
+            for outcome in judge(of_one(experiment, trace))
         ],
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ class Samples(NamedTuple):
     values: Floats
     """[R, S, *index]; NaN where nothing was measured."""
 
+    end: dict[str, float] | None = None
+    """What the clocks say where the last replica diverged and records end too early; None elsewhere."""
+
     def coordinates(self) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index]."""
         rank = 1 + len(self.indices)
@@ -39,26 +43,36 @@ class Samples(NamedTuple):
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            return Samples(clocks, self.indices, self.values[:, record])
+            return self._replace(clocks=clocks, values=self.values[:, record])
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
             others = {other: places for other, places in self.indices.items() if other != name}
-            return Samples(self.clocks, others, np.asarray(self.values.take(place, axis)))
+            return self._replace(indices=others, values=np.asarray(self.values.take(place, axis)))
         return self
 
-    def without(self, replica: int | None) -> Samples:
-        """All replicas but one."""
-        if replica is None or len(self.values) == 1:
+    def of(self, replicas: Sequence[int] | None) -> Samples:
+        """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
+        if replicas is None or len(self.values) == 1:
             return self
-        return self._replace(values=np.delete(self.values, min(replica, len(self.values) - 1), 0))
+        return self._replace(values=self.values[[one for one in replicas if one < len(self.values)]])
+
+    def to_the_end(self) -> Samples:
+        """With a record of nothing where the last replica diverged: what came before is not the last."""
+        if self.end is None:
+            return self
+        clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
+        nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
+        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1))
 
 
-def of_curve(curve: Curve, measure: Measure, experiment: Experiment) -> Samples | None:
+def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trace) -> Samples | None:
     """What was measured of a curve; None if nothing was."""
+    ended = curve.diverged == curve.replicas and curve.length < curve.capacity
+    end = trace.clocks_at(float(np.max(curve.divergences))) if ended else None
     if measure.is_number:
         values = curve.values(measure.name)
-        return None if values is None else Samples(curve.clocks, {}, values.T)
+        return None if values is None else Samples(curve.clocks, {}, values.T, end)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
@@ -66,7 +80,7 @@ def of_curve(curve: Curve, measure: Measure, experiment: Experiment) -> Samples 
     index = {each.name: each.values for each in measure.index(learner, experiment.problem)}
     records = np.searchsorted(curve.x, arrays.x)
     clocks = {name: times[records] for name, times in curve.clocks.items()}
-    return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0))
+    return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0), end)
 
 
 def of_line(line: BoundCurve, trace: Trace) -> Samples:

@@ -63,8 +63,22 @@ class Steps:
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
+    def along_records(self, samples: Samples) -> bool:
+        """Whether x goes along how far training has come, which is neither read off nor set."""
+        if self._reading is not None and self._reading.over == "record":
+            return False
+        clocks = samples.clocks.keys()
+        return bool(self._named & clocks) and not self.picture.at.keys() & clocks
+
+    def place(self, point: Point, clocks: dict[str, float]) -> float:
+        """x where the clocks say this."""
+        samples = Samples({name: np.array([time]) for name, time in clocks.items()}, {}, np.empty((0, 1)))
+        return float(np.asarray(self._number(self.picture.x, point, samples)).item())
+
     def _at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
+        if not self.along_records(samples):
+            samples = samples.to_the_end()
         for name, value in picture.at.items():
             samples = samples.at(name, value)
         values = samples.values

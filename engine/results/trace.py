@@ -373,6 +373,11 @@ class Trace:
         """Where the x-axis ends."""
         return float(self.x[-1])
 
+    def clocks_at(self, x: float) -> dict[str, float]:
+        """What all clocks say at the record that is planned at x."""
+        record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
+        return {name: float(times[record]) for name, times in self.planned.items()}
+
     def compared(self, learner: str) -> list[BoundCurve]:
         """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
         drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.sense != "upper"]

@@ -1,109 +1,42 @@
-"""Views: what a picture shows of results, as arrays. Charts, tables, files and claims read nothing else."""
+"""How results become views: what a picture wants of them goes through its steps, curve by curve."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
-from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.results import reductions
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
-from engine.results.trace import BoundCurve, Trace
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.view import NEAR, ROUNDING, Apart, CurveView, HeatView, LineView, View
 from engine.spec.expressions import names_in
 from engine.spec.picture import Picture
 from engine.spec.plan import Plan, Point
 
 Floats = NDArray[np.float64]
 
-Apart = tuple[int, ...]
-"""The number of the value of each axis that tells curves apart."""
-
 Key = tuple[str, Apart]
-Gathered = dict[Key, list[tuple[Point, Samples]]]
 Lines = dict[Key, list[tuple[Point, BoundCurve, Trace]]]
-Estimates = dict[Key, tuple[Floats, Floats]]
-
-NEAR = 1e-9
-"""Values of an axis that differ by less than this, relatively, are the same."""
 
 
-class CurveView(NamedTuple):
-    """A curve of a picture."""
+class Stretch(NamedTuple):
+    """What a curve of a picture has of one point."""
 
-    name: str
-    """That of the learner, with the values of the axes that tell its curves apart."""
-
-    learner: str
-    x: Floats
-    y: Floats
-    """The summary over replicas [N], NaN where there is none."""
-
-    stderr: Floats | None
-    """Its standard error by the delete-one jackknife over replicas [N]; None for a single replica."""
-
-    is_reference: bool = False
-    """Whether the learner is one that others are compared with, drawn as a line of the theory."""
+    point: Point
+    trace: Trace
+    curve: Curve
+    samples: Samples
 
 
-class HeatView(NamedTuple):
-    """A learner over two dimensions."""
-
-    learner: str
-    x: Floats
-    """Increasing, [N]."""
-
-    y: Floats
-    """Increasing, [M]."""
-
-    z: Floats
-    """The summary over replicas [M, N], NaN where there is none."""
-
-    stderr: Floats | None
-    """Its standard error; None for a single replica."""
-
-
-class LineView(NamedTuple):
-    """A line of the theory in a picture, after the same steps as the curves."""
-
-    name: str
-    kind: str
-    direction: str
-    applies_to: tuple[str, ...]
-    x: Floats
-    y: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """A picture filled with what there is by now."""
-
-    picture: Picture
-    x_label: str
-    y_label: str
-    x_log: bool
-    y_log: bool
-    rows_log: bool = False
-    """Whether the y of a heat map is an axis that is logarithmic."""
-
-    curves: list[CurveView] = field(default_factory=list)
-    lines: list[LineView] = field(default_factory=list)
-    heats: list[HeatView] = field(default_factory=list)
-    """One per learner, in place of curves, where the picture has a y."""
-
-    def curve(self, name: str) -> CurveView:
-        """The curve of this name, or the first one of the learner of this name. Raises: KeyError."""
-        for curve in (*(one for one in self.curves if one.name == name), *self.curves):
-            if name in (curve.name, curve.learner):
-                return curve
-        raise KeyError(name)
+Curves = dict[Key, list[Stretch]]
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -111,32 +44,40 @@ def view(picture: Picture, results: Results) -> View:
 
     Raises: BadInput for a picture that these results do not have.
     """
-    logarithmic = _is_logarithmic(picture.x, results.plan)
+    plan = results.plan
+    logarithmic = _is_logarithmic(picture.x, plan)
+    curves, lines, absent = _gathered(picture, results)
+    steps = Steps(picture, plan.axes)
     found = View(
         picture,
         CLOCKS.get(picture.x, picture.x),
         _label(picture, results),
         logarithmic if picture.x_log is None else picture.x_log,
         bool(picture.y_log),
-        picture.y is not None and _is_logarithmic(picture.y, results.plan),
+        ROUNDING[plan.experiment.run.dtype],
+        picture.y is not None and _is_logarithmic(picture.y, plan),
+        absent=absent,
     )
-    steps = Steps(picture, results.plan.axes)
-    curves, lines = _gathered(picture, results)
     if picture.y is not None:
         found.heats.extend(_heat(steps, learner, taken) for (learner, _), taken in curves.items())
         return found
-    references = _references(results)
-    estimates = _estimates(steps, curves)
-    errors = _errors(steps, curves, estimates)
-    for (learner, apart), (x, y) in estimates.items():
-        name = _name(learner, picture, results.plan, apart)
-        error = errors[learner, apart]
-        found.curves.append(CurveView(name, learner, x, y, error, learner in references))
+    for name, apart in curves:
+        if name != picture.relative:
+            found.curves.append(_Reduction(picture, results, steps, curves, (name, apart)).view())
     for (kind, apart), taken in lines.items():
         x, values = steps.curve([(point, of_line(line, trace)) for point, line, trace in taken])
         applies = dict.fromkeys(name for _, line, _ in taken for name in line.applies_to)
-        name = _name(kind, picture, results.plan, apart)
-        found.lines.append(LineView(name, kind, taken[0][1].sense, tuple(applies), x, values[0]))
+        found.lines.append(
+            LineView(
+                name=_name(kind, picture, plan, apart),
+                kind=kind,
+                apart=apart,
+                direction=taken[0][1].sense,
+                applies_to=tuple(applies),
+                x=x,
+                y=values[0],
+            )
+        )
     return found
 
 
@@ -145,14 +86,9 @@ def _is_logarithmic(text: str, plan: Plan) -> bool:
     return any(axis.log for axis in plan.axes if axis.name in named)
 
 
-def _references(results: Results) -> set[str]:
-    learners = (learner for point in results.plan.points for learner in point.experiment.learners)
-    return {learner.name for learner in learners if learner.role == "reference"}
-
-
-def _heat(steps: Steps, learner: str, taken: list[tuple[Point, Samples]]) -> HeatView:
+def _heat(steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map, or a cell of it."""
-    parts = steps.parts(taken)
+    parts = steps.parts([(one.point, one.samples) for one in taken])
     heights = np.array([steps.height(part.point) for part in parts])
     x = np.unique(np.concatenate([part.x for part in parts]))
     y = np.unique(heights)
@@ -170,7 +106,156 @@ def _jackknife(how: str, values: Floats) -> Floats:
     """The delete-one standard error [N] of a summary of values [R, N]."""
     count = len(values)
     each = np.stack([reductions.summary(how, np.delete(values, one, 0)) for one in range(count)])
-    return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
+    return _spread(each)
+
+
+def _spread(each: Floats) -> Floats:
+    """The delete-one jackknife error [N] of estimates without one replica [R, N]."""
+    count = len(each)
+    with np.errstate(invalid="ignore"):  # infinite places
+        return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
+
+
+class _Reduction:
+    """One curve on its way into a view, of all replicas or of some."""
+
+    def __init__(self, picture: Picture, results: Results, steps: Steps, curves: Curves, key: Key) -> None:
+        self._picture, self._results, self._steps = picture, results, steps
+        self._curves, self._key = curves, key
+        self._taken = curves[key]
+        self._replicas = min(
+            one.curve.replicas if picture.measure.is_number else len(one.samples.values)
+            for one in self._taken
+        )
+
+    def view(self) -> CurveView:
+        """The curve with its errors, and how much of it there is."""
+        (name, apart), first = self._key, self._taken[0]
+        if (measured := self._as_measured()) is not None:
+            x, y, stderr = measured
+        else:
+            self._check_kept()
+            x, y = self._estimate(self._key, None)
+            stderr = self._jackknife()
+        along = self._along_records
+        lost = self._lost_along_records(x) if along else self._lost_at_points()
+        diverged_at = self._diverged_at(first) if along else next(iter(x[lost > 0]), None)
+        return CurveView(
+            name=_name(name, self._picture, self._results.plan, apart),
+            learner=first.curve.learner,
+            apart=apart,
+            chosen=first.trace.curve(first.curve.learner) is first.curve,
+            x=x,
+            y=y,
+            stderr=stderr,
+            replicas=self._replicas,
+            over=self._over,
+            lost=lost,
+            is_reference=any(
+                one.name == first.curve.learner and one.role == "reference"
+                for one in first.point.experiment.learners
+            ),
+            diverged=len(self._divergences) if along else int(lost.min(initial=self._replicas)),
+            diverged_at=None if diverged_at is None else float(diverged_at),
+            complete=self._complete(along),
+        )
+
+    @property
+    def _along_records(self) -> bool:
+        """Whether it is drawn along how far a single run has come."""
+        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples)
+
+    def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
+        """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
+        picture, (first, *others) = self._picture, self._taken
+        steps = (picture.running, picture.times, picture.read, picture.relative)
+        if others or any(step is not None for step in steps) or picture.summary != "mean":
+            return None
+        if not picture.measure.is_number or not self._along_records:
+            return None
+        mean = first.curve.mean(picture.measure.name)
+        assert mean is not None, "there are samples of it"
+        x, values = self._steps.curve([(first.point, first.samples._replace(values=mean[None]))])
+        return x, values[0], first.curve.stderr_of(picture.measure.name)
+
+    def _over(self, replicas: Sequence[int]) -> Floats:
+        """The curve of some of the replicas."""
+        self._check_kept()
+        return self._estimate(self._key, replicas)[1]
+
+    @property
+    def _divergences(self) -> Floats:
+        """Where replicas have diverged in the only run, in order."""
+        found = self._taken[0].curve.divergences[: self._replicas]
+        return np.sort(found[~np.isnan(found)])
+
+    def _check_kept(self) -> None:
+        """See that a long series has all replicas and not the first only. Raises: BadInput."""
+        kept = min(len(one.samples.values) for one in self._taken)
+        if self._picture.measure.is_number and kept < self._replicas:
+            what = f"{self._picture.measure.name} was kept of the first of {self._replicas} replicas only"
+            raise BadInput("pictures", f"{what}: the run has too many records for more; take fewer")
+
+    def _estimate(self, key: Key, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x and y of a curve, of all replicas or of some."""
+        taken = [(one.point, one.samples.of(replicas)) for one in self._curves[key]]
+        x, values = self._steps.curve(taken)
+        y = reductions.summary(self._picture.summary, values)
+        name, apart = key
+        if (reference := self._picture.relative) in (None, name):
+            return x, y
+        if (reference, apart) not in self._curves:
+            known = ", ".join(dict.fromkeys(name for name, _ in self._curves))
+            raise BadInput("relative", f"there is no curve {reference!r} among {known}")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return x, y / np.interp(x, *self._estimate((str(reference), apart), replicas))
+
+    def _jackknife(self) -> Floats | None:
+        """The delete-one jackknife; of a mean of measured values it is s/√R."""
+        count = self._replicas
+        if count < 2 or self._picture.summary == "first":
+            return None
+        every = range(count)
+        values = np.stack(
+            [self._estimate(self._key, [one for one in every if one != left])[1] for left in every]
+        )
+        return _spread(values)
+
+    def _lost_along_records(self, x: Floats) -> NDArray[np.int64]:
+        if not len(there := self._divergences):
+            return np.zeros(len(x), np.int64)
+        clock = next(iter(self._taken[0].samples.clocks.values()))
+        return np.asarray(np.searchsorted(there, clock, side="right"), np.int64)
+
+    def _lost_at_points(self) -> NDArray[np.int64]:
+        _, values = self._steps.curve([(one.point, one.samples) for one in self._taken])
+        return np.asarray(np.isnan(values).sum(0), np.int64)
+
+    def _diverged_at(self, only: Stretch) -> float | None:
+        """Where on x the first replica diverged."""
+        if not len(self._divergences):
+            return None
+        at = float(self._divergences[0])
+        first, *_ = only.trace.planned
+        if self._picture.x == first:
+            return at
+        return self._steps.place(only.point, only.trace.clocks_at(at))
+
+    def _complete(self, along: bool) -> bool:
+        if along:
+            only = self._taken[0].curve
+            return only.sound == only.capacity
+        _, apart = self._key
+        ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
+        learner = self._taken[0].curve.learner
+        wanted = [
+            number
+            for number, point in enumerate(self._results.plan.points)
+            if _chosen(self._picture, point)
+            and _apart(self._picture, self._results.plan, point) == apart
+            and any(one.name == learner for one in point.experiment.learners)
+        ]
+        return all(ended) and all(number in self._results.traces for number in wanted)
 
 
 def _label(picture: Picture, results: Results) -> str:
@@ -191,64 +276,34 @@ def _name(name: str, picture: Picture, plan: Plan, apart: Apart) -> str:
     return ", ".join([name, *labels])
 
 
-def _gathered(picture: Picture, results: Results) -> tuple[Gathered, Lines]:
-    """What there is of every curve and of every line of a picture."""
-    curves: Gathered = defaultdict(list)
+def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[str, str]]:
+    """What there is of every curve and of every line of a picture, and why other lines are not there."""
+    curves: Curves = defaultdict(list)
     lines: Lines = defaultdict(list)
+    absent: dict[str, str] = {}
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not _chosen(picture, point):
             continue
-        apart = tuple(point.place[results.plan.number_of(name)] for name in picture.told_apart)
+        apart = _apart(picture, results.plan, point)
         for curve in trace.curves:
-            if (samples := of_curve(curve, picture.measure, point.experiment)) is not None:
-                curves[curve.name, apart].append((point, samples))
+            if (samples := of_curve(curve, picture.measure, point.experiment, trace)) is not None:
+                curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
         for line in trace.bounds:
-            if line.on_problem.holds and picture.measure.name == "loss":
+            if not line.on_problem.holds:
+                absent[line.kind] = line.on_problem.reason
+            elif picture.measure.name == "loss":
                 lines[line.kind, apart].append((point, line, trace))
-    return curves, lines
+            else:
+                absent[line.kind] = f"it is about the loss, and this is the {picture.measure.name}"
+    return curves, lines, absent
+
+
+def _apart(picture: Picture, plan: Plan, point: Point) -> Apart:
+    return tuple(point.place[plan.number_of(name)] for name in picture.told_apart)
 
 
 def _chosen(picture: Picture, point: Point) -> bool:
     """Whether a point is where `at` wants it."""
     wanted = ((point.names[name], value) for name, value in picture.at.items() if name in point.names)
     return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
-
-
-def _estimates(steps: Steps, curves: Gathered, without: int | None = None) -> Estimates:
-    """x and y of every curve, of all replicas or of all but one."""
-    found: Estimates = {}
-    for key, taken in curves.items():
-        some = [(point, samples.without(without)) for point, samples in taken]
-        x, values = steps.curve(some)
-        found[key] = x, reductions.summary(steps.picture.summary, values)
-    if (reference := steps.picture.relative) is None:
-        return found
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {
-            (name, apart): (x, y / np.interp(x, *_reference(found, reference, apart)))
-            for (name, apart), (x, y) in found.items()
-            if name != reference
-        }
-
-
-def _reference(found: Estimates, name: str, apart: Apart) -> tuple[Floats, Floats]:
-    if (name, apart) not in found:
-        known = listed(dict.fromkeys(name for name, _ in found))
-        raise BadInput("relative", f"there is no curve {name!r} among {known}")
-    return found[name, apart]
-
-
-def _errors(steps: Steps, curves: Gathered, estimates: Estimates) -> dict[Key, Floats | None]:
-    """The delete-one jackknife of every curve; of a mean of measured values it is s/√R."""
-    errors: dict[Key, Floats | None] = dict.fromkeys(estimates)
-    replicas = {key: min(len(samples.values) for _, samples in taken) for key, taken in curves.items()}
-    most = max((replicas[key] for key in estimates), default=1)
-    each = [_estimates(steps, curves, one) for one in range(most)] if most > 1 else []
-    for key in estimates:
-        if (count := replicas[key]) > 1:
-            values = np.stack([some[key][1] for some in each[:count]])
-            with np.errstate(invalid="ignore"):  # infinite places
-                spread = np.square(values - values.mean(0)).sum(0)
-            errors[key] = np.sqrt((count - 1) / count * spread)
-    return errors

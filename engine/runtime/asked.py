@@ -13,10 +13,11 @@ by this field of `run`."""
 
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     """The measures recorded of a learner: those of every run, and those that anything speaks of."""
-    shown = {picture.measure.name: picture.measure for picture in experiment.pictures}
-    spoken_of = {claim.measure for claim in experiment.claims} | _needed(experiment)
-    wanted = [measure for name, measure in named().items() if measure.always or name in spoken_of]
-    every = {measure.name: measure for measure in wanted} | shown
+    needed = _needed(experiment)
+    wanted = [measure for name, measure in named().items() if measure.always or name in needed]
+    claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
+    shown = [picture.measure for picture in experiment.pictures]
+    every = {measure.name: measure for measure in (*wanted, *claimed, *shown)}
     return tuple(measure for measure in every.values() if missing(measure, experiment, learner) is None)
 
 

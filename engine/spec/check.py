@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
-from engine.core.texts import listed
 from engine.measures import named
 from engine.runtime.asked import missing
+from engine.spec.check_claims import check_claims, check_places
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 
@@ -51,33 +51,18 @@ def check(experiment: Experiment) -> None:
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     for number, picture in enumerate(experiment.pictures):
+        if picture.name is not None and picture.name in [one.name for one in experiment.pictures[:number]]:
+            what = f"{picture.name!r} is taken by an earlier picture"
+            raise BadInput(f"pictures[{number}].name", what)
         reasons = [missing(picture.measure, experiment, learner) for learner in experiment.learners]
         if all(reasons):
             what = f"{picture.measure.kind} is measured only where {reasons[0]}"
             raise BadInput(f"pictures[{number}].measure", what)
-    measures = named()
-    last = experiment.protocol.last(n)
     ending = experiment.protocol.ends_early
     if ending is not None and ending.measure is not None:
-        lacks = [missing(measures[ending.measure], experiment, learner) for learner in experiment.learners]
+        lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
-    for number, claim in enumerate(experiment.claims):
-        if claim.learner not in names:
-            known = listed(repr(name) for name in names)
-            raise BadInput(f"claims[{number}].learner", f"there is no {claim.learner!r} among {known}")
-        if claim.same_as is not None and (claim.same_as not in names or claim.same_as == claim.learner):
-            others = listed(repr(name) for name in names if name != claim.learner)
-            what = f"there is no {claim.same_as!r} among the other learners, {others}"
-            raise BadInput(f"claims[{number}].same_as", what)
-        if claim.k is not None and claim.k > last:
-            raise BadInput(f"claims[{number}].k", f"{claim.k} is past the end, k = {last}")
-        if claim.k is not None and (near := experiment.protocol.nearest(claim.k, n)) != claim.k:
-            raise BadInput(f"claims[{number}].k", f"there is no record at {claim.k}; take {near}")
-        if lack := missing(measures[claim.measure], experiment, names[claim.learner]):
-            raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
-        for field in ("never_below", "never_above", "follows"):
-            bound = getattr(claim, field)
-            if bound is not None and bound not in catalogue.members("bounds"):
-                known = listed(catalogue.members("bounds"))
-                raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")
+    if not experiment.axes:  # of several runs together the plan knows what there is
+        check_claims(experiment, list(names))
+        check_places(experiment)

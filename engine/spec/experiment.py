@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from engine.core import catalogue
+from engine.core.parts import MOST_WORDS
 from engine.spec.axis import Axis
-from engine.spec.claim import MOST_WORDS, Claim
 from engine.spec.picture import Picture
 from engine.spec.setup import Setup
+
+if TYPE_CHECKING:
+    from engine.claims import Claim as AnyClaim
+else:
+    AnyClaim = catalogue.union("claims")
 
 MOST_CLAIMS = 1000
 """Claims of an experiment at most: each is a line that somebody reads."""
@@ -29,4 +35,4 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
     source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
     pictures: Annotated[tuple[Picture, ...], Meta(max_length=MOST_PICTURES)] = ()
-    claims: Annotated[tuple[Claim, ...], Meta(max_length=MOST_CLAIMS)] = ()
+    claims: Annotated[tuple[AnyClaim, ...], Meta(max_length=MOST_CLAIMS)] = ()

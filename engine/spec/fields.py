@@ -9,12 +9,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from engine.core.parts import MOST
+from engine.core.parts import LARGEST, MOST
 
 FILES_ONLY = {"files_only": True}
 """Marks a field that is for preset files and has no place in a form."""
 
-FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "numbers", "rates"]
+FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "floats", "numbers", "rates"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Field:
     optional: bool
     choices: tuple[str, ...]
     limits: str
-    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the end of all whole numbers."""
+    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the ends of all numbers."""
     required: bool
     default: Any
 
@@ -66,7 +66,7 @@ def _field(field: inspect.Field) -> Field | None:
         kind=named,
         optional=optional,
         choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else (),
-        limits=_limits(kind.item_type if named == "wholes" else kind),
+        limits=_limits(kind.item_type if named in ("wholes", "floats") else kind),
         required=field.required,
         default=None if field.default is msgspec.NODEFAULT else field.default,
     )
@@ -89,6 +89,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return "rates" if words else "numbers"
         case inspect.VarTupleType(item_type=inspect.IntType()):
             return "wholes"
+        case inspect.VarTupleType(item_type=inspect.FloatType()):
+            return "floats"
         case _:
             return None
 
@@ -98,4 +100,6 @@ def _limits(kind: Any) -> str:
     if isinstance(kind, inspect.UnionType):
         kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
-    return ", ".join(f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST))
+    return ", ".join(
+        f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST, -LARGEST, LARGEST)
+    )

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, BadField
-from engine.spec.learner import Name
+from engine.spec.learner import MOST_NAME, Name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
@@ -52,7 +52,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A measure against something: curves, or with `y` a heat map.
+    """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
     `x` is a clock (k, step, epoch, time), an axis, an index of the measure, or an expression of these.
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
@@ -61,6 +61,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     and over replicas the `summary`.
     """
 
+    name: Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None = None
     x: Text = "k"
     y: Text | None = None
     measure: AnyMeasure

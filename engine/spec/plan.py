@@ -10,14 +10,18 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from engine.claims import Claim
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
+from engine.spec.check_claims import check_claims
 from engine.spec.experiment import Experiment
 from engine.spec.expressions import FUNCTIONS, BadExpression, holds
 from engine.spec.numbers import NAMES
+from engine.spec.picture import Picture
+from engine.spec.pictures import picture_of
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, "learner", "record", "replica"}
 """Names that mean something else in expressions and pictures."""
@@ -48,6 +52,21 @@ class Plan:
     def experiment(self) -> Experiment:
         """The experiment at the first point, which stands for all where they do not differ."""
         return self.points[0].experiment
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims about all runs together, with the numbers that they have at the first point."""
+        return self.experiment.claims
+
+    def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
+        """The claims with the numbers that they have along a curve, at these values of the axes that tell
+        curves apart."""
+        axes = [self.number_of(name) for name in picture.told_apart]
+        return next(
+            point.experiment.claims
+            for point in self.points
+            if tuple(point.place[axis] for axis in axes) == apart
+        )
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -82,7 +101,24 @@ def plan(raw: Mapping[str, Any]) -> Plan:
     points = [point for point in _points(raw, axes, values) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
-    return Plan(axes, tuple(points))
+    found = Plan(axes, tuple(points))
+    if axes:
+        _check_claims(found)
+    return found
+
+
+def _check_claims(found: Plan) -> None:
+    """See that claims speak of what there is, and that each is the same along a curve. Raises: BadInput."""
+    check_claims(found.experiment, found.learners)
+    for number, claim in enumerate(found.claims):
+        picture = picture_of(found.experiment, claim.picture)
+        along: dict[tuple[int, ...], Claim] = {}
+        for point in found.points:
+            apart = tuple(point.place[found.number_of(name)] for name in picture.told_apart)
+            here = point.experiment.claims[number]
+            if along.setdefault(apart, here) != here:
+                what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
+                raise BadInput(f"claims[{number}]", what)
 
 
 def only(experiment: Experiment) -> Plan:
@@ -111,7 +147,6 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
         whole = reading.with_expressions(list(there.values()), [written[name] for name in there])
         there = dict(zip(there, whole, strict=True))
         full["learners"] = [there.get(name, learner) for name, learner in written.items()]
-        full["claims"] = list(raw.get("claims", ()))
     return full
 
 
@@ -150,13 +185,10 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """The document at a point: what axes set is in place, learners that are not there are left out.
-
-    Claims are about the whole result, not about a point.
-    """
+    """The document at a point: what axes set is in place, learners that are not there are left out."""
     if not pairs:
         return raw
-    document = {**raw, "claims": []}
+    document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
         for axis, value in pairs:

@@ -21,6 +21,7 @@ from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import resolved, types_of
 from engine.spec.problem import Problem
+from engine.spec.upgrade import renamed, upgraded
 
 Raw = dict[str, Any]
 """An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.
@@ -150,6 +151,7 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
     Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
     """
     raw_values.check(raw)
+    raw = upgraded(raw)
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
@@ -169,7 +171,7 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
     """The experiment that `raw` describes with its defaults, as TOML or JSON would say it, and with the
     expressions of `raw` as they are written there."""
-    numbers: Raw = with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), raw)
+    numbers: Raw = with_expressions(msgspec.json.decode(msgspec.json.encode(experiment)), upgraded(raw))
     return numbers
 
 
@@ -185,7 +187,8 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """`raw` with numbers for its expressions, and tables for parts that are said by their kind alone.
 
-    The matrix comes first; then the target, which may name d and n; then all else, which may name m, too.
+    The matrix comes first, and may name its own d; then the target, which may name d and n; then all else,
+    which may name m, too.
     Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
     """
     _need("problem", raw, Experiment, "", raw)
@@ -206,8 +209,18 @@ def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mappi
     place, problem = f"problem.{name}", numbers["problem"]
     _need(name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[name]
+    if name == "matrix":
+        names = _with_its_own_d(kind, problem[name], names)
     problem[name] = resolved(kind, problem[name], place, names)
     return _typed(kind, place, numbers, raw)
+
+
+def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
+    """The names that a matrix may use: its other numbers may name the d that it gives. Raises: BadInput."""
+    if not isinstance(matrix, Mapping) or "d" not in matrix:
+        return names
+    first = resolved(kind, {"kind": matrix.get("kind"), "d": matrix["d"]}, "problem.matrix", names)
+    return {**names, "d": first["d"]} if isinstance(first["d"], int) else names
 
 
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
@@ -266,7 +279,9 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
 
 
 def _unknown(key: str, place: str, known: list[str]) -> BadInput:
-    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {nearest(key, known)}")
+    name = renamed(key, known) if place.startswith("claims[") else None
+    right = nearest(key, known) if name is None else f"it is called {name} here"
+    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 
 
 def _missing(place: str, raw: Any) -> BadInput:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.results.views import HeatView, View
+from engine.results.view import HeatView, View
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 from hadamard_tui.charts.series_builder import colour, mark, theory

@@ -29,6 +29,7 @@ ALLOWED = {
     "text": "text",
     "wholes": "list of whole numbers",
     "numbers": "number, or list of them;",
+    "floats": "list of numbers",
     "rates": "number, list of them, or best;",
 }
 
@@ -121,7 +122,10 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str]:
-    """What a bound says and where it is proved, or what a measure costs; all else is said by fields."""
+    """What a bound says and where it is proved, what a measure costs, how a preset says a claim; all else is
+    said by fields."""
+    if example := getattr(member, "example", ""):
+        return [example]
     if getattr(member, "expensive", False):
         return ["expensive: at some of many evaluation points only"]
     sense, formula, source = (getattr(member, name, "") for name in ("sense", "formula", "source"))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from platformdirs import user_cache_path
 from rich.console import Console
 
-from engine.claims import Outcome, judge, unexpected_divergence
+from engine.claims import Outcome
+from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results
@@ -61,7 +62,5 @@ def computed(document: Raw, errors: Console, fresh: bool = False) -> Done:
     whole = plan(document)
     store = Store(user_cache_path("hadamard-tui") / "points") if whole.axes and not fresh else None
     results = compute_all(whole, errors, store=store)
-    if whole.axes:
-        return Done(document, results, [], [])
-    experiment, trace = whole.experiment, results.traces[0]
-    return Done(document, results, judge(experiment, trace), unexpected_divergence(experiment, trace))
+    strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])
+    return Done(document, results, judge(results), strayed)

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.results.results import Results
-from engine.results.views import CurveView, LineView, View, view
+from engine.results.view import CurveView, LineView, View
+from engine.results.views import view
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome, expected_to_diverge
+from engine.claims import Outcome
 from engine.core.parts import Finding
+from engine.results.outcomes import expected_to_diverge
 from engine.results.trace import BoundCurve, Curve, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.printed import printed

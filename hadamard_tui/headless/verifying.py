@@ -11,10 +11,12 @@ from rich.console import Console, ConsoleRenderable
 from rich.table import Table
 from rich.text import Text
 
-from engine.claims import Outcome, judge, unexpected_divergence
+from engine.claims import Outcome
+from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
 from engine.spec.experiment import Experiment
-from hadamard_tui.headless.compute import compute
+from engine.spec.plan import plan
+from hadamard_tui.headless.compute import compute_all
 
 
 @dataclass(frozen=True)
@@ -41,17 +43,17 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Raises: BadInput for one that cannot be run, before any is.
     """
-    experiments = [(name, presets.load(name)) for name in names]
-    for name, experiment in experiments:
+    plans = [(name, plan(presets.document(name))) for name in names]
+    for name, whole in plans:
         began = time.perf_counter()
-        trace = compute(experiment, errors, threads=1)
+        results = compute_all(whole, errors, threads=1)
         yield Verified(
             name,
-            experiment,
-            judge(experiment, trace),
-            unexpected_divergence(experiment, trace),
+            whole.experiment,
+            judge(results),
+            [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0]),
             time.perf_counter() - began,
-            trace.environment,
+            results.traces[0].environment,
         )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 from platformdirs import user_cache_path
 
-from engine.claims import Outcome, judge
+from engine.claims import Outcome
 from engine.core.parts import BadInput
+from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
@@ -74,8 +75,9 @@ class Session:
                     self.playback = Playback(_last(self.experiment), self._pace)
                 self.trace = trace
                 self._since = time.perf_counter()
-            case Finished(trace):
-                self.outcomes = [] if self.plan.axes else judge(self.experiment, trace)
+            case Finished():
+                assert self.results is not None, "a sweep begins before it ends"
+                self.outcomes = judge(self.results)
             case engine.Changed(state):
                 self._engine = state
                 self._clock()

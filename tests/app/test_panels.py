@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from rich.text import Text
 
-from engine.claims import judge
 from engine.core.parts import Verdict
 from engine.results import judgement
 from engine.results.judgement import Judgement
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
@@ -46,7 +47,7 @@ def sight_of(preset: str, *settings: str, learner: int = 0) -> Sight:
     """A run that has finished, seen as a whole."""
     experiment = presets.load(preset, [*SMALL, *settings])
     trace = run(experiment)
-    curve, outcomes = trace.curves[learner], judge(experiment, trace)
+    curve, outcomes = trace.curves[learner], judge(of_one(experiment, trace))
     return Sight(experiment, trace, curve, trace.last, trace.last, Lens(), (), outcomes, None)
 
 
@@ -256,7 +257,7 @@ def test_the_story_has_title_theorem_and_claims():
     assert "c(1 − k/d) is a lower bound (ri-signed" in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
-    judged = words(story.show(replace(sight, outcomes=judge(experiment, trace))))
+    judged = words(story.show(replace(sight, outcomes=judge(of_one(experiment, trace)))))
     assert judged.count("✓ holds") == len(experiment.claims)
 
 

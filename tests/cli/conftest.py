@@ -40,9 +40,10 @@ update = { kind = "egu", lr = 0.1 }
 
 [[claims]]
 text = "After half the examples GD still has loss one half"
-learner = "GD"
-k = 4
-loss = 0.5
+kind = "value"
+curve = "GD"
+at = 4
+equals = 0.5
 within = 1e-5
 """
 

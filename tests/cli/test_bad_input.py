@@ -40,7 +40,7 @@ CASES = {
     "EGU with a negative start": ("run small.toml --set learners.EGU.update.w0=-1", ["w0", "> 0"]),
     "an unknown learner": ("run small.toml --set learners.XX.update.lr=1", ["'XX'", "[0] GD, [1] EGU"]),
     "a claim past the end": ("run small.toml --set problem.matrix.d=2 --set problem.target.index=0",
-                             ["claims[0].k", "--set 'claims=[]'"]),
+                             ["claims[0].at", "--set 'claims=[]'"]),
     "a malformed --set": ("run small.toml --set d", ["--set d", "PLACE=VALUE"]),
     "two values for one --set": ("run small.toml --set a=1 b=2", ["b=2", "its own --set"]),
     "--set without a value": ("run small.toml --set", ["--set", "--help"]),

@@ -73,10 +73,10 @@ def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
     rate = parts["GD"]["properties"]["lr"]
     assert rate["anyOf"][0] == {"anyOf": [number, expression]}
     assert rate["anyOf"][1]["items"] == {"anyOf": [number, expression]}
-    assert parts["Claim"]["properties"]["k"]["anyOf"][0]["anyOf"][1] == expression
+    assert parts["Value"]["properties"]["at"]["anyOf"][1] == expression
     assert parts["Hadamard"]["properties"]["d"]["title"] == "d"
     assert parts["Hadamard"]["properties"]["d"]["default"] == 128
-    assert parts["Claim"]["properties"]["text"]["type"] == "string"
+    assert parts["Value"]["properties"]["text"]["type"] == "string"
     assert parts["Problem"]["properties"]["matrix"]["anyOf"][-1] == {
         "enum": sorted(set(catalogue.members("matrices")) - {"file"})
     }

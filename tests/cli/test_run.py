@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from engine.claims import judge
 from engine.core import atomic_write
+from engine.results.outcomes import judge
 from engine.results.report import encode
+from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
@@ -23,7 +24,7 @@ from .conftest import SMALL, Answer
 Call = Callable[..., Answer]
 
 WILD = "learners.GD.update.lr=1e9"
-EXPECTED = 'claims=[{text = "GD diverges", learner = "GD", diverges = true}]'
+EXPECTED = 'claims=[{kind = "diverges", text = "GD diverges", curve = "GD"}]'
 
 
 def test_a_run_prints_chart_losses_bounds_and_claims(small: Path, call: Call) -> None:
@@ -56,7 +57,7 @@ def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bo
     console = Console(
         file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=no_color, width=80
     )
-    summary.show(experiment, trace, judge(experiment, trace), [], console, changed=False)
+    summary.show(experiment, trace, judge(of_one(experiment, trace)), [], console, changed=False)
     assert isinstance(console.file, io.StringIO)
     assert ("\x1b[38;2" in console.file.getvalue()) is not no_color
 
@@ -100,7 +101,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(
 
 
 def test_a_failing_claim_is_exit_1(small: Path, call: Call) -> None:
-    small.write_text(SMALL.replace("loss = 0.5", "loss = 0.25"))
+    small.write_text(SMALL.replace("equals = 0.5", "equals = 0.25"))
     code, out, _ = call("run", "small.toml")
     assert code == 1
     assert re.search(r"✗ fails +After half the examples.*\n +measured: 0\.5", out)

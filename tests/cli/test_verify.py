@@ -19,7 +19,7 @@ CLAIM = "After half the examples GD still has loss one half"
 def wrong(small: Path) -> Path:
     """The small preset beside it, with a claim that fails and a learner that diverges unexpectedly."""
     file = small.with_name("wrong.toml")
-    file.write_text(SMALL.replace("loss = 0.5", "loss = 0.25").replace("lr = 0.1", "lr = 1e9"))
+    file.write_text(SMALL.replace("equals = 0.5", "equals = 0.25").replace("lr = 0.1", "lr = 1e9"))
     return file
 
 
@@ -68,3 +68,27 @@ def test_an_unknown_preset_is_refused_before_any_is_run(small: Path, call: Call)
     assert code == 2
     assert out == ""
     assert "did you mean hadamard-128" in err
+
+
+SIZES = """
+axes = [{ name = "size", values = [8, 16, 32] }]
+learners = [{ name = "GD", architecture = "linear", update = { kind = "gd", lr = "1/(2d)" } }]
+pictures = [{ x = "size", measure = "loss", read = { first_below = 0.6 } }]
+claims = [{ kind = "slope", text = "GD needs d examples", curve = "GD", between = [0.8, 0.9] }]
+problem = { matrix = { kind = "hadamard", d = "size", permute = true, row_signs = true }, target = "feature" }
+protocol = "one-pass"
+run = { device = "cpu" }
+"""
+
+
+def test_a_claim_about_all_points_of_an_axis_is_verified(small: Path, call: Call) -> None:
+    file = small.with_name("sizes.toml")
+    file.write_text(SIZES)
+    code, out, _ = call("verify", "sizes.toml")
+    assert code == 0
+    assert "over 3 places the slope is" in " ".join(out.split())
+    file.write_text(SIZES.replace("[0.8, 0.9]", "[0.9, 1.2]"))
+    assert call("verify", "sizes.toml").code == 1
+    code, out, _ = call("run", "sizes.toml", "--fresh")
+    assert code == 1
+    assert "✗ fails  GD needs d examples" in out

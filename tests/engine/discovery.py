@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ from msgspec import inspect
 
 from engine.core import catalogue
 from engine.core.parts import BadField, BadInput, Part
+from engine.spec.numbers import resolved
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
@@ -181,6 +183,8 @@ def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
     A matrix of many rows has d of them.
     """
     member = catalogue.members(family)[kind]
+    if family == "claims":
+        return example(member)
     words: dict[str, Any] = {"kind": kind}
     for field in fields(member):
         if field.name == "d":
@@ -206,6 +210,13 @@ def targets_of(matrix: dict[str, Any], path: str) -> list[dict[str, Any]]:
             catalogue.make("targets", **words).check(made)
             found.append(words)
     return found
+
+
+def example(claim: Any) -> dict[str, Any]:
+    """What a claim gives as its example, with numbers for expressions."""
+    said = tomllib.loads(f"claim = {claim.example}")["claim"]
+    words: dict[str, Any] = resolved(claim, said, "", {"d": D, "n": D, "K": 2, "C": 2})
+    return {"text": "It is so", **words}
 
 
 def default_of(field: inspect.Field) -> Any:

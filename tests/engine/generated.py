@@ -10,6 +10,7 @@ import contextlib
 import copy
 import datetime
 import math
+import tomllib
 from collections.abc import Sequence
 from functools import cache
 from random import Random
@@ -132,23 +133,32 @@ class _Generator:
         return learner
 
     def _claim(self, names: list[str]) -> Raw:
-        """A claim of one form, about a learner that there is."""
-        rng, bounds = self._rng, list(catalogue.members("bounds"))
-        claim = {"text": self._text(), "learner": rng.choice(names)}
-        form = rng.choice(("loss", "error", "rank", "below", "above", "never_below", "never_above",
-                           "follows", "same_as", "diverges"))  # fmt: skip
-        forms: Raw = {
-            "never_below": rng.choice(bounds),
-            "never_above": rng.choice(bounds),
-            "follows": rng.choice(bounds),
-            "same_as": rng.choice(names),
-            "diverges": True,
-            "rank": rng.randrange(5),
-        }
-        claim[form] = forms.get(form, self._number(inspect.FloatType(ge=0)))
-        if form in ("loss", "error", "rank", "below", "above"):
-            claim["k"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
-        if form in ("loss", "error", "follows", "same_as") or rng.random() < 0.1:
+        """A claim of one kind, about learners that there are, and some of its numbers drawn."""
+        rng = self._rng
+        if rng.random() < 0.2:
+            return self._former_claim(names)
+        member = catalogue.members("claims")[rng.choice(list(catalogue.members("claims")))]
+        claim: Raw = {"text": self._text(), **tomllib.loads(f"claim = {member.example}")["claim"]}
+        for field in member.curve_fields:
+            claim[field] = rng.choice(names)
+        for field in member.line_fields:
+            if field in claim and (field not in member.curve_fields or rng.random() < 0.5):
+                claim[field] = rng.choice(list(catalogue.members("bounds")))
+        if "at" in claim:
+            claim["at"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
+        for field in claim.keys() & {"equals", "above", "within", "standard_errors"}:
+            claim[field] = rng.choice((0, 1e-6, 0.1, 10))
+        return claim
+
+    def _former_claim(self, names: list[str]) -> Raw:
+        """A claim as the first edition had them."""
+        rng = self._rng
+        form = rng.choice(("loss", "error", "below", "follows", "same_as", "diverges"))
+        value: Raw = {"follows": "ri-signed", "same_as": rng.choice(names), "diverges": True}
+        claim = {"text": self._text(), "learner": rng.choice(names), form: value.get(form, 0.5)}
+        if form in ("loss", "error", "below"):
+            claim["k"] = rng.choice((0, 1, 2, 4))
+        if form in ("loss", "error", "follows", "same_as"):
             claim["within"] = rng.choice((0, 1e-6, 0.1, 10))
         return claim
 

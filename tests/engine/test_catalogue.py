@@ -54,8 +54,8 @@ def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind,
     assert member.__doc__, "a docstring of its own"
     assert is_sentence(summary)
     assert summary.endswith("."), summary
-    if not (family in ("matrices", "targets") and kind == "file"):
-        assert "Source:" in member.__doc__, "every part but the user's own files has a source"
+    if family != "claims" and not (family in ("matrices", "targets") and kind == "file"):
+        assert "Source:" in member.__doc__, "every part but claims and the user's own files has a source"
 
 
 @pytest.mark.parametrize("member", [member for *_, member in PARTS], ids=PART_IDS)
@@ -76,6 +76,8 @@ def test_every_field_has_a_title_and_a_description(family, kind, member):
 @pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_every_default_is_valid(family, kind, member):
     for field in fields(member):
+        if field.name in ready(family, kind, "X.npy"):
+            continue
         default = default_of(field)
         if default is msgspec.NODEFAULT:
             assert field.required

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd
 
-from engine.claims import judge
 from engine.core.parts import BadInput, Finding, Verdict
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.results.trace import BoundCurve, Curve, Trace
 from engine.runtime.run import run
 from engine.spec.check import check
@@ -41,9 +42,9 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
 
 def outcome(trace, **claim):
     described = experiment(
-        d=D, learners={"it": gd(0.1)}, claims=[{"text": "It is so", "learner": "it", **claim}]
+        d=D, learners={"it": gd(0.1)}, claims=[{"text": "It is so", "curve": "it", **claim}]
     )
-    (found,) = judge(described, trace)
+    (found,) = judge(of_one(described, trace))
     assert found.claim.text == "It is so"
     assert found.detail
     assert "\n" not in found.detail
@@ -52,21 +53,25 @@ def outcome(trace, **claim):
 
 CASES = [
     # claim, loss at k = 4 where it holds, loss where it fails
-    ({"k": 4, "loss": 0.5, "within": 0.01}, 0.509, 0.511),
-    ({"k": 4, "loss": 0.5, "within": 0.01}, 0.491, 0.489),
-    ({"k": 4, "loss": 0.5, "within": 0}, 0.5, 0.5 + 1e-12),
-    ({"k": 4, "below": 0.5}, 0.49, 0.5),
-    ({"k": 4, "above": 0.5}, 0.51, 0.5),
-    ({"follows": "ri-signed", "within": 0.01}, 0.509, 0.511),
-    ({"follows": "ri-signed", "within": 0.01}, 0.491, 0.489),
-    ({"never_below": "ri-signed"}, 0.9, 0.499),
-    ({"never_below": "ri-signed"}, 0.5 - 1e-12, 0.5 - 1e-9),
-    ({"never_below": "ri-signed", "within": 0.01}, 0.491, 0.489),
-    ({"never_below": "ri-signed", "within": 0}, 0.5, 0.5 - 1e-12),
+    ({"kind": "value", "at": 4, "equals": 0.5, "within": 0.01}, 0.509, 0.511),
+    ({"kind": "value", "at": 4, "equals": 0.5, "within": 0.01}, 0.491, 0.489),
+    ({"kind": "value", "at": 4, "equals": 0.5, "within": 0}, 0.5, 0.5 + 1e-12),
+    ({"kind": "value", "at": 4, "below": 0.5}, 0.49, 0.5),
+    ({"kind": "value", "at": 4, "above": 0.5}, 0.51, 0.5),
+    ({"kind": "line", "follows": "ri-signed", "within": 0.01}, 0.509, 0.511),
+    ({"kind": "line", "follows": "ri-signed", "within": 0.01}, 0.491, 0.489),
+    ({"kind": "line", "never_below": "ri-signed"}, 0.9, 0.499),
+    ({"kind": "line", "never_below": "ri-signed"}, 0.5 - 1e-12, 0.5 - 1e-9),
+    ({"kind": "line", "never_below": "ri-signed", "within": 0.01}, 0.491, 0.489),
+    ({"kind": "line", "never_below": "ri-signed", "within": 0}, 0.5, 0.5 - 1e-12),
 ]
 
 
-TOLERANT = [{"k": 4, "loss": 0.5}, {"follows": "ri-signed"}, {"never_below": "ri-signed"}]
+TOLERANT = [
+    {"kind": "value", "at": 4, "equals": 0.5},
+    {"kind": "line", "follows": "ri-signed"},
+    {"kind": "line", "never_below": "ri-signed"},
+]
 
 
 @pytest.mark.parametrize(("claim", "true", "false"), CASES)
@@ -76,13 +81,11 @@ def test_a_claim_holds_on_one_side_and_fails_on_the_other(claim, true, false):
         curve[4] = loss
         found = outcome(traced(curve), **claim)
         assert found.holds is expected, found.detail
-        worst = loss if "k" in claim else min(0, loss - 0.5) if "never_below" in claim else loss - 0.5
+        worst = loss if "at" in claim else min(0, loss - 0.5) if "never_below" in claim else loss - 0.5
         assert found.measured == pytest.approx(worst, abs=1e-15)
 
 
-@pytest.mark.parametrize(
-    "form", [{"k": 4, "loss": 0.5}, {"follows": "ri-signed"}, {"never_below": "ri-signed"}]
-)
+@pytest.mark.parametrize("form", TOLERANT)
 def test_standard_errors_are_a_tolerance_in_units_of_the_measured_one(form):
     for loss, expected in ((0.5 - 0.039, True), (0.5 - 0.041, False)):
         curve = LINE.copy()
@@ -94,9 +97,7 @@ def test_standard_errors_are_a_tolerance_in_units_of_the_measured_one(form):
         assert outcome(traced(curve, 0.01), standard_errors=4, within=0.01, **form).holds is expected
 
 
-@pytest.mark.parametrize(
-    "form", [{"k": 4, "loss": 0.5}, {"follows": "ri-signed"}, {"never_below": "ri-signed"}]
-)
+@pytest.mark.parametrize("form", TOLERANT)
 def test_standard_errors_of_a_single_replica_allow_rounding_at_most(form):
     curve = LINE.copy()
     curve[4] -= 1e-6
@@ -108,20 +109,20 @@ def test_standard_errors_of_a_single_replica_allow_rounding_at_most(form):
 def test_a_claim_over_the_curve_looks_at_every_record(form, at):
     curve = LINE.copy()
     curve[at] -= 0.1
-    found = outcome(traced(curve), within=0.05, **{form: "ri-signed"})
+    found = outcome(traced(curve), kind="line", within=0.05, **{form: "ri-signed"})
     assert not found.holds
     assert f"at k = {at}" in found.detail
 
 
 def test_never_below_allows_being_above_and_follows_does_not():
     curve = LINE + 0.2
-    assert outcome(traced(curve), never_below="ri-signed").holds
-    assert not outcome(traced(curve), follows="ri-signed", within=0.1).holds
+    assert outcome(traced(curve), kind="line", never_below="ri-signed").holds
+    assert not outcome(traced(curve), kind="line", follows="ri-signed", within=0.1).holds
 
 
 @pytest.mark.parametrize("form", ["follows", "never_below"])
 def test_a_bound_that_does_not_hold_on_the_problem_proves_nothing(form):
-    found = outcome(traced(LINE, bound=[], holds=False), within=0.1, **{form: "ri-signed"})
+    found = outcome(traced(LINE, bound=[], holds=False), kind="line", within=0.1, **{form: "ri-signed"})
     assert not found.holds
     assert "does not apply" in found.detail
 
@@ -129,13 +130,13 @@ def test_a_bound_that_does_not_hold_on_the_problem_proves_nothing(form):
 @pytest.mark.parametrize("form", ["follows", "never_below"])
 @pytest.mark.parametrize("length", [0, 1, 8])
 def test_a_curve_that_ends_early_proves_nothing(form, length):
-    found = outcome(traced(LINE[:length]), within=0.1, **{form: "ri-signed"})
+    found = outcome(traced(LINE[:length]), kind="line", within=0.1, **{form: "ri-signed"})
     assert not found.holds
 
 
-@pytest.mark.parametrize("form", [{"loss": 0.0, "within": 9.0}, {"below": 9.0}, {"above": -9.0}])
+@pytest.mark.parametrize("form", [{"equals": 0.0, "within": 9.0}, {"below": 9.0}, {"above": -9.0}])
 def test_a_record_that_is_not_there_proves_nothing(form):
-    found = outcome(traced(LINE[:4]), k=4, **form)
+    found = outcome(traced(LINE[:4]), kind="value", at=4, **form)
     assert not found.holds
     assert found.measured is None
     assert "no loss recorded at k = 4" in found.detail
@@ -161,22 +162,22 @@ def spanned(rank):
 @pytest.mark.parametrize(
     ("made", "claim", "true", "false"),
     [
-        (classified, {"error": 0.25, "within": 0.01}, 0.259, 0.261),
-        (classified, {"error": 0.25, "within": 0.01}, 0.241, 0.239),
-        (classified, {"of": "error", "below": 0.25}, 0.24, 0.25),
-        (classified, {"of": "error", "above": 0.25}, 0.26, 0.25),
-        (spanned, {"rank": 4}, 4, 3),
-        (spanned, {"rank": 4}, 4, 5),
-        (spanned, {"of": "rank", "below": 5}, 4, 5),
-        (spanned, {"of": "rank", "above": 3}, 4, 3),
+        (classified, {"measure": "error", "equals": 0.25, "within": 0.01}, 0.259, 0.261),
+        (classified, {"measure": "error", "equals": 0.25, "within": 0.01}, 0.241, 0.239),
+        (classified, {"measure": "error", "below": 0.25}, 0.24, 0.25),
+        (classified, {"measure": "error", "above": 0.25}, 0.26, 0.25),
+        (spanned, {"measure": "rank", "equals": 4}, 4, 3),
+        (spanned, {"measure": "rank", "equals": 4}, 4, 5),
+        (spanned, {"measure": "rank", "below": 5}, 4, 5),
+        (spanned, {"measure": "rank", "above": 3}, 4, 3),
     ],
 )
 def test_a_claim_may_speak_of_the_error_and_of_the_rank(made, claim, true, false):
     labels = {"target": "all", "spectrum": True} if made is spanned else {"labels": "sign"}
-    words = {"text": "It is so", "learner": "it", "k": 4, **claim}
+    words = {"kind": "value", "text": "It is so", "curve": "it", "at": 4, **claim}
     described = experiment(d=D, learners={"it": gd(0.1)}, claims=[words], **labels)
     for value, expected in ((true, True), (false, False)):
-        (found,) = judge(described, made(value))
+        (found,) = judge(of_one(described, made(value)))
         assert found.holds is expected, found.detail
         assert found.measured == pytest.approx(value)
 
@@ -184,24 +185,23 @@ def test_a_claim_may_speak_of_the_error_and_of_the_rank(made, claim, true, false
 @pytest.mark.parametrize(
     ("claim", "where"),
     [
-        ({"rank": 4}, "claims[0]"),
-        ({"of": "rank", "below": 4}, "claims[0]"),
-        ({"error": 0.5}, "claims[0].error"),
-        ({"error": 0.5, "within": 0.1, "of": "rank"}, "claims[0].of"),
-        ({"rank": 4, "within": 1}, "claims[0].within"),
-        ({"error": 0.5, "standard_errors": 4}, "claims[0].standard_errors"),
-        ({"same_as": "other"}, "claims[0].k"),
+        ({"measure": "rank", "equals": 4}, "claims[0]"),
+        ({"measure": "rank", "below": 4}, "claims[0]"),
+        ({"measure": "error", "equals": 0.5}, "claims[0].equals"),
+        ({"measure": "eror", "below": 0.5}, "claims[0].measure.kind"),
+        ({"between": [0.5, 0.4]}, "claims[0].between"),
+        ({"between": [0.5]}, "claims[0].between"),
     ],
 )
 def test_a_claim_of_what_is_not_measured_is_refused(claim, where):
-    words = {"text": "It is so", "learner": "it", "k": 4, **claim}
+    words = {"kind": "value", "text": "It is so", "curve": "it", "at": 4, **claim}
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, learners={"it": gd(0.1)}, claims=[words]))
     assert caught.value.where == where
 
 
 def test_a_claim_of_the_error_needs_signs():
-    words = {"text": "It is so", "learner": "it", "k": 4, "of": "error", "below": 0.5}
+    words = {"kind": "value", "text": "It", "curve": "it", "at": 4, "measure": "error", "below": 0.5}
     with pytest.raises(BadInput, match="labels are two classes"):
         run(experiment("gaussian", d=D, learners={"it": gd(0.1)}, claims=[words]))
 
@@ -214,10 +214,10 @@ def pair(loss, other):
     return Trace(curves, [], {"k": np.arange(D + 1.0)}, "k", "loss", {})
 
 
-def alike(trace, same_as="other"):
-    claim = {"text": "It is so", "learner": "it", "same_as": same_as, "within": 0.01}
+def alike(trace):
+    claim = {"kind": "same-as", "text": "It is so", "curve": "it", "other": "other", "within": 0.01}
     described = experiment(d=D, learners={"it": gd(0.1), "other": gd(0.2)}, claims=[claim])
-    (found,) = judge(described, trace)
+    (found,) = judge(of_one(described, trace))
     return found
 
 
@@ -241,35 +241,35 @@ def test_curves_that_end_early_are_not_known_to_be_the_same(lengths):
     assert found.measured is None
 
 
-@pytest.mark.parametrize("same_as", ["it", "nobody"])
-def test_a_curve_is_compared_with_that_of_another_learner(same_as):
+@pytest.mark.parametrize("other", ["it", "nobody"])
+def test_a_curve_is_compared_with_that_of_another_learner(other):
     with pytest.raises(BadInput, match="'other'") as caught:
         check(
             experiment(
                 d=D,
                 learners={"it": gd(0.1), "other": gd(0.2)},
-                claims=[{"text": "It", "learner": "it", "same_as": same_as, "within": 0.1}],
+                claims=[{"kind": "same-as", "text": "It", "curve": "it", "other": other, "within": 0.1}],
             )
         )
-    assert caught.value.where == "claims[0].same_as"
+    assert caught.value.where == "claims[0].other"
 
 
 def test_a_claim_of_divergence_holds_only_if_it_diverged():
-    found = outcome(traced(LINE[:4], diverged_at=4.0), diverges=True)
+    found = outcome(traced(LINE[:4], diverged_at=4.0), kind="diverges")
     assert found.holds
     assert found.measured == 4
-    found = outcome(traced(LINE), diverges=True)
+    found = outcome(traced(LINE), kind="diverges")
     assert not found.holds
     assert found.measured is None
 
 
-@pytest.mark.parametrize("field", ["loss", "within", "standard_errors", "below", "above"])
+@pytest.mark.parametrize("field", ["equals", "within", "standard_errors", "below", "above"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_claim_that_cannot_fail_or_cannot_hold_is_refused(field, value):
-    claim = {"text": "It", "learner": "it", "k": 4}
+    claim = {"kind": "value", "text": "It", "curve": "it", "at": 4}
     claim |= {"below": value} if field == "below" else {"above": value} if field == "above" else {}
-    if field in ("loss", "within", "standard_errors"):
-        claim |= {"loss": 0.5, "within": 0.1, field: value}
+    if field in ("equals", "within", "standard_errors"):
+        claim |= {"equals": 0.5, "within": 0.1, field: value}
     with pytest.raises(BadInput) as caught:
         experiment(d=D, learners={"it": gd(0.1)}, claims=[claim])
     assert caught.value.where == f"claims[0].{field}"
@@ -278,17 +278,17 @@ def test_a_claim_that_cannot_fail_or_cannot_hold_is_refused(field, value):
 def test_claims_of_a_real_run_hold_and_their_opposites_fail():
     learners = {"GD": gd(1 / 32), "LLS": LLS, "EGU": {"update": {"kind": "egu", "lr": 0.2}}}
     true = [
-        {"text": "a", "learner": "GD", "k": 8, "loss": 0.5, "within": 1e-9},
-        {"text": "b", "learner": "LLS", "follows": "ri-signed", "within": 1e-9},
-        {"text": "c", "learner": "GD", "never_below": "ri-signed"},
-        {"text": "d", "learner": "EGU", "k": 12, "below": 0.2},
-        {"text": "e", "learner": "GD", "k": 12, "above": 0.2},
+        {"kind": "value", "text": "a", "curve": "GD", "at": 8, "equals": 0.5, "within": 1e-9},
+        {"kind": "line", "text": "b", "curve": "LLS", "follows": "ri-signed", "within": 1e-9},
+        {"kind": "line", "text": "c", "curve": "GD", "never_below": "ri-signed"},
+        {"kind": "value", "text": "d", "curve": "EGU", "at": 12, "below": 0.2},
+        {"kind": "value", "text": "e", "curve": "GD", "at": 12, "above": 0.2},
     ]
     false = copy.deepcopy(true)
-    false[0]["loss"] = 0.51
-    false[1]["learner"] = "EGU"
-    false[2]["learner"] = "EGU"
-    false[3]["learner"] = "GD"
-    false[4]["learner"] = "EGU"
+    false[0]["equals"] = 0.51
+    false[1]["curve"] = "EGU"
+    false[2]["curve"] = "EGU"
+    false[3]["curve"] = "GD"
+    false[4]["curve"] = "EGU"
     described = experiment(d=16, learners=learners, claims=true + false)
-    assert [found.holds for found in judge(described, run(described))] == [True] * 5 + [False] * 5
+    assert [found.holds for found in judge(of_one(described, run(described)))] == [True] * 5 + [False] * 5

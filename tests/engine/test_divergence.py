@@ -6,10 +6,11 @@ import pytest
 import torch
 from building import LLS, data_of, experiment, gd
 
-from engine.claims import judge, unexpected_divergence
 from engine.core import catalogue
 from engine.core.parts import Finding, Verdict
 from engine.results.judgement import respect
+from engine.results.outcomes import judge, unexpected_divergence
+from engine.results.results import of_one
 from engine.results.trace import BoundCurve, Curve
 from engine.runtime.recorder import Block
 from engine.runtime.run import DIVERGED, Diverged, Finished, LearnerRun, Loaded, run
@@ -160,21 +161,25 @@ def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
 def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(partly):
     described, _, _ = partly
     forms = [
-        {"k": 32, "above": 0.0},
-        {"never_below": "ri-gaussian", "within": 1e9},
-        {"same_as": "slow", "within": 1e30},
-        {"diverges": True},
+        {"kind": "value", "at": 32, "above": 0.0},
+        {"kind": "line", "never_below": "ri-gaussian", "within": 1e9},
+        {"kind": "same-as", "other": "slow", "within": 1e30},
+        {"kind": "diverges"},
+        {"kind": "slope", "below": 1e9},
+        {"kind": "ratio", "to": "slow", "above": 0.0},
+        {"kind": "crossing", "other": "slow", "above": 0.0},
+        {"kind": "order", "below": "slow"},
     ]
     learners = {"it": gd(0.1), "slow": gd(1e-6)}
-    claims = [{"text": str(form), "learner": "it", **form} for form in forms]
+    claims = [{"text": str(form), "curve": "it", **form} for form in forms]
     described = experiment("gaussian", replicas=20, claims=claims, **{**EDGE, "learners": learners})
     trace = run(described)
     count = trace.curves[0].diverged
-    for outcome in judge(described, trace):
+    for outcome in judge(of_one(described, trace)):
         assert not outcome.holds, outcome.claim.text
         assert f"{count} of 20 replicas diverged" in outcome.detail
-    early = {"text": "before", "learner": "it", "k": 1, "above": 0.0}
-    assert judge(experiment("gaussian", replicas=20, claims=[early], **EDGE), trace)[0].holds
+    early = {"kind": "value", "text": "before", "curve": "it", "at": 1, "above": 0.0}
+    assert judge(of_one(experiment("gaussian", replicas=20, claims=[early], **EDGE), trace))[0].holds
 
 
 def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
@@ -209,7 +214,7 @@ def test_all_learners_may_diverge():
 
 
 def test_a_divergence_that_a_claim_expects_is_not_unexpected():
-    claim = {"text": "It diverges", "learner": "wild", "diverges": True}
+    claim = {"kind": "diverges", "text": "It diverges", "curve": "wild"}
     described = experiment("gaussian", learners={"wild": gd(3.0)}, d=32, claims=[claim])
     assert unexpected_divergence(described, run(described)) == []
 

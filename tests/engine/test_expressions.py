@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from engine.claims import judge
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets, reading
 from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
@@ -171,7 +172,17 @@ GOOD = {
         },
         {"name": "LLS", "solver": {"kind": "lls"}},
     ],
-    "claims": [{"text": "It halves", "learner": "GD", "k": "n/2", "loss": "1/2", "within": "1/100"}],
+    "claims": [
+        {
+            "kind": "value",
+            "text": "It halves",
+            "curve": "GD",
+            "at": "n/2",
+            "equals": "1/2",
+            "within": "1/100",
+            "measure": {"kind": "loss"},
+        }
+    ],
 }
 
 
@@ -192,7 +203,7 @@ def test_every_number_of_an_experiment_may_be_an_expression():
     assert found.learners[0].update.lr == 1 / 32
     assert found.learners[1].architecture.widths == (8, 4)
     claim = found.claims[0]
-    assert (claim.k, claim.loss, claim.within) == (32, 0.5, 0.01)
+    assert (claim.at, claim.equals, claim.within) == (32, 0.5, 0.01)
 
 
 def test_names_count_entries_instances_and_targets():
@@ -231,8 +242,9 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("learners[0].update.lr=['1/d', '1/(d-d)']", "learners[0].update.lr[1]", "divides by zero"),
         ("learners[1].architecture.widths=['d/3']", "learners[1].architecture.widths[0]", "5.333333333 is"),
         ("learners[0].layer_rates={w='1/y'}", "learners[0].layer_rates.w", "'y' is unknown"),
-        ("claims[0].k=n/3", "claims[0].k", "5.333333333 is no whole number; it must be a whole number or"),
-        ("claims[0].k=2n", "claims[0].k", "32 is past the end"),
+        ("claims[0].at=n/3", "claims[0].at", "there is no record at 5.333333333; take 5"),
+        ("claims[0].at=2n", "claims[0].at", "32 is past the end"),
+        ("claims[0].at=x/2", "claims[0].at", "it must be a number or an expression of d, n, m"),
         ("run.seed=2^53", "run.seed", "too large"),
         ("run.seed=", "run.seed", "not complete; it must be a whole number"),
         ("problem.matrix.d=n", "problem.matrix.d", "known only after the matrix and the target; it"),
@@ -285,7 +297,7 @@ def test_an_experiment_in_full_keeps_its_expressions_and_is_the_same():
 def test_the_presets_say_rates_and_claims_as_the_papers_do():
     written = presets.document("hadamard-128")
     assert written["learners"][0]["update"]["lr"] == "1/(2d)"
-    assert {claim["k"] for claim in written["claims"] if claim["k"] is not None} == {"d/2", "d/4"}
+    assert {claim["at"] for claim in written["claims"] if claim["kind"] == "value"} == {"d/2", "d/4"}
     assert presets.load("hadamard-128").learners[0].update.lr == 1 / 256
 
 
@@ -296,16 +308,37 @@ def test_the_presets_say_rates_and_claims_as_the_papers_do():
 def test_a_preset_means_the_same_with_another_d(name, d):
     described = presets.load(name, [f"problem.matrix.d={d}", "run.device=cpu", "run.replicas=2"])
     assert described.problem.matrix.d == d
-    outcomes = judge(described, run(described))
-    exact = [outcome for outcome in outcomes if outcome.claim.follows or outcome.claim.loss is not None]
+    outcomes = judge(of_one(described, run(described)))
+    exact = [
+        outcome
+        for outcome in outcomes
+        if outcome.claim.measure is None
+        and any(getattr(outcome.claim, form, None) is not None for form in ("follows", "equals"))
+    ]
     assert exact
     for outcome in exact:
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
 
 
+@pytest.mark.parametrize("d", [16, 64, 256, 1024])
+def test_no_number_of_a_preset_keeps_it_from_another_d(d):
+    for name in ("hadamard-128", "hadamard-1024", "hadamard-4096-all-targets", "threshold-64", "rank-64"):
+        found = presets.load(name, [f"problem.matrix.d={d}"])
+        assert found.problem.matrix.d == d
+        assert found.claims
+
+
+def test_a_matrix_may_name_its_own_d():
+    described = changed("problem.matrix={kind='gaussian', d='2^3', n='3d'}", "claims=[]")
+    assert reading.parse(described).problem.matrix.shape() == (24, 8)
+    assert reading.in_full(described, reading.parse(described))["problem"]["matrix"]["n"] == "3d"
+    with pytest.raises(BadInput, match="known only after the matrix"):
+        reading.parse(changed("problem.matrix={kind='gaussian', n='3d'}", "claims=[]"))
+
+
 def test_every_claim_of_the_first_experiment_holds_on_twice_the_features():
     described = presets.load("hadamard-128", ["problem.matrix.d=256", "run.device=cpu"])
-    for outcome in judge(described, run(described)):
+    for outcome in judge(of_one(described, run(described))):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
 
 

@@ -16,7 +16,6 @@ from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
 from engine.runtime import memory_estimate
 from engine.spec import reading
-from engine.spec.claim import Claim
 from engine.spec.experiment import MOST_CLAIMS, Experiment
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
@@ -27,7 +26,7 @@ SECONDS = 0.25
 
 BYTES = 4 << 20
 
-STRUCTS = [*(member for *_, member in PARTS), Problem, Run, Learner, Claim, Experiment]
+STRUCTS = [*(member for *_, member in PARTS), Problem, Run, Learner, Experiment]
 
 SIZED = inspect.StrType | inspect.VarTupleType | inspect.DictType
 
@@ -91,6 +90,10 @@ def described(family, words):
         learner = {"solver": words}
     loss = loss_of({"update": {"kind": words["kind"]}}) if family == "updates" else "square"
     labels = "soft" if loss == "square" and takes_any_labels(learner) else "sign"
+    if family == "claims":
+        return raw(
+            d=8, learners=dict.fromkeys(("GD", "EGU", "EGU±", "hypentropy", "net"), learner), claims=[words]
+        )
     problem = {places[family]: words} if family in places else {}
     return raw(learners={"it": learner}, loss=loss, labels=labels, **problem)
 
@@ -116,7 +119,10 @@ def extremes():
     names = [f"learner {number}" for number in range(MOST_LEARNERS + 1)]
     yield "learners most", raw(learners=dict.fromkeys(names[:-1], best))
     yield "learners more", raw(learners=dict.fromkeys(names, best))
-    claims = [{"text": str(k), "learner": "GD", "k": k % 128, "below": 1.0} for k in range(MOST_CLAIMS + 1)]
+    claims = [
+        {"kind": "value", "text": str(k), "curve": "GD", "at": k % 128, "below": 1.0}
+        for k in range(MOST_CLAIMS + 1)
+    ]
     yield "claims most", raw(claims=claims[:-1])
     yield "claims more", raw(claims=claims)
 

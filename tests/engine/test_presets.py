@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.claims import judge, unexpected_divergence
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.results.outcomes import judge, unexpected_divergence
+from engine.results.results import of_one
 from engine.runtime.asked import asked as asked_measures
 from engine.runtime.run import run
 from engine.spec import presets
@@ -36,7 +37,7 @@ STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE,
 def test_a_preset_runs_and_its_claims_hold(name):
     described = presets.load(name, ["run.device=cpu"])
     trace = run(described)
-    for outcome in judge(described, trace):
+    for outcome in judge(of_one(described, trace)):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
     assert unexpected_divergence(described, trace) == []
 
@@ -55,7 +56,7 @@ def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_wor
     check(described)
     assert 2 <= len(described.learners) <= 6
     assert len(described.claims) >= 2
-    spoken_of = {claim.learner for claim in described.claims} | {claim.same_as for claim in described.claims}
+    spoken_of = {getattr(claim, field) for claim in described.claims for field in claim.curve_fields}
     assert {learner.name for learner in described.learners} <= spoken_of
     texts = [claim.text for claim in described.claims]
     assert len(set(texts)) == len(texts)
@@ -87,7 +88,8 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             each.kind for learner in described.learners for each in asked_measures(described, learner)
         }
         for claim in described.claims:
-            used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
+            used["bounds"] |= {getattr(claim, field) for field in claim.line_fields} - {None}
+    del used["claims"]  # each has an example of its own
     for family, kinds in used.items():
         needed = {kind for kind, part in catalogue.members(family).items() if not part.experimental}
         assert needed - {"file"} <= kinds <= set(catalogue.members(family)), family
@@ -98,9 +100,9 @@ def test_claims_do_not_hold_before_anything_was_learned(name):
     described = presets.load(name, ["run.device=cpu"])
     rounds = iter([1, 0])
     trace = run(described, gate=lambda: next(rounds))
-    later = [claim for claim in described.claims if claim.k != 0]
+    later = [claim for claim in described.claims if getattr(claim, "at", None) != 0]
     assert later
-    for outcome in judge(described, trace):
+    for outcome in judge(of_one(described, trace)):
         if outcome.claim in later:
             assert not outcome.holds, outcome.claim.text
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 from building import LLS, beginning, data_of, experiment, gd, losses
 
+from engine.core import catalogue
 from engine.problems.data import Data
 from engine.protocols import erm
 from engine.results import trace
@@ -34,6 +35,12 @@ def whole(protocol, learner, problem="gaussian", **words):
 
 def losses_of(described):
     return np.stack([run(described).curves[0].loss], 1)
+
+
+@pytest.mark.parametrize("protocol", catalogue.members("protocols"))
+def test_the_clock_of_a_protocol_is_the_first_of_its_clocks(protocol):
+    made = catalogue.make("protocols", protocol)
+    assert made.clock == next(iter(made.clocks(8)))
 
 
 def test_erm_trains_a_fresh_model_for_every_k():

@@ -16,7 +16,7 @@ GOOD = raw(
         "net": gd(0.01, kind="dense", widths=[4]),
         "least squares": LLS,
     },
-    claims=[{"text": "It halves", "learner": "GD", "k": 8, "loss": 0.5, "within": 0.1}],
+    claims=[{"kind": "value", "text": "It halves", "curve": "GD", "at": 8, "equals": 0.5, "within": 0.1}],
     d=16,
 )
 
@@ -83,9 +83,16 @@ BAD = [
     ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver needs neither"]),
     ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
     ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
-    ("claims[0].learner=SGD", "claims[0].learner", ["no 'SGD'", "'GD'", "'least squares'"]),
-    ("claims[0].k=17", "claims[0].k", ["17 is past the end, k = 16"]),
-    ("claims[0].below=0.5", "claims[0].text", ["exactly one of", "never_below"]),
+    ("claims[0].curve=SGD", "claims[0].curve", ["no 'SGD'", "'GD'", "'least squares'"]),
+    ("claims[0].at=17", "claims[0].at", ["17 is past the end, k = 16"]),
+    ("claims[0].at=-1", "claims[0].at", ["there is no record at -1; take 0"]),
+    ("claims[0].at=8.5", "claims[0].at", ["there is no record at 8.5; take 8"]),
+    ("claims[0].below=0.5", "claims[0].equals", ["exactly one of", "between"]),
+    ("claims[0].between=[1, 0]", "claims[0].equals", ["exactly one of"]),
+    ("claims[0].kind=lime", "claims[0].kind", ["did you mean line?"]),
+    ("claims[0].picture=x", "claims[0].picture", ["no picture 'x'", "none"]),
+    ("claims[0].k=3", "claims[0].k", ["unknown key; it is called at here"]),
+    ("claims[0].learner=GD", "claims[0].learner", ["unknown key; it is called curve here"]),
     ("claims[0].within=-1", "claims[0].within", ["-1 does not fit", ">= 0"]),
 ]
 
@@ -140,9 +147,10 @@ MISSING = [
     ),
     (("learners", 0, "update"), "learners[0].update", ["and an update, or a solver"]),
     (("learners", 0, "update", "kind"), "learners[0].update.kind", ["gd", "egu"]),
-    (("claims", 0, "k"), "claims[0].k", ["the loss after k examples"]),
-    (("claims", 0, "within"), "claims[0].loss", ["within", "standard_errors"]),
-    (("claims", 0, "loss"), "claims[0].text", ["exactly one of"]),
+    (("claims", 0, "kind"), "claims[0].kind", ["value", "line", "slope"]),
+    (("claims", 0, "at"), "claims[0].at", []),
+    (("claims", 0, "within"), "claims[0].equals", ["within", "standard_errors"]),
+    (("claims", 0, "equals"), "claims[0].equals", ["exactly one of"]),
     (("claims", 0, "text"), "claims[0].text", []),
 ]
 
@@ -151,7 +159,7 @@ MISSING = [
 def test_what_is_missing_is_named(path, place, said):
     error = refusal(without(path))
     assert error.where == place
-    for part in (*said, *(["missing"] if place not in ("claims[0].loss", "claims[0].text") else [])):
+    for part in (*said, *(["missing"] if place != "claims[0].equals" else [])):
         assert part in error.what, error.what
 
 
@@ -177,7 +185,9 @@ def test_logistic_loss_needs_signs(overrides, said):
 def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
     for form in ("never_below", "follows"):
         described = copy.deepcopy(GOOD)
-        described["claims"] = [{"text": "It", "learner": "GD", form: "ri-hadamard", "within": 0.1}]
+        described["claims"] = [
+            {"kind": "line", "text": "It", "curve": "GD", form: "ri-hadamard", "within": 0.1}
+        ]
         error = refusal(described)
         assert error.where == f"claims[0].{form}"
         assert "ri-signed" in error.what
@@ -307,24 +317,32 @@ def test_reading_leaves_the_given_words_alone():
     assert msgspec.to_builtins(reading.parse(described))["problem"]["matrix"]["d"] == 16
 
 
+def test_pictures_have_names_of_their_own():
+    described = copy.deepcopy(GOOD)
+    described["pictures"] = [{"name": "a", "measure": "loss"}, {"measure": "loss"}, {"measure": "loss"}]
+    described["claims"][0]["picture"] = "a"
+    reading.parse(described)
+    described["pictures"][2]["name"] = "a"
+    error = refusal(described)
+    assert error.where == "pictures[2].name"
+    assert "taken" in error.what
+
+
 @pytest.mark.parametrize(
     ("form", "useless"),
     [
-        ({"k": 8, "below": 0.5}, "within"),
-        ({"k": 8, "above": 0.5}, "standard_errors"),
-        ({"never_below": "ri-signed"}, "k"),
-        ({"follows": "ri-signed", "within": 0.1}, "k"),
-        ({"diverges": True}, "k"),
+        ({"kind": "line", "never_below": "ri-signed"}, "at"),
+        ({"kind": "line", "follows": "ri-signed", "within": 0.1}, "equals"),
+        ({"kind": "diverges"}, "within"),
+        ({"kind": "share", "at": 8, "below": 0.5}, "standard_errors"),
     ],
 )
 def test_a_field_that_means_nothing_in_a_claim_is_refused(form, useless):
     described = copy.deepcopy(GOOD)
-    described["claims"] = [{"text": "It is so", "learner": "GD", **form}]
+    described["claims"] = [{"text": "It is so", "curve": "GD", **form}]
     reading.parse(described)
     described["claims"][0][useless] = 1
-    error = refusal(described)
-    assert error.where == f"claims[0].{useless}"
-    assert "leave it out" in error.what
+    assert refusal(described).where == f"claims[0].{useless}"
 
 
 @pytest.mark.parametrize(("table", "key"), [("", "problem"), ("problem", "matrix"), ("problem", "target")])

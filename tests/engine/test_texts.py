@@ -12,7 +12,7 @@ from engine.spec import presets, reading
 GOOD = {
     **raw(
         learners={"GD": gd(0.01), "least squares": LLS},
-        claims=[{"text": "It halves", "learner": "GD", "k": 8, "loss": 0.5, "within": 0.1}],
+        claims=[{"kind": "value", "text": "It halves", "curve": "GD", "at": 8, "equals": 0.5, "within": 0.1}],
         d=16,
     ),
     "title": "A title",
@@ -47,7 +47,7 @@ def refused(described) -> BadInput:
 
 @pytest.mark.parametrize("evil", EVIL)
 @pytest.mark.parametrize(
-    "place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].learner", "run.device"]
+    "place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].curve", "run.device"]
 )
 def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) -> None:
     described = copy.deepcopy(GOOD)

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.claims import ROUNDING
 from engine.core.lazy import load_torch
 from engine.results.report import report
+from engine.results.view import ROUNDING
 from engine.runtime.run import run
 from engine.spec import presets
 

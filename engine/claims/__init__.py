@@ -1,0 +1,233 @@
+"""Claims: what a preset says of its curves, judged by the view that a run yields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core import catalogue
+from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
+from engine.results.view import CurveView, View
+from engine.spec.learner import Name
+
+if TYPE_CHECKING:
+    from engine.measures import Measure as AnyMeasure
+else:
+    AnyMeasure = catalogue.union("measures")
+
+Floats = NDArray[np.float64]
+
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Tolerance = Annotated[float, Meta(ge=0, le=LARGEST)]
+
+AT = Meta(title="place", description="where on the x-axis of the picture, as in d/2")
+Place = Annotated[Number, AT]
+MaybePlace = Annotated[Number | None, AT]
+Within = Annotated[Tolerance | None, Meta(title="tolerance", description="how far off is allowed")]
+StandardErrors = Annotated[
+    Tolerance | None, Meta(title="standard errors", description="how many of the measured one are allowed")
+]
+LeastShare = Annotated[
+    float, Meta(gt=0, le=1, title="share", description="of the replicas for which it is so, at least")
+]
+
+OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
+
+
+class Outcome(NamedTuple):
+    """Whether a claim holds, and the measurement that says so."""
+
+    claim: Claim
+    holds: bool
+    measured: float | None
+    detail: str
+    stderr: float | None = None
+    """Of what was measured, by the jackknife over replicas; None for a single one."""
+
+
+class Claim(Part, frozen=True, kw_only=True):
+    """A sentence about a picture that a run proves or refutes.
+
+    It speaks of the picture of that name, the first one if it names none, or with `measure` of the same
+    picture of another measure; and there of the curve of that name, or of every curve.
+    """
+
+    example: ClassVar[str]
+    """What a preset says for it, as TOML without the text."""
+
+    curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
+    """The fields that name a curve."""
+
+    line_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that name a line of the theory; what is among both may name either."""
+
+    text: Annotated[
+        str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")
+    ]
+    picture: Annotated[
+        Name | None, Meta(title="picture", description="the name of the picture; none: the first")
+    ] = None
+    curve: Annotated[
+        Name | None, Meta(title="curve", description="the name of a learner; none: every one")
+    ] = None
+    measure: Annotated[
+        AnyMeasure | None, Meta(title="measure", description="in place of that of the picture")
+    ] = None
+
+    def judge(self, view: View) -> Outcome:
+        """Whether it holds of its curve in a view."""
+        raise NotImplementedError
+
+    def of(self, view: View) -> CurveView:
+        """The curve that it speaks of."""
+        assert self.curve is not None, "a claim about every curve is judged of one after the other"
+        return view.curve(self.curve)
+
+    def fails(self, why: str) -> Outcome:
+        """It does not hold, and nothing was measured."""
+        return Outcome(self, False, None, why)
+
+    def one_of(self, *names: str) -> None:
+        """See that exactly one of some fields is given. Raises: BadField."""
+        if sum(getattr(self, name) is not None for name in names) != 1:
+            raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
+
+
+class Comparing(Claim, frozen=True, kw_only=True):
+    """A claim that compares a number that was measured with one that is expected."""
+
+    equals: Annotated[Number | None, Meta(title="equals", description="what it is, within the tolerance")] = (
+        None
+    )
+    below: Annotated[Number | None, Meta(title="below", description="what it is less than")] = None
+    above: Annotated[Number | None, Meta(title="above", description="what it is more than")] = None
+    between: Annotated[
+        Annotated[tuple[Number, ...], Meta(min_length=2, max_length=2)] | None,
+        Meta(title="between", description="the least and the most that it is"),
+    ] = None
+    within: Within = None
+    standard_errors: StandardErrors = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.one_of("equals", "below", "above", "between")
+        exact = self.measure is not None and self.measure.whole
+        if self.equals is not None and not exact and self.within is None and self.standard_errors is None:
+            raise BadField("equals", "needs a tolerance: within = …, or standard_errors = …")
+        if self.between is not None and not all(map(math.isfinite, self.between)):
+            raise BadField("between", f"{list(self.between)} are not finite numbers")
+        if self.between is not None and self.between[0] > self.between[1]:
+            raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
+
+    def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
+        """How far numbers lie beyond what is allowed; what holds is not above 0."""
+        if self.below is not None:
+            beyond = measured - self.below
+        elif self.above is not None:
+            beyond = self.above - measured
+        elif self.equals is not None:
+            beyond = np.abs(measured - self.equals)
+        else:
+            assert self.between is not None, "a claim that compares has exactly one form"
+            beyond = np.maximum(self.between[0] - measured, measured - self.between[1])
+        return np.asarray(beyond - self.tolerance(stderr))
+
+    def tolerance(self, stderr: Floats | float | None) -> Floats | float:
+        """How far off is allowed."""
+        within = self.within or 0.0
+        return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
+
+    def compared(self, measured: float, stderr: float | None = None, what: str = "") -> Outcome:
+        """The outcome of the comparison of a number; `what` says which it is, and where."""
+        tolerance = float(self.tolerance(stderr))
+        given = self.within is not None or self.standard_errors is not None
+        allowed = f" ± {tolerance:.2g}" if given else ""
+        if self.below is not None:
+            holds, sign, other = measured < self.below + tolerance, "<", f"{self.below:g}{allowed}"
+        elif self.above is not None:
+            holds, sign, other = measured > self.above - tolerance, ">", f"{self.above:g}{allowed}"
+        elif self.equals is not None:
+            holds = abs(measured - self.equals) <= tolerance
+            sign, other = "=", f"{self.equals:g}{allowed}"
+        else:
+            assert self.between is not None, "a claim that compares has exactly one form"
+            low, high = self.between
+            holds = low - tolerance <= measured <= high + tolerance
+            sign, other = "in", f"[{low:g}, {high:g}]{allowed}"
+        error = f" (standard error {stderr:.2g})" if what and stderr is not None else ""
+        detail = f"{what}{measured:.6g}{error} {sign if holds else OPPOSITE[sign]} {other}"
+        return Outcome(self, bool(holds), measured, detail, stderr)
+
+
+def jackknife(statistic: Callable[[Callable[[CurveView], Floats]], float], replicas: int) -> float | None:
+    """The delete-one jackknife error of a number that is made of curves; None for a single replica.
+
+    `statistic` is given how to take a curve: with all its replicas but one, the same one of every curve, as
+    a replica has the same data for all learners.
+    """
+    if replicas < 2:
+        return None
+
+    def without(replica: int) -> float:
+        return statistic(lambda curve: curve.without(replica))
+
+    each = np.array([without(replica) for replica in range(replicas)])
+    return float(np.sqrt((replicas - 1) / replicas * np.square(each - each.mean()).sum()))
+
+
+def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
+    """The outcome of a claim that is to be so for a share of the replicas."""
+    share = sum(holding) / len(holding)
+    detail = f"it is so for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
+    stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
+    return Outcome(claim, share >= least, share, detail, stderr)
+
+
+def name_of(view: View) -> str:
+    """What a view measures, in a word, or what it reads off in some."""
+    reading = view.picture.reading
+    return view.y_label if reading is not None and reading.is_place else view.picture.measure.name
+
+
+def where(view: View, x: float) -> str:
+    """A place of a view in words."""
+    return f"{view.picture.x} = {x:g}"
+
+
+def divergence(view: View, curve: CurveView) -> str:
+    """Where a curve diverged, or the first of how many of its replicas; nothing where none did."""
+    if curve.diverged_at is None:
+        return ""
+    if curve.replicas == 1:
+        return f"it diverged at {where(view, curve.diverged_at)}"
+    count = max(curve.diverged, int(curve.lost.max(initial=0)))
+    return f"{count} of {curve.replicas} replicas diverged, the first at {where(view, curve.diverged_at)}"
+
+
+def unfinished(view: View, curve: CurveView) -> str:
+    """Why a curve says nothing about all that was planned; nothing where it does."""
+    if curve.complete:
+        return ""
+    if curve.diverged_at is not None:
+        return divergence(view, curve)
+    return f"the curve ends at {where(view, curve.x[-1])}" if len(curve.x) else "the curve has no records"
+
+
+def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
+    """Another curve, or a line of the theory, at the places of a curve: its name, and how to take it."""
+    try:
+        line = view.line(name)
+    except KeyError:
+        other = view.curve(name)
+        return other.name, lambda take: np.interp(curve.x, other.x, take(other))
+    return line.name, lambda take: np.interp(curve.x, line.x, line.y)
+
+
+def whole(curve: CurveView) -> Floats:
+    """A curve with all its replicas."""
+    return curve.y

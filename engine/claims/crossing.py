@@ -1,0 +1,54 @@
+"""Where two curves cross."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Comparing, Floats, Outcome, jackknife, other_at, unfinished, whole
+from engine.results.view import View
+from engine.spec.learner import Name
+
+
+class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
+    """The first place at which a curve crosses another one, or a line of the theory.
+
+    Between places it is interpolated, on the logarithm of x where that is how the picture is drawn.
+    """
+
+    example: ClassVar[str] = '{kind = "crossing", curve = "EGU", other = "GD", below = "d/2"}'
+    curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")
+    line_fields: ClassVar[tuple[str, ...]] = ("other",)
+
+    other: Annotated[Name, Meta(title="other", description="a learner, or a line of the theory")]
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        name, other = other_at(view, self.other, curve)
+        if why := unfinished(view, curve):
+            return self.fails(why)
+        x = np.log(curve.x) if view.x_log and (curve.x > 0).all() else curve.x
+
+        def crossing(gap: Floats) -> float:
+            at = _first_crossing(x, gap)
+            return float(np.exp(at)) if x is not curve.x else at
+
+        measured = crossing(whole(curve) - other(whole))
+        if np.isnan(measured):
+            return self.fails(f"it does not cross {name}")
+        stderr = jackknife(lambda take: crossing(take(curve) - other(take)), curve.replicas)
+        return self.compared(measured, stderr, f"it crosses {name} at {view.picture.x} = ")
+
+
+def _first_crossing(x: Floats, gap: Floats) -> float:
+    """Where a gap first changes its sign, linear between places that have one; NaN if nowhere."""
+    known = np.isfinite(gap) & (gap != 0)
+    places, signs = np.flatnonzero(known), np.sign(gap[known])
+    changes = np.flatnonzero(signs[1:] != signs[:-1])
+    if not len(changes):
+        return float("nan")
+    before, after = places[changes[0]], places[changes[0] + 1]
+    share = gap[before] / (gap[before] - gap[after])
+    return float(x[before] + share * (x[after] - x[before]))

@@ -1,0 +1,30 @@
+"""That a learner diverges."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.claims import Claim, MaybePlace, Outcome, divergence, where
+from engine.results.view import View
+
+
+class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
+    """That a learner diverges in every replica: in the end, or at one place of the picture."""
+
+    example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
+
+    at: MaybePlace = None
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        detail = divergence(view, curve) or "it did not"
+        if self.at is None:
+            return Outcome(self, curve.diverged == curve.replicas, curve.diverged_at, detail)
+        place = curve.place(self.at)
+        if place is None and curve.diverged == curve.replicas:
+            return Outcome(self, (curve.diverged_at or 0.0) <= self.at, curve.diverged_at, detail)
+        if place is None:
+            return self.fails(f"nothing is recorded at {where(view, self.at)}")
+        lost = int(curve.lost[place])
+        there = f"{lost} of {curve.replicas} replicas have diverged at {where(view, self.at)}"
+        return Outcome(self, lost == curve.replicas, float(lost), there)

@@ -1,0 +1,48 @@
+"""Where the largest gap between neighbouring values of a curve is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
+from engine.results.view import View
+
+
+class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
+    """That the largest ratio of neighbouring values of a curve is that at one place to the next.
+
+    It is so for a share of the replicas; of a spectrum that ends in noise it says after which singular value.
+    """
+
+    example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
+
+    at: Place
+    share: LeastShare = 1.0
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        place = curve.place(self.at)
+        if place is None:
+            return self.fails(f"nothing is recorded at {where(view, self.at)}")
+        if why := unfinished(view, curve):
+            return self.fails(why)
+        found = [_largest(curve.over([one])) for one in range(curve.replicas)]
+        known = [curve.x[one] for one in found if one is not None]
+        if not known:
+            return self.fails("no two neighbouring places have values of one sign")
+        outcome = in_replicas(self, [one == place for one in found], self.share)
+        usual = float(np.median(known))
+        return outcome._replace(
+            detail=f"{outcome.detail}; the largest gap is mostly after {where(view, usual)}"
+        )
+
+
+def _largest(y: Floats) -> int | None:
+    """After which place the largest ratio is, up or down; None if there is none."""
+    first, second = np.abs(y[:-1]), np.abs(y[1:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.maximum(first, second) / np.minimum(first, second)
+    known = ~np.isnan(ratios)
+    return int(np.argmax(np.where(known, ratios, 0.0))) if known.any() else None

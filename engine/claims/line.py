@@ -1,0 +1,70 @@
+"""How a curve runs beside a line of the theory."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Claim, Outcome, StandardErrors, Within, divergence, name_of, where
+from engine.core.parts import BadField
+from engine.results.view import View
+from engine.spec.learner import Name
+
+FORMS = ("never_below", "never_above", "follows")
+
+
+class Line(Claim, frozen=True, kw_only=True, tag="line"):
+    """That a curve respects a line of the theory, or stays on it, at every place.
+
+    Without `within` rounding is allowed. Places from the first divergence of a replica on are no part of it:
+    there are means of the others only.
+    """
+
+    example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
+    line_fields: ClassVar[tuple[str, ...]] = FORMS
+
+    never_below: Annotated[Name | None, Meta(title="never below", description="a line of the theory")] = None
+    never_above: Annotated[Name | None, Meta(title="never above", description="a line of the theory")] = None
+    follows: Annotated[Name | None, Meta(title="follows", description="a line that it stays on")] = None
+    within: Within = None
+    standard_errors: StandardErrors = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.one_of(*FORMS)
+        if self.follows is not None and self.within is None and self.standard_errors is None:
+            raise BadField("follows", "needs a tolerance: within = …, or standard_errors = …")
+
+    @property
+    def kind_of_line(self) -> str:
+        """The kind of the line that it names."""
+        return str(self.never_below or self.never_above or self.follows)
+
+    def judge(self, view: View) -> Outcome:
+        curve, kind = self.of(view), self.kind_of_line
+        try:
+            line = view.line(kind)
+        except KeyError:
+            reason = view.absent.get(kind, "there is none in this picture")
+            return self.fails(f"{kind} does not apply: {reason}")
+        sound = curve.sound
+        x, y = curve.x[sound], curve.y[sound]
+        if not len(x):
+            return self.fails("the curve has no records")
+        gap = y - np.interp(x, line.x, line.y)
+        error = np.zeros_like(gap) if curve.stderr is None else curve.stderr[sound]
+        within = view.rounding * y[0] if self.within is None else self.within
+        tolerance = within + (self.standard_errors or 0.0) * error
+        worst = -gap if self.never_below else gap if self.never_above else np.abs(gap)
+        at = int(np.argmax(worst - tolerance))
+        holds = bool(worst[at] <= tolerance[at])
+        detail = f"{name_of(view)} − {kind} = {gap[at]:.2g} at {where(view, x[at])}"
+        detail += f", where ± {tolerance[at]:.2g} is allowed"
+        reached = curve.complete or bool(line.x[-1] <= x[-1])
+        if not reached:
+            diverged = divergence(view, curve)
+            detail += f"; {diverged}" if diverged else f"; the curve ends at {where(view, x[-1])}"
+        stderr = None if curve.stderr is None else float(error[at])
+        return Outcome(self, holds and reached, float(gap[at]), detail, stderr)

@@ -1,0 +1,68 @@
+"""Which of two curves is lower."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Claim, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
+from engine.results.view import CurveView, View
+from engine.spec.learner import Name
+
+
+class Order(Claim, frozen=True, kw_only=True, tag="order"):
+    """That a curve is below another one at a place, or at no place above it.
+
+    At no place above it is a curve that is there only by rounding.
+    """
+
+    example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'
+    curve_fields: ClassVar[tuple[str, ...]] = ("curve", "below")
+
+    below: Annotated[Name, Meta(title="below", description="the name of the learner that is above")]
+    at: MaybePlace = None
+    standard_errors: Annotated[
+        Tolerance,
+        Meta(title="standard errors", description="by how many of those of their gap it is below, at least"),
+    ] = 0.0
+
+    def judge(self, view: View) -> Outcome:
+        curve, other = self.of(view), view.curve(self.below)
+        for one in (curve, other):
+            if self.at is None and (why := unfinished(view, one)):
+                return self.fails(f"{one.name}: {why}")
+        known = curve.sound & np.isfinite(np.interp(curve.x, other.x, np.where(other.sound, other.y, np.nan)))
+        if self.at is not None:
+            place = curve.place(self.at)
+            known &= np.arange(len(curve.x)) == (-1 if place is None else place)
+        places = np.flatnonzero(known)
+        if not len(places):
+            return self.fails("there is no place at which both are known")
+        gap = (curve.y - np.interp(curve.x, other.x, other.y))[places]
+        error = self._errors(curve, other)
+        errors = np.zeros_like(gap) if error is None else error[places]
+        beyond = gap + self.standard_errors * errors
+        worst = int(np.argmax(beyond))
+        allowed = view.rounding * abs(float(curve.y[places[0]])) if self.at is None else 0.0
+        holds = beyond[worst] <= allowed if self.at is None else beyond[worst] < 0
+        detail = f"{name_of(view)} − that of {other.name} = {gap[worst]:.2g}"
+        detail += f" at {where(view, curve.x[places[worst]])}"
+        stderr = None if error is None else float(errors[worst])
+        if stderr:
+            detail += f", {gap[worst] / stderr:+.1f} standard errors"
+        return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
+
+    def _errors(self, curve: CurveView, other: CurveView) -> np.ndarray | None:
+        """The jackknife error of the gap, both without the same replica, which has the same data for both."""
+        count = curve.replicas
+        if count < 2:
+            return None
+        each = np.stack([_gap(curve, other, left) for left in range(count)])
+        return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
+
+
+def _gap(curve: CurveView, other: CurveView, left: int) -> np.ndarray:
+    """The gap between two curves without a replica."""
+    return np.asarray(curve.without(left) - np.interp(curve.x, other.x, other.without(left)))

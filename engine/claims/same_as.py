@@ -1,0 +1,35 @@
+"""That two curves are the same."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
+from engine.results.view import View
+from engine.spec.learner import Name
+
+
+class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
+    """That two curves are the same: both are complete, and at every place their gap is allowed."""
+
+    example: ClassVar[str] = '{kind = "same-as", curve = "hypentropy", other = "EGU±", within = 1e-4}'
+    curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")
+
+    other: Annotated[Name, Meta(title="other", description="the name of another learner")]
+    within: Annotated[Tolerance, Meta(title="tolerance", description="how far off is allowed")]
+
+    def judge(self, view: View) -> Outcome:
+        curve, other = self.of(view), view.curve(self.other)
+        for one in (curve, other):
+            if not one.complete:
+                ends = f"the curve of {one.name} ends after {np.count_nonzero(one.sound)} records"
+                diverged = divergence(view, one)
+                return self.fails(f"{one.name}: {diverged}" if diverged else ends)
+        gap = curve.y - np.interp(curve.x, other.x, other.y)
+        at = int(np.argmax(np.abs(gap)))
+        detail = f"{name_of(view)} − that of {other.name} = {gap[at]:.2g} at {where(view, curve.x[at])}"
+        holds = bool(abs(gap[at]) <= self.within)
+        return Outcome(self, holds, float(gap[at]), f"{detail}, where ± {self.within:.2g} is allowed")

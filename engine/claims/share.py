@@ -1,0 +1,35 @@
+"""The share of replicas for which something is so."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
+from engine.core.parts import BadField
+from engine.results.view import View
+
+
+class Share(Comparing, frozen=True, kw_only=True, tag="share"):
+    """That at one place a curve is below or above a number, or between two, for a share of the replicas.
+
+    A replica that has diverged is none of them.
+    """
+
+    example: ClassVar[str] = '{kind = "share", curve = "GD", at = "n", below = 0.1, share = 0.9}'
+
+    at: Place
+    share: LeastShare = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.standard_errors is not None:
+            raise BadField("standard_errors", "means nothing of a single replica; leave it out")
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        place = curve.place(self.at)
+        if place is None:
+            return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
+        each = [float(curve.over([one])[place]) for one in range(curve.replicas)]
+        holding = [self.compared(value).holds for value in each]
+        return in_replicas(self, holding, self.share)

@@ -1,0 +1,48 @@
+"""The slope of a curve."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Comparing, Floats, Outcome, jackknife, unfinished
+from engine.results.view import View
+
+
+class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
+    """The slope of the line of least squares through a curve, of log y on log x: the exponent of a power law.
+
+    It goes through all places at which all replicas have a finite number, and in logarithms a positive one.
+    With `linear` it is that of y on x.
+    """
+
+    example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
+
+    linear: Annotated[bool, Meta(title="linear", description="of y on x, instead of their logarithms")] = (
+        False
+    )
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        if why := unfinished(view, curve):
+            return self.fails(why)
+        there = curve.sound & self._usable(curve.x, curve.y)
+        if len(np.unique(curve.x[there])) < 2:
+            return self.fails(f"a slope needs two places, and {np.count_nonzero(there)} can be used")
+        measured = self._slope(curve.x[there], curve.y[there])
+        stderr = jackknife(lambda take: self._slope(curve.x[there], take(curve)[there]), curve.replicas)
+        count = np.count_nonzero(there)
+        return self.compared(measured, stderr, f"over {count} places the slope is ")
+
+    def _usable(self, x: Floats, y: Floats) -> np.ndarray:
+        finite = np.isfinite(x) & np.isfinite(y)
+        return finite if self.linear else finite & (x > 0) & (y > 0)
+
+    def _slope(self, x: Floats, y: Floats) -> float:
+        use = self._usable(x, y)
+        x, y = (x[use], y[use]) if self.linear else (np.log(x[use]), np.log(y[use]))
+        apart = x - x.mean() if len(x) else x
+        spread = float(np.square(apart).sum())
+        return float(apart @ y) / spread if spread > 0 else float("nan")

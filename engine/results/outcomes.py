@@ -1,0 +1,87 @@
+"""Claims judged: every claim of an experiment against the view that it speaks of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine.claims import Claim, Outcome
+from engine.core.parts import BadInput
+from engine.results.results import Results
+from engine.results.trace import Trace
+from engine.results.view import View
+from engine.results.views import view
+from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
+from engine.spec.pictures import picture_of
+
+
+def judge(results: Results) -> list[Outcome]:
+    """The outcome of every claim about the results of a plan."""
+    experiment, views = results.plan.experiment, _Views(results)
+    found = []
+    for number, claim in enumerate(experiment.claims):
+        picture = picture_of(experiment, claim.picture)
+        if claim.measure is not None:
+            picture = msgspec.structs.replace(picture, measure=claim.measure)
+        try:
+            found.append(_judged(number, claim, views.of(picture), results))
+        except BadInput as error:
+            found.append(claim.fails(f"there is no such picture: {error.what}"))
+    return found
+
+
+class _Views:
+    """The views that claims speak of, each made once."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._made: dict[bytes, View] = {}
+
+    def of(self, picture: Picture) -> View:
+        """The view of a picture. Raises: BadInput."""
+        key = msgspec.json.encode(picture)
+        if key not in self._made:
+            self._made[key] = view(picture, self._results)
+        return self._made[key]
+
+
+def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
+    """A claim about one curve of a view, or about several of which each has to be so."""
+    exact = [curve for curve in seen.curves if curve.name == claim.curve]
+    if exact and claim.curve != exact[0].learner:
+        return results.plan.claims_along(seen.picture, exact[0].apart)[number].judge(seen)
+    outcomes: dict[str, Outcome] = {}
+    for apart in dict.fromkeys(curve.apart for curve in seen.curves):
+        here, one = results.plan.claims_along(seen.picture, apart)[number], seen.at(apart)
+        learners = dict.fromkeys(curve.learner for curve in one.curves if not curve.is_reference)
+        for name in [claim.curve] if claim.curve is not None else learners:
+            try:
+                curve = one.curve(name)
+                outcome = msgspec.structs.replace(here, curve=name).judge(one)
+                outcomes[curve.name] = outcome._replace(claim=claim)
+            except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
+                continue
+    if not outcomes:
+        return claim.fails("the curve has no records")
+    name, worst = next(
+        ((name, outcome) for name, outcome in outcomes.items() if not outcome.holds),
+        next(iter(outcomes.items())),
+    )
+    return worst if len(outcomes) == 1 else worst._replace(detail=f"{name}: {worst.detail}")
+
+
+def expected_to_diverge(experiment: Experiment) -> set[str]:
+    """The learners of which a claim says that they diverge."""
+    names = (learner.name for learner in experiment.learners)
+    claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
+    return {name for name in names if name in claimed or None in claimed}
+
+
+def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
+    """The learners that diverged although no claim says that they do."""
+    expected = expected_to_diverge(experiment)
+    return [
+        curve.learner
+        for curve in trace.curves
+        if curve.diverged_at is not None and curve.best and curve.learner not in expected
+    ]

@@ -1,0 +1,25 @@
+"""Which pictures an experiment has."""
+
+from __future__ import annotations
+
+from engine.core import catalogue
+from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
+
+
+def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
+    """The pictures of an experiment; where it has none, the loss against the clock of its protocol."""
+    if experiment.pictures:
+        return experiment.pictures
+    return (Picture(x=experiment.protocol.clock, measure=catalogue.make("measures", "loss")),)
+
+
+def picture_of(experiment: Experiment, name: str | None) -> Picture:
+    """The picture of a name, or without one the first. Raises: KeyError."""
+    pictures = pictures_of(experiment)
+    if name is None:
+        return pictures[0]
+    for picture in pictures:
+        if picture.name == name:
+            return picture
+    raise KeyError(name)

@@ -1,0 +1,347 @@
+"""Claims about slopes, ratios, orders, crossings, shares and gaps, against numbers made by hand."""
+
+import numpy as np
+import pytest
+from building import experiment, gd
+
+from engine.core.parts import BadInput, Finding, Verdict
+from engine.results.outcomes import judge
+from engine.results.results import Results, of_one
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.spec.plan import plan
+
+RECORDS = 9
+K = np.arange(float(RECORDS))
+SPREAD = np.array([-0.02, 0.01, 0.0, -0.01, 0.02])
+"""What is added to the logarithm of every replica."""
+
+
+def curve(name, losses, capacity=RECORDS, divergences=None):
+    """A curve with losses [R, S], or of one replica [S]."""
+    losses = np.atleast_2d(np.asarray(losses, float))
+    made = Curve(name, capacity, len(losses), Verdict(True, "made by hand"))
+    made.append({"k": np.arange(float(losses.shape[1]))}, {"loss": losses.T})
+    if divergences is not None:
+        made.divergences[:] = divergences
+    return made
+
+
+def judged(claim, lines=(), **losses):
+    """The outcome of a claim about curves by their names."""
+    curves = [one if isinstance(one, Curve) else curve(name, one) for name, one in losses.items()]
+    learners = {made.name: gd(0.1) for made in curves}
+    described = experiment(
+        d=RECORDS - 1, learners=learners, claims=[{"text": "It is so", "curve": "it", **claim}]
+    )
+    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", "loss", {})))
+    assert found.detail
+    assert "\n" not in found.detail
+    return found
+
+
+def line(values):
+    finding = Finding(True, "made by hand")
+    return BoundCurve("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values))
+
+
+def jackknife(statistic, *replicas):
+    """The error of a statistic of one array [R, S] or of several, all without the same replica."""
+    count = len(replicas[0])
+    each = [statistic(*(np.delete(one, left, 0) for one in replicas)) for left in range(count)]
+    return np.sqrt((count - 1) / count * np.square(np.array(each) - np.mean(each)).sum())
+
+
+def exponents(law):
+    """Losses k^law e^s, one replica for each s of SPREAD; each has a slope of its own."""
+    with np.errstate(divide="ignore"):
+        return np.exp(np.outer(law + SPREAD, np.log(K)))
+
+
+def slope_of(values):
+    return np.polyfit(np.log(K[1:]), np.log(values.mean(0)[1:]), 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({"between": [0.6, 0.8]}, True),
+        ({"between": [0.71, 0.8]}, False),
+        ({"equals": 0.69, "standard_errors": 3}, True),
+        ({"equals": 0.65, "standard_errors": 3}, False),
+        ({"below": 0.71}, True),
+        ({"above": 0.71}, False),
+    ],
+)
+def test_a_slope_is_the_exponent_of_a_power_law(claim, expected):
+    values = exponents(0.7)
+    found = judged({"kind": "slope", **claim}, it=values)
+    assert found.holds is expected, found.detail
+    assert found.measured == pytest.approx(slope_of(values), rel=1e-12)
+    assert found.stderr == pytest.approx(jackknife(slope_of, values), rel=1e-9)
+    assert 0.005 < found.stderr < 0.01
+
+
+def test_a_slope_may_be_linear_and_needs_two_places():
+    found = judged({"kind": "slope", "linear": True, "equals": -0.5, "within": 1e-9}, it=9 - 0.5 * K)
+    assert found.holds
+    assert found.stderr is None
+    found = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
+    assert not found.holds
+    assert "needs two places, and 1 can be used" in found.detail
+
+
+def test_a_slope_goes_through_positive_places_only():
+    values = np.where(K < 5, K**2, 0.0)
+    found = judged({"kind": "slope", "equals": 2, "within": 1e-9}, it=values)
+    assert found.holds
+    assert "over 4 places" in found.detail
+
+
+@pytest.mark.parametrize("to", ["other", "ri-signed"])
+@pytest.mark.parametrize(
+    ("claim", "expected", "at"),
+    [
+        ({"between": [1, 2]}, True, None),
+        ({"between": [1.3, 2]}, False, 0),
+        ({"below": 1.9}, True, 8),
+        ({"below": 1.7}, False, 8),
+        ({"above": 1.1}, False, 0),
+        ({"above": 1.3, "at": 4}, True, 4),
+        ({"below": 1.3, "at": 4}, False, 4),
+        ({"equals": 1.4, "within": 0.41}, True, None),
+        ({"equals": 1.4, "within": 0.39}, False, None),
+    ],
+)
+def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
+    below = 2 - K / 8
+    values = below * (1 + 0.1 * K)
+    found = judged({"kind": "ratio", "to": to, **claim}, lines=[line(below)], it=values, other=below)
+    assert found.holds is expected, found.detail
+    if at is not None:
+        assert found.measured == pytest.approx(1 + 0.1 * at)
+        assert f"at k = {at} the ratio to {to}" in found.detail
+
+
+def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():
+    values, other = exponents(0.5)[:, 1:], exponents(0.2)[::-1, 1:]
+    values, other = (np.concatenate([np.ones((5, 1)), one], 1) for one in (values, other))
+    found = judged({"kind": "ratio", "to": "other", "at": 8, "above": 1}, it=values, other=other)
+    expected = jackknife(lambda v, o: v.mean(0)[8] / o.mean(0)[8], values, other)
+    assert found.measured == pytest.approx(values.mean(0)[8] / other.mean(0)[8], rel=1e-12)
+    assert found.stderr == pytest.approx(expected, rel=1e-9)
+
+
+def test_nothing_is_a_multiple_of_nothing():
+    found = judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=0 * K)
+    assert not found.holds
+    assert "no place" in found.detail
+    assert judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=np.maximum(K - 3, 0) + K).holds
+
+
+def test_order_is_at_every_place_or_at_one():
+    higher = 2 - K / 8
+    lower = higher - 0.1 * (K > 0)
+    assert judged({"kind": "order", "below": "other"}, it=lower, other=higher).holds
+    found = judged({"kind": "order", "below": "other"}, it=np.where(K == 5, 3, lower), other=higher)
+    assert not found.holds
+    assert "at k = 5" in found.detail
+    crossing = np.where(K < 4, higher + 1, lower)
+    assert judged({"kind": "order", "below": "other", "at": 6}, it=crossing, other=higher).holds
+    assert not judged({"kind": "order", "below": "other", "at": 2}, it=crossing, other=higher).holds
+    assert not judged({"kind": "order", "below": "other", "at": 0}, it=lower, other=higher).holds
+
+
+@pytest.mark.parametrize("at", [None, 8])
+def test_order_may_ask_for_a_distance_in_standard_errors_of_the_gap(at):
+    noise = np.outer(SPREAD, np.ones(RECORDS))
+    values, other = 1 + noise, 1.05 + 3 * noise
+    claim = {"kind": "order", "below": "other"} | ({} if at is None else {"at": at})
+    error = float(jackknife(lambda v, o: (v - o).mean(0)[8], values, other))
+    found = judged({**claim, "standard_errors": 0.99 * 0.05 / error}, it=values, other=other)
+    assert found.holds, found.detail
+    assert found.stderr == pytest.approx(error, rel=1e-9)
+    assert not judged({**claim, "standard_errors": 1.01 * 0.05 / error}, it=values, other=other).holds
+
+
+@pytest.mark.parametrize("other", ["other", "ri-signed"])
+def test_a_crossing_is_where_the_gap_changes_its_sign(other):
+    values, level = 1 - K / 8, np.full(RECORDS, 0.3)
+    claim = {"kind": "crossing", "other": other, "equals": 5.6, "within": 1e-9}
+    found = judged(claim, lines=[line(level)], it=values, other=level)
+    assert found.holds, found.detail
+    assert found.measured == pytest.approx(5.6)
+    found = judged(claim, lines=[line(0 * K - 1)], it=values, other=0 * K - 1)
+    assert not found.holds
+    assert "does not cross" in found.detail
+
+
+def test_a_start_that_two_curves_share_is_no_crossing():
+    other = np.array([1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    values = np.array([1, 0.95, 0.9, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1])
+    found = judged({"kind": "crossing", "other": "other", "between": [3, 5]}, it=values, other=other)
+    assert found.holds
+    assert found.measured == pytest.approx(4)
+
+
+def test_the_error_of_a_crossing_is_that_of_the_place():
+    values = 1 - np.outer(1 + SPREAD, K / 8)
+    level = np.full((5, RECORDS), 0.3)
+    found = judged({"kind": "crossing", "other": "other", "above": 5}, it=values, other=level)
+    expected = jackknife(lambda v: 0.7 * 8 / (1 - v.mean(0)[8]), values)
+    assert found.stderr == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.6, True), (0.61, False), (1, False), (None, False)])
+def test_a_share_counts_replicas(share, expected):
+    values = np.ones((5, RECORDS))
+    values[:3, 4] = 0.05
+    claim = {"kind": "share", "at": 4, "below": 0.1} | ({} if share is None else {"share": share})
+    found = judged(claim, it=values)
+    assert found.holds is expected
+    assert found.measured == 0.6
+    assert found.stderr == pytest.approx(jackknife(lambda v: (v[:, 4] < 0.1).mean(), values))
+    assert "3 of 5 replicas" in found.detail
+
+
+def test_a_replica_that_diverged_is_no_part_of_a_share():
+    values = np.full((5, RECORDS), 0.05)
+    values[1, 6:] = np.nan
+    made = curve("it", values, divergences=[np.nan, 6, np.nan, np.nan, np.nan])
+    assert judged({"kind": "share", "at": 8, "below": 0.1}, it=made).measured == 0.8
+    assert judged({"kind": "share", "at": 5, "below": 0.1}, it=made).measured == 1
+
+
+def test_the_largest_gap_is_the_largest_ratio_of_neighbours():
+    values = np.tile([9.0, 8, 7, 6, 1, 0.9, 0.8, 0.7, 0.5], (5, 1))
+    values[4] = [9, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
+    for share, expected in ((0.8, True), (1, False)):
+        found = judged({"kind": "largest-gap", "at": 3, "share": share}, it=values)
+        assert found.holds is expected
+        assert found.measured == 0.8
+        assert "mostly after k = 3" in found.detail
+    assert not judged({"kind": "largest-gap", "at": 4}, it=values[0]).holds
+    exactly = np.array([3.0, 1, 0.5, 0, 0, 0, 0, 0, 0])
+    assert judged({"kind": "largest-gap", "at": 2}, it=exactly).holds, "what ends in nothing"
+
+
+WHOLE = [
+    {"kind": "slope", "above": -9},
+    {"kind": "ratio", "to": "other", "above": -9},
+    {"kind": "order", "below": "other"},
+    {"kind": "crossing", "other": "other", "above": -9},
+    {"kind": "largest-gap", "at": 1},
+]
+
+
+@pytest.mark.parametrize("claim", WHOLE, ids=[claim["kind"] for claim in WHOLE])
+def test_a_claim_over_the_whole_curve_needs_the_whole_curve(claim):
+    values = np.array([5.0, 4, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
+    other = np.array([6.0, 5, 4, 3, 2, 1, 0.7, 0.6, 0.5])
+    if claim["kind"] == "crossing":
+        other = np.array([6.0, 3, 0.5, 3, 2, 1, 0.7, 0.6, 0.5])
+    assert judged(claim, it=values, other=other).holds
+    early = judged(claim, it=values[:4], other=other)
+    assert not early.holds
+    assert "the curve ends at k = 3" in early.detail
+    assert not judged(claim, it=values[:0], other=other).holds
+
+
+@pytest.mark.parametrize("kind", ["value", "share"])
+def test_a_claim_about_a_place_needs_no_more_than_that_place(kind):
+    claim = {"kind": kind, "at": 2, "below": 2}
+    assert judged(claim, it=[3.0, 2, 1]).holds
+    assert not judged(claim, it=[3.0, 2]).holds
+
+
+SIZES = [4, 8, 16]
+TEXT = {"text": "It is so"}
+
+
+def swept(claims, losses, **words):
+    """Results over d = 4, 8, 16 with losses [R] at the end of each, and claims about them."""
+    whole = plan(
+        {
+            "axes": [{"name": "size", "values": SIZES}],
+            "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": 8}, "target": "feature"},
+            "protocol": "one-pass",
+            "learners": [{"name": "it", **gd(0.1)}],
+            "run": {"replicas": len(losses[0]), "device": "cpu"},
+            "pictures": [{"x": "size", "measure": "loss"}],
+            "claims": claims,
+            **words,
+        }
+    )
+    records = [np.outer(each, np.linspace(2, 1, RECORDS)) for each in losses]
+    traces = {
+        number: Trace([curve("it", one)], [], {"k": K}, "k", "loss", {}) for number, one in enumerate(records)
+    }
+    return Results(whole, traces, set(traces))
+
+
+def test_a_slope_along_an_axis_has_the_error_of_the_whole_reduction():
+    losses = [np.exp((0.9 + SPREAD) * np.log(size)) for size in SIZES]
+    results = swept([{**TEXT, "kind": "slope", "curve": "it", "between": [0.88, 0.92]}], losses)
+    (found,) = judge(results)
+
+    def slope(values):
+        return np.polyfit(np.log(SIZES), np.log(values.mean(0)), 1)[0]
+
+    each = np.stack(losses, 1)
+    assert found.holds, found.detail
+    assert found.measured == pytest.approx(slope(each), rel=1e-12)
+    assert found.stderr == pytest.approx(jackknife(slope, each), rel=1e-9)
+    del results.traces[1]
+    assert not judge(results)[0].holds, "a point is missing"
+
+
+def test_a_claim_without_a_curve_speaks_of_every_one_with_the_numbers_that_it_has_there():
+    pictures = [{"x": "k", "measure": "loss", "curves": "size"}]
+    claim = {**TEXT, "kind": "value", "at": 8, "equals": "size/2", "within": 1e-9}
+    losses = [np.full(2, size / 2) for size in SIZES]
+    assert judge(swept([claim], losses, pictures=pictures))[0].holds
+    losses[1] += 0.1
+    (found,) = judge(swept([claim], losses, pictures=pictures))
+    assert not found.holds
+    assert found.detail == "it, size = 8: 4.1 ≠ 4 ± 1e-09"
+    named = {**claim, "curve": "it, size = 16"}
+    assert judge(swept([named], losses, pictures=pictures))[0].holds
+
+
+def test_a_claim_names_its_picture_and_may_have_another_measure():
+    pictures = [
+        {"name": "sizes", "x": "size", "measure": "loss"},
+        {"name": "ends", "x": "k", "measure": "loss", "curves": "size", "times": "10"},
+    ]
+    claims = [
+        {**TEXT, "kind": "value", "curve": "it", "at": 8, "equals": 4, "within": 1e-9},
+        {**TEXT, "kind": "value", "curve": "it", "picture": "sizes", "at": 16, "above": 7},
+        {**TEXT, "kind": "share", "curve": "it", "picture": "ends", "at": 8, "above": 19},
+        {**TEXT, "kind": "value", "curve": "it", "measure": "error", "at": 8, "above": 0},
+    ]
+    found = judge(swept(claims, [np.full(2, size / 2) for size in SIZES], pictures=pictures))
+    assert [outcome.holds for outcome in found] == [True, True, True, False]
+    assert found[3].detail == "the curve has no records"
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "said"),
+    [
+        (
+            {"kind": "value", "curve": "it", "at": "size", "above": 0},
+            "claims[0]",
+            "not the same along a curve",
+        ),
+        (
+            {"kind": "value", "curve": "nobody", "at": 4, "above": 0},
+            "claims[0].curve",
+            "no 'nobody' among 'it'",
+        ),
+        ({"kind": "value", "picture": "x", "at": 4, "above": 0}, "claims[0].picture", "no picture 'x'"),
+        ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no bound 'x'"),
+    ],
+)
+def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, said):
+    with pytest.raises(BadInput) as caught:
+        swept([{**TEXT, **claim}], [np.ones(2)] * 3)
+    assert caught.value.where == where
+    assert said in caught.value.what

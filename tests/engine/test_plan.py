@@ -1,0 +1,134 @@
+"""Plans: the points of the axes, what expressions are there, and which learners and claims."""
+
+import numpy as np
+import pytest
+from building import gd
+
+from engine.core.parts import BadInput
+from engine.spec.picture import Picture
+from engine.spec.plan import first, only, plan
+from engine.spec.reading import parse
+
+LINEAR = {"architecture": "linear"}
+
+
+def document(axes, **words):
+    return {
+        "axes": axes,
+        "problem": {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature"},
+        "protocol": "one-pass",
+        "learners": [{"name": "GD", **gd(0.1)}],
+        **words,
+    }
+
+
+def test_every_combination_of_values_is_a_point_the_last_axis_first():
+    axes = [{"name": "size", "values": [8, 16]}, {"name": "eta", "from": 0.1, "to": 0.001, "log": True}]
+    found = plan(
+        document(
+            axes,
+            problem={"matrix": {"kind": "gaussian", "d": "size", "n": "2d"}, "target": "feature"},
+            learners=[{"name": "GD", **gd("eta/d")}],
+        )
+    )
+    assert found.shape == (2, 3)
+    assert [point.place for point in found.points] == [(i, j) for i in range(2) for j in range(3)]
+    expected = [(d, 2 * d, eta / d) for d in (8, 16) for eta in (0.1, 0.01, 0.001)]
+    for point, (d, n, rate) in zip(found.points, expected, strict=True):
+        assert point.experiment.problem.matrix.shape() == (n, d)
+        assert point.experiment.learners[0].update.lr == pytest.approx(rate, rel=1e-12)
+    assert found.points[4].label == "size = 16, eta = 0.01"
+
+
+def test_a_table_binds_several_names_and_set_puts_words():
+    axes = [
+        {"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]},
+        {"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]},
+    ]
+    found = plan(document(axes, learners=[{"name": "GD", **gd("a/(10b)")}]))
+    assert [point.experiment.learners[0].update.kind for point in found.points] == ["gd", "egu"] * 2
+    rates = [point.experiment.learners[0].update.lr for point in found.points]
+    np.testing.assert_allclose(rates, [0.05, 0.05, 0.075, 0.075])
+
+
+def test_learners_are_where_their_condition_holds():
+    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+    axes = [{"name": "size", "values": [4, 8, 16]}]
+    found = plan(document(axes, learners=learners))
+    assert [len(point.experiment.learners) for point in found.points] == [2, 2, 1]
+    assert found.learners == ("GD", "LLS")
+    (only_small,) = plan(document([{"name": "size", "values": [8, 16]}], learners=learners[1:])).points
+    assert only_small.names == {"size": 8}
+    with pytest.raises(BadInput, match="no learner is anywhere"):
+        plan(document([{"name": "size", "values": [16]}], learners=learners[1:]))
+
+
+def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
+    axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
+    pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
+    claim = {"kind": "value", "text": "It is so", "curve": "GD", "at": "size/2", "above": 0}
+    found = plan(document(axes, pictures=pictures, claims=[claim]))
+    assert len(found.claims) == 1
+    picture = found.experiment.pictures[0]
+    assert [found.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
+    with pytest.raises(BadInput, match="not the same along a curve"):
+        plan(document(axes, pictures=[{"x": "k", "measure": "loss"}], claims=[claim]))
+
+
+def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
+    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
+    axes = [{"name": "size", "values": [4, 16]}]
+    claim = {"kind": "value", "text": "It is so", "curve": "LLS", "at": 4, "above": 0}
+    pictures = [{"x": "size", "measure": "loss"}]
+    assert plan(document(axes, learners=learners, pictures=pictures, claims=[claim])).claims
+
+
+def test_measures_of_claims_are_recorded_at_every_point():
+    from engine.runtime.asked import asked
+
+    claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
+    problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}
+    found = plan(document([{"name": "eta", "values": [1, 2]}], problem=problem, claims=[claim]))
+    for point in found.points:
+        (learner,) = point.experiment.learners
+        assert "error" in [measure.name for measure in asked(point.experiment, learner)]
+
+
+@pytest.mark.parametrize(
+    ("axes", "where", "said"),
+    [
+        ([{"name": "d", "values": [1]}], "axes[0].name", "means something else"),
+        ([{"name": "k", "values": [1]}], "axes[0].name", "means something else"),
+        ([{"name": "a", "values": [1]}, {"name": "a", "values": [2]}], "axes[1].name", "take another"),
+        ([{"name": "a", "from": 1, "to": 2, "points": 9999}] * 1 + [{"name": "b", "from": 1, "to": 2}],
+         "axes", "too many"),
+    ],
+)  # fmt: skip
+def test_axes_that_make_no_sense_are_refused(axes, where, said):
+    with pytest.raises(BadInput) as caught:
+        plan(document(axes))
+    assert caught.value.where == where
+    assert said in caught.value.what
+
+
+def test_what_is_wrong_at_a_point_says_which():
+    axes = [{"name": "size", "values": [8, 2]}]
+    words = document(axes, problem={"matrix": {"kind": "gaussian", "d": "size", "n": 4}, "target": "feature"})
+    with pytest.raises(BadInput) as caught:
+        plan(words)
+    assert caught.value.where == "problem.target.index where size = 2"
+    assert first(words).problem.matrix.d == 8
+
+
+def test_an_experiment_without_axes_is_a_plan_of_one_point():
+    described = parse({key: value for key, value in document([]).items() if key != "axes"})
+    found = only(described)
+    assert found.experiment is described
+    assert found.shape == ()
+    assert found.claims_along(Picture(measure=described_loss()), ()) == described.claims
+
+
+def described_loss():
+    from engine.core import catalogue
+
+    return catalogue.make("measures", "loss")

@@ -1,0 +1,107 @@
+"""Documents of the first edition are read as what they meant, and refused where they made no sense."""
+
+import copy
+
+import pytest
+from building import gd, raw
+
+from engine.core.parts import BadInput
+from engine.spec import reading
+from engine.spec.upgrade import upgraded
+
+FORMER = [
+    ({"k": 8, "loss": "1/2", "within": 0.1}, {"kind": "value", "at": 8, "equals": "1/2", "within": 0.1}),
+    ({"k": "d/2", "below": 0.1}, {"kind": "value", "at": "d/2", "below": 0.1}),
+    ({"k": 8, "above": 0.1, "of": "loss"}, {"kind": "value", "at": 8, "above": 0.1}),
+    (
+        {"k": 8, "error": 0.25, "within": 0.1},
+        {"kind": "value", "measure": "error", "at": 8, "equals": 0.25, "within": 0.1},
+    ),
+    ({"k": 8, "rank": 4}, {"kind": "value", "measure": "rank", "at": 8, "equals": 4}),
+    ({"k": 8, "of": "error", "below": 0.1}, {"kind": "value", "measure": "error", "at": 8, "below": 0.1}),
+    (
+        {"k": 8, "of": "train", "below": 0.1},
+        {"kind": "value", "measure": {"kind": "loss", "rows": "train"}, "at": 8, "below": 0.1},
+    ),
+    (
+        {"k": 8, "of": "unseen", "below": 0.1},
+        {"kind": "value", "measure": {"kind": "loss", "rows": "test"}, "at": 8, "below": 0.1},
+    ),
+    (
+        {"never_below": "ri-signed", "standard_errors": 4},
+        {"kind": "line", "never_below": "ri-signed", "standard_errors": 4},
+    ),
+    ({"never_above": "ri-signed"}, {"kind": "line", "never_above": "ri-signed"}),
+    (
+        {"follows": "ri-signed", "within": 0.1, "k": None},
+        {"kind": "line", "follows": "ri-signed", "within": 0.1},
+    ),
+    ({"same_as": "B", "within": 0.1}, {"kind": "same-as", "other": "B", "within": 0.1}),
+    ({"diverges": True}, {"kind": "diverges"}),
+]
+
+
+def document(*claims):
+    return raw("hadamard", "all", {"A": gd(0.1), "B": gd(0.2)}, d=16, labels="sign", claims=list(claims),
+               spectrum=True, train_loss=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(("former", "today"), FORMER, ids=[str(former) for former, _ in FORMER])
+def test_a_claim_of_the_first_edition_is_read_as_what_it_meant(former, today):
+    words = document({"text": "It is so", "learner": "A", **former})
+    before = copy.deepcopy(words)
+    expected = document({"text": "It is so", "curve": "A", **today})
+    assert upgraded(words)["claims"] == expected["claims"]
+    assert reading.parse(words) == reading.parse(expected)
+    assert words == before
+    assert reading.in_full(words, reading.parse(words)) == reading.in_full(expected, reading.parse(expected))
+
+
+def test_its_expressions_are_kept():
+    words = document({"text": "It is so", "learner": "A", "k": "d/2", "loss": "1/2", "within": 0.1})
+    (claim,) = reading.in_full(words, reading.parse(words))["claims"]
+    assert (claim["at"], claim["equals"]) == ("d/2", "1/2")
+
+
+def test_values_are_set_by_the_names_that_the_claim_has():
+    words = document({"text": "It is so", "learner": "A", "k": 8, "below": 0.5})
+    reading.apply(words, "claims[0].k=4")
+    assert reading.parse(words).claims[0].at == 4
+    words = document({"kind": "value", "text": "It is so", "curve": "A", "at": 8, "below": 0.5})
+    reading.apply(words, "claims[0].at=4")
+    assert reading.parse(words).claims[0].at == 4
+    reading.apply(words, "claims[0].k=5")
+    with pytest.raises(BadInput, match="unknown key; it is called at here") as caught:
+        reading.parse(words)
+    assert caught.value.where == "claims[0].k"
+
+
+@pytest.mark.parametrize(
+    ("claim", "where"),
+    [
+        ({"k": 8, "loss": 0.5, "within": 0.1, "below": 0.5}, "claims[0].equals"),
+        ({"k": 8, "loss": 0.5, "error": 0.5, "within": 0.1}, "claims[0].error"),
+        ({"k": 8, "below": 0.5, "follows": "ri-signed"}, "claims[0].follows"),
+        ({"k": 8, "loss": 0.5}, "claims[0].equals"),
+        ({"loss": 0.5, "within": 0.1}, "claims[0].at"),
+        ({"k": 8}, "claims[0].kind"),
+        ({"k": 8, "of": "nothing", "below": 1}, "claims[0].measure.kind"),
+        ({"k": 8, "of": 3, "below": 1}, "claims[0].measure"),
+        ({"diverges": False}, "claims[0].diverges"),
+        ({"same_as": "A", "within": 0.1}, "claims[0].other"),
+        ({"follows": "ri-signed", "within": 0.1, "k": 4}, "claims[0].at"),
+        ({"k": 8, "below": 0.5, "typo": 1}, "claims[0].typo"),
+    ],
+)
+def test_what_made_no_sense_is_refused(claim, where):
+    with pytest.raises(BadInput) as caught:
+        reading.parse(document({"text": "It is so", "learner": "A", **claim}))
+    assert caught.value.where == where
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("claims", [None, 3, "x", [3], ["x"], [[]], {"kind": "value"}])
+def test_what_are_no_claims_are_left_to_be_refused(claims):
+    with pytest.raises(BadInput) as caught:
+        reading.parse({**document(), "claims": claims})
+    assert caught.value.where.startswith("claims")

@@ -1,0 +1,240 @@
+"""Views: what a picture shows is what plain loops over replicas, records and points make of results."""
+
+import numpy as np
+import pytest
+from building import experiment, gd
+
+from engine.core import catalogue
+from engine.core.parts import BadInput, Finding, Verdict
+from engine.results.results import Results, of_one
+from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.views import view
+from engine.spec.picture import Picture, Read
+from engine.spec.plan import plan
+
+LOSS = catalogue.make("measures", "loss")
+RECORDS = 9
+X = np.arange(float(RECORDS))
+
+
+def curve(name, values, diverged=None, capacity=RECORDS, learner=None):
+    """A curve with losses [R, S] and where its replicas diverged."""
+    values = np.asarray(values, float)
+    made = Curve(name, capacity, len(values), Verdict(True, "made by hand"), learner)
+    made.append({"k": np.arange(float(values.shape[1]))}, {"loss": values.T})
+    if diverged is not None:
+        made.divergences[:] = diverged
+    made.ended = True
+    return made
+
+
+def trace(*curves, lines=()):
+    return Trace(list(curves), list(lines), {"k": X}, "k", "loss", {})
+
+
+def line(values, holds=True):
+    finding = Finding(holds, "made by hand")
+    return BoundCurve("ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values))
+
+
+def one(*curves, lines=(), replicas=5, **picture):
+    """The view of a single run."""
+    learners = {name: gd(0.1) for name in dict.fromkeys(made.learner for made in curves)}
+    described = experiment(d=RECORDS - 1, learners=learners, replicas=replicas)
+    return view(Picture(measure=LOSS, **picture), of_one(described, trace(*curves, lines=lines)))
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(0).uniform(0.5, 2.0, (5, RECORDS))
+
+
+def naive_jackknife(statistic, values):
+    """The error of a statistic of values [R, ...] by the definition."""
+    count = len(values)
+    each = [statistic(np.array([values[r] for r in range(count) if r != left])) for left in range(count)]
+    mean = sum(each) / count
+    return np.sqrt((count - 1) / count * sum((one - mean) ** 2 for one in each))
+
+
+def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
+    made = curve("GD", random)
+    (found,) = one(made).curves
+    np.testing.assert_array_equal(found.x, X)
+    np.testing.assert_array_equal(found.y, made.loss)
+    np.testing.assert_array_equal(found.stderr, made.stderr)
+    np.testing.assert_allclose(found.stderr, naive_jackknife(lambda some: some.mean(0), random), rtol=1e-12)
+    assert (found.name, found.learner, found.replicas) == ("GD", "GD", 5)
+    assert found.complete
+    assert found.sound.all()
+
+
+def test_what_was_recorded_is_not_copied(random):
+    made = curve("GD", random)
+    (found,) = one(made).curves
+    assert np.shares_memory(found.y, made.mean("loss"))
+    assert np.shares_memory(found.stderr, made.stderr_of("loss"))
+
+
+STEPS = {
+    "running mean": ({"running": "mean"}, lambda v: np.cumsum(v, 1) / np.arange(1, RECORDS + 1)),
+    "running min": ({"running": "min"}, lambda v: np.minimum.accumulate(v, 1)),
+    "a factor": ({"times": "k^2 + d"}, lambda v: v * (X**2 + RECORDS - 1)),
+    "both in their order": ({"running": "sum", "times": "2k"}, lambda v: np.cumsum(v, 1) * 2 * X),
+}
+SUMMARIES = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}
+
+
+@pytest.mark.parametrize("summary", SUMMARIES)
+@pytest.mark.parametrize("steps", STEPS)
+def test_steps_come_before_the_summary_and_the_jackknife_goes_through_all(steps, summary, random):
+    words, naive = STEPS[steps]
+    (found,) = one(curve("GD", random), summary=summary, **words).curves
+
+    def statistic(values):
+        return SUMMARIES[summary](naive(values), axis=0)
+
+    np.testing.assert_allclose(found.y, statistic(random), rtol=1e-12)
+    np.testing.assert_allclose(found.stderr, naive_jackknife(statistic, random), rtol=1e-9, atol=1e-14)
+
+
+def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random):
+    other = random[::-1] ** 2
+    seen = one(curve("GD", random), curve("LLS", other), relative="LLS")
+    (found,) = seen.curves
+    np.testing.assert_allclose(found.y, random.mean(0) / other.mean(0), rtol=1e-12)
+    both = np.stack([random, other], 1)
+    expected = naive_jackknife(lambda some: some[:, 0].mean(0) / some[:, 1].mean(0), both)
+    np.testing.assert_allclose(found.stderr, expected, rtol=1e-9)
+
+
+def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
+    for words in ({}, {"running": "min"}):
+        (found,) = one(curve("GD", random), **words).curves
+        values = np.minimum.accumulate(random, 1) if words else random
+        np.testing.assert_allclose(found.over([1, 3]), values[[1, 3]].mean(0), rtol=1e-12)
+        np.testing.assert_allclose(found.without(2), np.delete(values, 2, 0).mean(0), rtol=1e-12)
+        np.testing.assert_allclose(found.over([4]), values[4], rtol=0)
+
+
+def test_a_summary_by_the_first_replica_has_no_error(random):
+    (found,) = one(curve("GD", random), summary="first").curves
+    np.testing.assert_array_equal(found.y, random[0])
+    assert found.stderr is None
+
+
+def test_places_from_a_divergence_on_are_not_sound(random):
+    random[1, 4:], random[3, 7:] = np.nan, np.nan
+    made = curve("GD", random, [np.nan, 4, np.nan, 7, np.nan])
+    for words in ({}, {"times": "2"}):
+        (found,) = one(made, **words).curves
+        assert found.lost.tolist() == [0] * 4 + [1] * 3 + [2] * 2
+        assert (found.diverged, found.diverged_at, found.complete) == (2, 4.0, False)
+        np.testing.assert_allclose(found.y, np.nanmean(random, 0) * (2 if words else 1), rtol=1e-12)
+    (scaled,) = one(made, x="k/d").curves
+    assert scaled.diverged_at == 0.5
+
+
+def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else(random, monkeypatch):
+    monkeypatch.setattr("engine.results.series.MOST_REPLICA_BYTES", 8)
+    made = curve("GD", random)
+    (found,) = one(made).curves
+    np.testing.assert_allclose(found.y, random.mean(0), rtol=1e-12)
+    for picture in ({"running": "min"}, {"summary": "median"}):
+        with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+            one(made, **picture)
+    with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+        found.without(0)
+
+
+def test_lines_take_the_same_steps_and_those_that_do_not_hold_say_why(random):
+    below = np.linspace(1, 0, RECORDS)
+    seen = one(curve("GD", random), lines=[line(below)], times="3")
+    (found,) = seen.lines
+    np.testing.assert_allclose(found.y, 3 * below)
+    assert (found.kind, found.direction, found.applies_to) == ("ri-signed", "lower", ("GD",))
+    seen = one(curve("GD", random), lines=[line(below, holds=False)])
+    assert seen.lines == []
+    assert seen.absent == {"ri-signed": "made by hand"}
+
+
+def test_of_several_rates_the_best_stands_for_its_learner(random):
+    worse = curve("GD η=1", random + 1, learner="GD")
+    better = curve("GD η=2", random, learner="GD")
+    seen = one(worse, better)
+    assert [found.chosen for found in seen.curves] == [False, True]
+    assert seen.curve("GD").name == "GD η=2"
+    assert seen.curve("GD η=1").name == "GD η=1"
+    with pytest.raises(KeyError):
+        seen.curve("nobody")
+
+
+SIZES = [4, 8, 16]
+
+
+def sweep_of(values, **axes):
+    """Results over d = 4, 8, 16 with losses [R, S] of each."""
+    whole = plan(
+        {
+            "axes": [{"name": "size", "values": SIZES, **axes}],
+            "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": RECORDS - 1}, "target": "feature"},
+            "protocol": "one-pass",
+            "learners": [{"name": "GD", **gd(0.1)}],
+            "run": {"replicas": len(values[0]), "device": "cpu"},
+        }
+    )
+    traces = {number: trace(curve("GD", one)) for number, one in enumerate(values)}
+    return Results(whole, traces, set(traces))
+
+
+def test_along_an_axis_the_last_record_is_taken(random):
+    values = [random * (1 + number) for number in range(3)]
+    (found,) = view(Picture(x="size", measure=LOSS), sweep_of(values)).curves
+    assert found.x.tolist() == SIZES
+    np.testing.assert_allclose(found.y, [each[:, -1].mean() for each in values], rtol=1e-12)
+    last = np.stack([each[:, -1] for each in values], 1)
+    np.testing.assert_allclose(found.stderr, naive_jackknife(lambda v: v.mean(0), last), rtol=1e-9)
+    assert found.complete
+
+
+def test_along_an_axis_the_first_record_below_is_read_off_of_every_replica(random):
+    values = [np.sort(random, 1)[:, ::-1] / (1 + number) for number in range(3)]
+    picture = Picture(x="size", measure=LOSS, read=Read(first_below=0.6))
+    (found,) = view(picture, sweep_of(values)).curves
+    for number, each in enumerate(values):
+        firsts = [next((k for k in range(RECORDS) if row[k] < 0.6), np.inf) for row in each]
+        np.testing.assert_allclose(found.y[number], np.mean(firsts))
+
+
+def test_a_learner_that_ended_early_has_no_last_record(random):
+    values = [random, random, random[:, :4]]
+    results = sweep_of(values)
+    ended = results.traces[2].curves[0]
+    assert not ended.diverged
+    (found,) = view(Picture(x="size", measure=LOSS), results).curves
+    assert not found.complete
+    ended.divergences[:] = [2, 3, 4, 4, 1]
+    for words in ({}, {"at": {"k": RECORDS - 1}}, {"running": "min", "read": "last"}):
+        (found,) = view(Picture(x="size", measure=LOSS, **words), results).curves
+        assert np.isfinite(found.y[:2]).all()
+        assert np.isnan(found.y[2])
+        assert found.lost.tolist() == [0, 0, 5]
+        assert (found.diverged, found.diverged_at, found.complete) == (0, 16.0, True)
+
+
+def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
+    results = sweep_of([random, random, random])
+    del results.traces[1]
+    (found,) = view(Picture(x="size", measure=LOSS), results).curves
+    assert found.x.tolist() == [4, 16]
+    assert not found.complete
+
+
+def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
+    results = sweep_of([random * (1 + number) for number in range(3)])
+    seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
+    assert [found.name for found in seen.curves] == ["GD, size = 4", "GD, size = 8", "GD, size = 16"]
+    assert [found.apart for found in seen.curves] == [(0,), (1,), (2,)]
+    assert [found.name for found in seen.at((1,)).curves] == ["GD, size = 8"]
+    with pytest.raises(BadInput, match="varies along a curve"):
+        view(Picture(x="k", measure=LOSS), results)
