@@ -96,14 +96,14 @@ def _along(claim: Claim, trace: Trace, curve: Curve, rounding: float) -> Outcome
     Records from the first divergence of a replica on are no part of it: there are means of the others only.
     """
     kind = claim.never_below or claim.never_above or claim.follows
-    bound = next(bound for bound in trace.bounds if bound.kind == kind)
+    bound = next(bound for bound in trace.lines if bound.kind == kind)
     if not bound.on_problem.holds:
         return Outcome(claim, False, None, f"{kind} does not apply: {bound.on_problem.reason}")
     sound = curve.sound
     x, loss = curve.x[:sound], curve.loss[:sound]
     if not sound:
         return Outcome(claim, False, None, "the curve has no records")
-    gap = loss - np.interp(x, bound.x, bound.loss)
+    gap = loss - np.interp(x, bound.x, bound.values)
     error = np.zeros_like(gap) if curve.stderr is None else curve.stderr[:sound]
     within = rounding * loss[0] if claim.within is None else claim.within
     tolerance = within + (claim.standard_errors or 0.0) * error

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from engine.claims import judge
-from engine.results.trace import BoundCurve, Curve, Floats, Spectrum, Trace
+from engine.results.trace import Curve, Floats, Spectrum, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 
 MEASURES = ("error", "train", "unseen")
@@ -40,7 +40,7 @@ def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, A
         "experiment": msgspec.to_builtins(experiment),
         "environment": trace.environment,
         "curves": [_curve(curve, series) for curve in trace.curves],
-        "bounds": [_bound(bound, series) for bound in trace.bounds],
+        "bounds": [_bound(bound, series) for bound in trace.lines_of("loss")],
         "claims": [
             {
                 "text": outcome.claim.text,
@@ -89,12 +89,12 @@ def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
     }
 
 
-def _bound(bound: BoundCurve, series: Series) -> dict[str, Any]:
+def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
     return {
         "id": bound.kind,
-        "kind": bound.sense,
+        "kind": bound.direction,
         "k": series(bound.x),
-        "loss": series(bound.loss),
+        "loss": series(bound.values),
         "applies_to": bound.applies_to,
         "reasons": {
             "problem": bound.on_problem.reason,

@@ -16,7 +16,7 @@ from engine.results import reductions
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
-from engine.results.trace import BoundCurve, Trace
+from engine.results.trace import TheoryLine
 from engine.spec.expressions import names_in
 from engine.spec.picture import Picture
 from engine.spec.plan import Plan, Point
@@ -28,7 +28,10 @@ Apart = tuple[int, ...]
 
 Key = tuple[str, Apart]
 Gathered = dict[Key, list[tuple[Point, Samples]]]
-Lines = dict[Key, list[tuple[Point, BoundCurve, Trace]]]
+LineKey = tuple[str, str, Apart]
+"""The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+
+Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 Estimates = dict[Key, tuple[Floats, Floats]]
 
 NEAR = 1e-9
@@ -132,11 +135,11 @@ def view(picture: Picture, results: Results) -> View:
         name = _name(learner, picture, results.plan, apart)
         error = errors[learner, apart]
         found.curves.append(CurveView(name, learner, x, y, error, learner in references))
-    for (kind, apart), taken in lines.items():
-        x, values = steps.curve([(point, of_line(line, trace)) for point, line, trace in taken])
-        applies = dict.fromkeys(name for _, line, _ in taken for name in line.applies_to)
-        name = _name(kind, picture, results.plan, apart)
-        found.lines.append(LineView(name, kind, taken[0][1].sense, tuple(applies), x, values[0]))
+    for (kind, curve, apart), taken in lines.items():
+        x, values = steps.curve([(point, samples) for point, samples, _ in taken])
+        applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
+        name = _name(f"{kind} of {curve}" if curve else kind, picture, results.plan, apart)
+        found.lines.append(LineView(name, kind, taken[0][2].direction, tuple(applies), x, values[0]))
     return found
 
 
@@ -203,9 +206,10 @@ def _gathered(picture: Picture, results: Results) -> tuple[Gathered, Lines]:
         for curve in trace.curves:
             if (samples := of_curve(curve, picture.measure, point.experiment)) is not None:
                 curves[curve.name, apart].append((point, samples))
-        for line in trace.bounds:
-            if line.on_problem.holds and picture.measure.name == "loss":
-                lines[line.kind, apart].append((point, line, trace))
+        for line in trace.lines:
+            if line.on_problem.holds and line.measure == picture.measure.name:
+                for name, samples in of_line(line, trace).items():
+                    lines[line.kind, name, apart].append((point, samples, line))
     return curves, lines
 
 

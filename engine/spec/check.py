@@ -78,6 +78,6 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
-            if bound is not None and bound not in catalogue.members("bounds"):
-                known = listed(catalogue.members("bounds"))
+            if bound is not None and bound not in catalogue.members("theory"):
+                known = listed(catalogue.members("theory"))
                 raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")

@@ -133,7 +133,7 @@ class _Generator:
 
     def _claim(self, names: list[str]) -> Raw:
         """A claim of one form, about a learner that there is."""
-        rng, bounds = self._rng, list(catalogue.members("bounds"))
+        rng, bounds = self._rng, list(catalogue.members("theory"))
         claim = {"text": self._text(), "learner": rng.choice(names)}
         form = rng.choice(("loss", "error", "rank", "below", "above", "never_below", "never_above",
                            "follows", "same_as", "diverges"))  # fmt: skip

@@ -87,7 +87,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             each.kind for learner in described.learners for each in asked_measures(described, learner)
         }
         for claim in described.claims:
-            used["bounds"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
+            used["theory"] |= {claim.never_below, claim.never_above, claim.follows} - {None}
     for family, kinds in used.items():
         needed = {kind for kind, part in catalogue.members(family).items() if not part.experimental}
         assert needed - {"file"} <= kinds <= set(catalogue.members(family)), family
