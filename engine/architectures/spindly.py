@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
+from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Positive, Verdict
@@ -60,4 +61,6 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w if exponent == 1 else w**exponent
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "every input has an edge of its own, so single features are told apart")
+        return Verdict(
+            False, "every input has an edge of its own, so single features are told apart", PERMUTATIONS
+        )

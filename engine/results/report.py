@@ -67,7 +67,7 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "diverged_at": _number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
         "path": curve.path,
-        "verdict": curve.verdict._asdict(),
+        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.groups import Group
 from engine.core.parts import Finding, Path, Verdict
 from engine.results.series import Arrays, Series
 
@@ -337,6 +338,7 @@ class TheoryLine:
     x: Floats
     values: Floats
     measure: str = "loss"
+    group: Group | None = None
     of_curves: dict[str, Along] = field(default_factory=dict)
 
     @property

@@ -89,6 +89,7 @@ def _line(line: Line, experiment: Experiment, data: Data, planned: Mapping[str, 
         x=x,
         values=values,
         measure=line.measure,
+        group=line.group,
         of_curves=of_curves,
     )
 

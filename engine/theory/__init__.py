@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.catalogue import make
+from engine.core.groups import ROTATIONS, Group
 from engine.core.parts import Finding, Part
 from engine.losses import Loss
 from engine.problems.data import Data
@@ -75,6 +76,10 @@ class Line(Part, frozen=True):
 
     direction: ClassVar[Direction]
 
+    group: ClassVar[Group | None] = None
+    """The group of transformations of the instances under which learners that it binds predict alike; None
+    for a line that binds whom it binds for other reasons. It binds those whose own group contains this."""
+
     in_expectation: ClassVar[bool] = True
     """Whether it is about the expectation, from which a single run may stray, or about every run."""
 
@@ -103,11 +108,13 @@ class Line(Part, frozen=True):
 class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
+    group: ClassVar[Group | None] = ROTATIONS
+
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        invariant, reason = verdict(learner, experiment)
-        if invariant is False:
-            return Finding(False, f"{learner.name} is not rotation invariant: {reason}")
-        return Finding(True, f"{learner.name} is rotation invariant: {reason}")
+        judged = verdict(learner, experiment)
+        bound = self.group is not None and self.group <= judged.group
+        what = "is rotation invariant" if bound else "is not rotation invariant"
+        return Finding(bound, f"{learner.name} {what}: {judged.reason}")
 
 
 def loss_of(experiment: Setup) -> Loss:
@@ -190,8 +197,8 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
             return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
-    invariant, reason = verdict(learner, experiment)
-    if invariant is False:
-        return Finding(False, f"the weights of {name} leave the span of the instances: {reason}")
+    judged = verdict(learner, experiment)
+    if not judged.group >= ROTATIONS:
+        return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")

@@ -45,9 +45,9 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             return Finding(False, f"it requires layers without biases, and {learner.name} has some")
         if isinstance(update, Diagonal):
             return Finding(False, f"{learner.name} gives the weights of one layer different rates")
-        invariant, reason = update.invariance(experiment.problem.matrix, experiment.protocol.single)
-        if invariant is not True:
-            return Finding(False, f"{learner.name} does not move along gradients alone: {reason}")
+        steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
+        if steps.invariant is not True:
+            return Finding(False, f"{learner.name} does not move along gradients alone: {steps.reason}")
         return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
 
     def value(self, at: At) -> Floats:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.architectures.spindly import Spindly
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
@@ -184,9 +185,17 @@ class Diagonal(Update, frozen=True):
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
             )
         if not matrix.entries_are_signs:
-            return Verdict(False, "every weight has a rate of its own, which tells the features apart")
+            return Verdict(
+                False,
+                "every weight has a rate of its own, which tells the features apart",
+                SIGNED_PERMUTATIONS,
+            )
         if not single:
-            return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
+            return Verdict(
+                False,
+                "mean gradients of several ±1 examples give every weight a rate of its own",
+                SIGNED_PERMUTATIONS,
+            )
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
 
 

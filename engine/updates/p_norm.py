@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -50,4 +51,6 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:
             return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
-        return Verdict(False, "powers of single weights tell the features apart unless p = 2")
+        return Verdict(
+            False, "powers of single weights tell the features apart unless p = 2", SIGNED_PERMUTATIONS
+        )

@@ -22,7 +22,7 @@ def show(sight: Sight) -> Text:
 def _learner(sight: Sight, curve: Curve) -> Text:
     number = sight.trace.curves.index(curve)
     text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
-    text.append("  structure  ", "dim").append(f"{curve.verdict.word}: {curve.verdict.reason}\n")
+    text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(sight.measuring, curve.learner)).append("\n")
     bounds = [bound for bound in sight.trace.lines_of("loss") if curve.learner in bound.applies_to]
     judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
