@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,31 @@ class Architecture(Part, frozen=True):
 
     Methods that take `params` get the trained tensors and the fixed ones.
     """
+
+    declared_of: ClassVar[frozenset[str]] = frozenset(
+        ("start", "predict", "weights", "gradient", "rotated", "layers", "shapes")
+    )
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("invariance", "linear_layers", "starts_at_zero", "rate_of_weights")
+    )
+
+    @property
+    def linear_layers(self) -> int | None:
+        """How many fully connected linear layers a prediction is the product of; None if it is none."""
+        return None
+
+    @property
+    def starts_at_zero(self) -> bool:
+        """Whether all weights of a single layer start at 0."""
+        return False
+
+    @property
+    def rate_of_weights(self) -> float | None:
+        """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
+
+        From w = 1/d, all of them; None if it does anything else.
+        """
+        return None
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -91,4 +117,4 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Whether function and start treat all rotations of instances with d features alike, and why."""
-        raise NotImplementedError
+        return Verdict(False, f"{self.kind} does not say that it treats rotated instances alike")

@@ -189,6 +189,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 return Scaling()
 
     @property
+    def linear_layers(self) -> int | None:
+        return len(self.hidden) + 1 if self.is_linear else None
+
+    @property
     def layers(self) -> tuple[str, ...]:
         if not self.has_biases:
             return tuple(f"W{number}" for number in self._numbers)

@@ -30,6 +30,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
 
     @property
+    def rate_of_weights(self) -> float | None:
+        return 4.0 if self.depth == 2 and not self.signed and self.w0 is None else None
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return ("u", "v") if self.signed else ("u",)
 

@@ -70,7 +70,7 @@ def certificate(
     if learner.update is not None:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     compared = _Comparison(experiment, learner, counterpart)
-    halves = []
+    halves: list[tuple[float, float]] = []
     for half, determinant in enumerate((1, -1)):
 
         def share(done: float, half: int = half) -> None:
@@ -78,7 +78,7 @@ def certificate(
 
         rotation = rotation_with(determinant, compared.streams("rotation"), compared.data.instances.d)
         halves.append(compared.under(rotation, share))
-    change, size = (max(each) for each in zip(*halves, strict=True))
+    change, size = max(change for change, _ in halves), max(size for _, size in halves)
     return change / size if size else change
 
 

@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.architectures import Architecture
 from engine.core.catalogue import make
 from engine.core.groups import ROTATIONS, Group
 from engine.core.parts import Finding, Part
 from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.labels import Labels
-from engine.protocols.one_pass import OnePass
 from engine.results.invariance import verdict
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
@@ -141,18 +141,27 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
         return Finding(True, reason)
     if not problem.target.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    if problem.labels != "soft" or experiment.protocol.loss != "square" or not problem.matrix.random_order:
+    soft_squares = problem.labels == "soft" and loss_of(experiment).is_square
+    if not (soft_squares and problem.matrix.random_order):
         return Finding(False, "requires labels ±1, or soft ones, square loss and rows in random order")
     return Finding(True, reason)
+
+
+def shown_once(experiment: Setup) -> Finding | None:
+    """What a line about rows that are seen once says where they are repeated; None where they are not."""
+    if experiment.problem.matrix.repeat is None:
+        return None
+    return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
 def linear_labels(experiment: Setup) -> Finding | None:
     """What keeps labels from being xᵀw* with ‖w*‖ = 1, or loss from being square; None if nothing does."""
     problem = experiment.problem
-    if problem.matrix.repeat is not None:
-        return Finding(False, "requires rows that are seen once, and here they are repeated")
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
+    if not problem.matrix.features_are_linear:
+        other = problem.matrix.kind
+        return Finding(False, f"requires labels that are linear in the instances, and the matrix is {other}")
     if not problem.target.unit:
         return Finding(False, f"requires a unit vector as the target, and here it is {problem.target.kind}")
     return only_square(experiment)
@@ -160,8 +169,8 @@ def linear_labels(experiment: Setup) -> Finding | None:
 
 def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
-    loss = experiment.protocol.loss
-    return None if loss == "square" else Finding(False, f"requires square loss, and the loss is {loss}")
+    loss = loss_of(experiment)
+    return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def product_curve(at: At) -> Floats:
@@ -175,7 +184,7 @@ def several_targets(experiment: Setup) -> Finding:
     protocol, targets = experiment.protocol, experiment.problem.target.columns(experiment.problem.matrix)
     if targets < 2:
         return Finding(False, "requires several targets, over which it averages, and there is one")
-    if isinstance(protocol, OnePass) and protocol.clip is not None:
+    if protocol.clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
     return only_square(experiment) or Finding(True, f"the loss is averaged over {targets} targets")
 
@@ -187,13 +196,12 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     of an invariant learner that starts at 0 have no part there. Predictions that are linear in the labels
     seen have the same rank, whatever the kernel.
     """
-    name = learner.name
-    if learner.architecture is not None:
-        kind, transfer = learner.architecture.kind, getattr(learner.architecture, "activation", "identity")
-        if kind not in ("linear", "neuron") or transfer != "identity":
-            other = kind if kind not in ("linear", "neuron") else f"a neuron with transfer {transfer}"
+    name, architecture = learner.name, learner.architecture
+    if architecture is not None:
+        if architecture.linear_layers != 1:
+            other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
-        if getattr(learner.architecture, "init", "zero") != "zero" and not any_start:
+        if not architecture.starts_at_zero and not any_start:
             return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
@@ -202,3 +210,10 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
+
+
+def described(architecture: Architecture) -> str:
+    """What an architecture is, in words."""
+    transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
+    said = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
+    return f"{said}, and has biases" if biased else said

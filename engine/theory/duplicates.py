@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.protocols.one_pass import OnePass
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant
 
@@ -39,7 +38,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
             return fair_signs(
                 experiment, "every row comes with both signs, and an unseen row looks the same with either"
             )
-        if not _drawn(experiment):
+        if not experiment.protocol.drawn_independently:
             return Finding(False, "requires rows that come more than once: set repeat, or replacement")
         if not matrix.random_signs:
             return Finding(False, "requires rows with both signs, or random row signs, and row_signs is off")
@@ -48,12 +47,6 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     def value(self, at: At) -> Floats:
         copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1
         rows = at.labels.n // copies
-        unseen: Floats = (
-            (1 - 1 / rows) ** at.k if _drawn(at.experiment) else 1 - np.ceil(at.k / copies) / rows
-        )
+        drawn = at.experiment.protocol.drawn_independently
+        unseen: Floats = (1 - 1 / rows) ** at.k if drawn else 1 - np.ceil(at.k / copies) / rows
         return loss_constant(at.experiment) * unseen
-
-
-def _drawn(experiment: Setup) -> bool:
-    """Whether examples are drawn independently from the rows."""
-    return isinstance(experiment.protocol, OnePass) and experiment.protocol.replacement

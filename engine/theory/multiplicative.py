@@ -7,14 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.architectures.spindly import Spindly
 from engine.core.parts import Finding
-from engine.protocols.one_pass import OnePass
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
-from engine.updates.egu import EGU
-from engine.updates.gd import GD
+from engine.theory import At, Direction, Floats, Line, loss_of
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 """η as a multiplicative rate, and the factor of ln d that belongs to it."""
@@ -36,15 +32,13 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
-        if problem.matrix.kind != "hadamard01" or problem.matrix.rotate:
+        if problem.matrix.entry_values != "bits" or not problem.matrix.features_are_seen:
             return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
-        if problem.matrix.repeat is not None:
-            return Finding(False, "requires features 0 and 1, and repeated rows have others")
-        if problem.target.kind != "feature" or problem.noise > 0:
+        if problem.target.fixed_feature is None or problem.noise > 0 or problem.labels != "soft":
             return Finding(False, "requires one feature without noise as the target")
-        if not isinstance(protocol, OnePass) or protocol.loss != "square" or protocol.batch > 1:
+        if not (loss_of(experiment).is_square and protocol.single):
             return Finding(False, "requires square loss and one pass, one example at a time")
-        if not (protocol.replacement and protocol.average and protocol.clip == 1.0):
+        if not (protocol.drawn_independently and protocol.averages_hypotheses and protocol.clips_at == 1.0):
             return Finding(
                 False,
                 "requires the mean of the hypotheses on independent examples, clipped to 1: "
@@ -70,16 +64,9 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 def _multiplicative_rate(learner: Learner) -> float | None:
     """The rate of the EGU that a learner is or, with small steps, follows; None for other learners."""
-    rate = getattr(learner.update, "lr", None)
-    if not isinstance(rate, float) or learner.layer_rates:
+    if learner.update is None or learner.architecture is None or learner.layer_rates:
         return None
-    if type(learner.update) is EGU and learner.update.w0 is None:
-        return rate
-    spindly = learner.architecture
-    if isinstance(learner.update, GD) and isinstance(spindly, Spindly):
-        plain = spindly.depth == 2 and not spindly.signed and spindly.w0 is None
-        return 4 * rate if plain else None
-    return None
+    return learner.update.exponentiated_rate(learner.architecture)
 
 
 def _factor(eta: float) -> float | None:

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.problems.matrices.gaussian import Gaussian
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, shown_once
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
@@ -33,7 +32,9 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not isinstance(matrix, Gaussian):
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.isotropic:
             return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         if experiment.problem.noise == 0:
             return Finding(False, "requires noisy labels, and the noise σ is 0")

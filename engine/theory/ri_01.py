@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.parts import Finding
-from engine.problems.matrices.hadamard01 import Hadamard01
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, loss_of
+from engine.theory import At, Direction, Floats, RotationInvariant, loss_of, shown_once
 
 
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
@@ -25,11 +24,11 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
-        if not isinstance(matrix, Hadamard01):
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.is_shifted_hadamard:
             return Finding(False, f"requires shifted Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "requires rows that are seen once, and here they are repeated")
-        if not matrix.row_signs:
+        if not matrix.random_signs:
             return Finding(False, "requires random row signs, and row_signs is off")
         if target.values(matrix) != "bits":
             return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")

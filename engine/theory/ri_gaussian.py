@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.parts import Finding
-from engine.problems.matrices.gaussian import Gaussian
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
 
 
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
@@ -24,7 +23,9 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not isinstance(matrix, Gaussian):
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.isotropic:
             return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
 

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.problems.targets.feature import Feature
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, only_square
+from engine.theory import At, Direction, Floats, RotationInvariant, only_square, shown_once
 
 
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
@@ -26,13 +25,13 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
+        if repeated := shown_once(experiment):
+            return repeated
         if not matrix.is_hadamard:
             return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "requires rows that are seen once, and here they are repeated")
         if not matrix.random_order:
             return Finding(False, "requires the rows in random order, and permute is off")
-        if not isinstance(target, Feature) or target.index == matrix.constant_column:
+        if target.fixed_feature in (None, matrix.constant_column):
             return Finding(False, "requires one fixed feature as the target, not the constant one")
         return only_square(experiment) or Finding(
             True, "orthogonal rows in random order: the labels are drawn from a balanced column"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
 
 
 class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
@@ -21,9 +21,11 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
     source: ClassVar[str] = "WKA21 §6"
 
     def holds(self, experiment: Setup) -> Finding:
-        if experiment.problem.matrix.kind != "rademacher":
-            other = experiment.problem.matrix.kind
-            return Finding(False, f"requires random ±1 instances, and the matrix is {other}")
+        matrix = experiment.problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.independent_signs:
+            return Finding(False, f"requires random ±1 instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(
             True, "random signs behave like Gaussian instances in experiments"
         )

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant
+from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant, shown_once
 
 
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
@@ -25,10 +25,10 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
         if not matrix.is_hadamard:
             return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "requires rows that are seen once, and here they are repeated")
         if not matrix.random_signs:
             return Finding(False, "requires random row signs, and row_signs is off")
         return fair_signs(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.architectures.dense import Dense
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, several_targets
-from engine.updates import Diagonal
+from engine.theory import At, Direction, Floats, Line, described, several_targets
 
 
 class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
@@ -34,20 +32,14 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
         if architecture is None or update is None:
             other = "a solver" if learner.solver is not None else "not trained"
             return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
-        if not (isinstance(architecture, Dense) and len(architecture.hidden) == 1):
-            return Finding(
-                False, f"it requires two fully connected layers, and {learner.name} is {architecture.kind}"
-            )
-        if architecture.activation != "identity":
-            other = architecture.activation
-            return Finding(False, f"it requires linear layers, and the transfer of {learner.name} is {other}")
-        if architecture.has_biases:
-            return Finding(False, f"it requires layers without biases, and {learner.name} has some")
-        if isinstance(update, Diagonal):
+        if architecture.linear_layers != 2:
+            other = f"{learner.name} is {described(architecture)}"
+            return Finding(False, f"it requires two fully connected linear layers, and {other}")
+        if not update.along_gradients:
+            steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
+            if steps.invariant is False:
+                return Finding(False, f"{learner.name} does not move along gradients alone: {steps.reason}")
             return Finding(False, f"{learner.name} gives the weights of one layer different rates")
-        steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
-        if steps.invariant is not True:
-            return Finding(False, f"{learner.name} does not move along gradients alone: {steps.reason}")
         return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
 
     def value(self, at: At) -> Floats:

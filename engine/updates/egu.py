@@ -37,6 +37,9 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         return MultiplicativeStep(exponential=True)
 
+    def exponentiated_rate(self, architecture: Architecture) -> float | None:
+        return self.lr if isinstance(self.lr, float) and self.w0 is None else None
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,

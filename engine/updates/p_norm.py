@@ -48,6 +48,10 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         scale = torch.where(norm > 0, norm.pow(2 - p), 0.0)
         return (largest * scale * part.sign() * part.abs().pow(p - 1)).view_as(w)
 
+    @property
+    def along_gradients(self) -> bool:
+        return self.p == 2
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:
             return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
