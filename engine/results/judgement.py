@@ -97,11 +97,7 @@ def judgement(
         learner.name,
         curve.verdict,
         certificate(experiment, learner, going),
-        [
-            respect(experiment, bound, curve)
-            for bound in trace.lines_of("loss")
-            if learner.name in bound.applies_to
-        ],
+        [respect(experiment, bound, curve) for bound in trace.bounds if learner.name in bound.applies_to],
     )
 
 

@@ -40,7 +40,7 @@ def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, A
         "experiment": msgspec.to_builtins(experiment),
         "environment": trace.environment,
         "curves": [_curve(curve, series) for curve in trace.curves],
-        "bounds": [_bound(bound, series) for bound in trace.lines_of("loss")],
+        "bounds": [_bound(bound, series) for bound in trace.bounds],
         "claims": [
             {
                 "text": outcome.claim.text,

@@ -397,17 +397,18 @@ class Trace:
         """Where the x-axis ends."""
         return float(self.x[-1])
 
+    @property
+    def bounds(self) -> list[TheoryLine]:
+        """What theory says of the loss of all learners alike, whether it holds here or not."""
+        return [line for line in self.lines_of("loss") if len(line.values) == len(line.x)]
+
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""
         return [line for line in self.lines if line.measure == measure]
 
     def compared(self, learner: str) -> list[TheoryLine]:
         """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
-        drawn = [
-            bound
-            for bound in self.lines_of("loss")
-            if bound.on_problem.holds and bound.direction in FROM_BELOW
-        ]
+        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.direction in FROM_BELOW]
         return [bound for bound in drawn if learner in bound.applies_to] or drawn
 
     def strongest(self, learner: str, x: float) -> TheoryLine | None:

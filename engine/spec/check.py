@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
 from engine.core.texts import listed
@@ -9,6 +11,9 @@ from engine.measures import named
 from engine.runtime.asked import missing
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
+
+if TYPE_CHECKING:
+    from engine.theory import Line
 
 
 def check(experiment: Experiment) -> None:
@@ -78,6 +83,12 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"claims[{number}]", f"{claim.measure} is measured only where {lack}")
         for field in ("never_below", "never_above", "follows"):
             bound = getattr(claim, field)
-            if bound is not None and bound not in catalogue.members("theory"):
-                known = listed(catalogue.members("theory"))
+            if bound is not None and bound not in (kinds := bounds()):
+                known = listed(kinds)
                 raise BadInput(f"claims[{number}].{field}", f"there is no bound {bound!r} among {known}")
+
+
+def bounds() -> list[str]:
+    """The kinds of theory lines on the loss of all learners alike, which claims may speak of."""
+    lines = cast("dict[str, type[Line]]", catalogue.members("theory"))
+    return [kind for kind, line in lines.items() if line.measure == "loss" and not line.per_learner]

@@ -184,7 +184,7 @@ def loss_series(
             for learner, curve in enumerate(trace.curves)
             for one in pen.draw(learner, curve, "loss", curve.loss, stderr=curve.stderr)
         ),
-        *(_bound(bound, lens) for bound in trace.lines_of("loss") if bound.on_problem.holds),
+        *(_bound(bound, lens) for bound in trace.bounds if bound.on_problem.holds),
     ]
 
 

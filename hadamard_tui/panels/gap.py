@@ -17,7 +17,7 @@ def show(sight: Sight) -> Plot | Text:
     """Loss minus the strongest bound, for all learners; 0 is the bound."""
     trace = sight.trace
     if not any(trace.compared(curve.learner) for curve in trace.curves):
-        reasons = "".join(f"\n{bound.kind}: {bound.on_problem.reason}." for bound in trace.lines_of("loss"))
+        reasons = "".join(f"\n{bound.kind}: {bound.on_problem.reason}." for bound in trace.bounds)
         return nothing(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
     series = [
         one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engine.results.trace import Curve, TheoryLine
+from engine.results.trace import FROM_BELOW, Curve, TheoryLine
 from hadamard_tui.charts.series_builder import DIRECTIONS, PATHS
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
@@ -33,7 +33,8 @@ def _line_text(line: TheoryLine, name: str) -> Text:
     finding = line.on_learners[name]
     if finding.holds:
         return Text.assemble(head, about, ("applies", "green"), f": {line.on_problem.reason}.\n")
-    return Text.assemble(head, about, ("the line to beat", "yellow"), f": {finding.reason}.\n")
+    words = "the line to beat" if line.direction in FROM_BELOW else "does not apply"
+    return Text.assemble(head, about, (words, "yellow"), f": {finding.reason}.\n")
 
 
 def _grid_text(curve: Curve) -> Text:

@@ -24,7 +24,7 @@ def _learner(sight: Sight, curve: Curve) -> Text:
     text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(sight.measuring, curve.learner)).append("\n")
-    bounds = [bound for bound in sight.trace.lines_of("loss") if curve.learner in bound.applies_to]
+    bounds = [bound for bound in sight.trace.bounds if curve.learner in bound.applies_to]
     judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:

@@ -39,7 +39,7 @@ def parts(trace: Trace) -> Iterator[Part]:
     """Every curve of a trace that does not grow meanwhile, then every bound that is drawn."""
     for curve in trace.curves:
         yield Part("learner", curve.name, curve.x, curve.loss, curve.stderr, curve.mean("error"))
-    for bound in trace.lines_of("loss"):
+    for bound in trace.bounds:
         yield Part(bound.direction, bound.kind, bound.x, bound.values)
 
 
