@@ -19,7 +19,8 @@ from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
-from engine.theory import At, Line
+from engine.spec.setup import Setup
+from engine.theory import At, Drawn, Line
 from engine.updates import BEST
 
 NOTHING = np.empty(0)
@@ -32,7 +33,8 @@ def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Float
     """
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
-    return [_line(line, experiment, data, planned) for line in lines if line.measure in recorded]
+    at = At(experiment, Drawn(lambda: data), planned)
+    return [_line(line, at) for line in lines if line.measure in recorded]
 
 
 def curve_names(learner: Learner) -> dict[str, float | None]:
@@ -54,7 +56,7 @@ def with_measured(line: TheoryLine, experiment: Experiment, curve: Curve) -> The
     rate = curve_names(learner).get(curve.name) or curve.rate
     series = {name: values for name in curve.measures if (values := curve.values(name)) is not None}
     indices = _indices(made, learner, experiment)
-    at = At(experiment, partial(_drawn, experiment), curve.clocks, indices, learner, rate, series)
+    at = At(experiment, Drawn(partial(_drawn, experiment)), curve.clocks, indices, learner, rate, series)
     return replace(line, of_curves={**line.of_curves, curve.name: _along(made, at)})
 
 
@@ -65,19 +67,19 @@ def _drawn(experiment: Experiment) -> Data:
     return draw(experiment.problem, streams, run.dtype, devices.resolve(run.device))
 
 
-def _line(line: Line, experiment: Experiment, data: Data, planned: Mapping[str, Floats]) -> TheoryLine:
-    on_problem = line.holds(experiment)
+def _line(line: Line, at: At) -> TheoryLine:
+    experiment, on_problem = at.experiment, line.holds(at.experiment)
     on_learners = {
         learner.name: line.binds(learner, experiment) if on_problem.holds else on_problem
         for learner in experiment.learners
     }
     x, values, of_curves = NOTHING, NOTHING, {}
     if on_problem.holds:
-        x = next(iter(planned.values()))
+        x = next(iter(at.clocks.values()))
         if not line.per_learner:
-            values = _along(line, At(experiment, lambda: data, planned)).values
+            values = _along(line, at).values
         elif not line.of_measured:
-            of_curves = _of_curves(line, experiment, data, planned, on_learners)
+            of_curves = _of_curves(line, at, on_learners)
     return TheoryLine(
         kind=line.kind,
         direction=line.direction,
@@ -94,26 +96,18 @@ def _line(line: Line, experiment: Experiment, data: Data, planned: Mapping[str, 
     )
 
 
-def _of_curves(
-    line: Line,
-    experiment: Experiment,
-    data: Data,
-    planned: Mapping[str, Floats],
-    on_learners: Mapping[str, Finding],
-) -> dict[str, Along]:
+def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[str, Along]:
     """The line of every curve of every learner that it binds."""
-    return {
-        name: _along(
-            line,
-            At(experiment, lambda: data, planned, _indices(line, learner, experiment), learner, rate),
-        )
-        for learner in experiment.learners
-        if on_learners[learner.name].holds
-        for name, rate in curve_names(learner).items()
-    }
+    found = {}
+    for learner in at.experiment.learners:
+        if on_learners[learner.name].holds:
+            indices = _indices(line, learner, at.experiment)
+            for name, rate in curve_names(learner).items():
+                found[name] = _along(line, replace(at, indices=indices, learner=learner, rate=rate))
+    return found
 
 
-def _indices(line: Line, learner: Learner, experiment: Experiment) -> dict[str, Floats]:
+def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:
     measure = named()[line.measure]
     return {index.name: index.values for index in measure.index(learner, experiment.problem)}
 
@@ -121,6 +115,5 @@ def _indices(line: Line, learner: Learner, experiment: Experiment) -> dict[str, 
 def _along(line: Line, at: At) -> Along:
     records = len(next(iter(at.clocks.values())))
     shape = (records, *(len(places) for places in at.indices.values()))
-    return Along(
-        dict(at.clocks), dict(at.indices), np.array(np.broadcast_to(line.value(at), shape), np.float64)
-    )
+    values = np.array(np.broadcast_to(line.value(at), shape), np.float64)
+    return Along(dict(at.clocks), dict(at.indices), values)

@@ -28,17 +28,35 @@ Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjectur
 reached, equal up to constants, below it if a conjecture is true, or only something to compare with."""
 
 
+class Drawn:
+    """The data of a run and what is made of them, each computed once, when somebody asks."""
+
+    def __init__(self, draw: Callable[[], Data]) -> None:
+        self._draw = draw
+
+    @cached_property
+    def data(self) -> Data:
+        """The data that the learners see."""
+        return self._draw()
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels that were drawn."""
+        data = self.data
+        return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+
+
 @dataclass(frozen=True)
 class At:
     """Where a line is to be computed, and what it may ask for there.
 
     `clocks` are those that the protocol plans, [S] each, and `indices` has the coordinates of each index of
     the measure. `learner` and its `rate` are there for a line that has values of its own for every learner.
-    The data and what is made of it are there when they are asked for.
+    What was drawn is there when it is asked for, once for all lines.
     """
 
     experiment: Setup
-    draw: Callable[[], Data]
+    drawn: Drawn
     clocks: Mapping[str, Floats]
     indices: Mapping[str, Floats] = field(default_factory=dict)
     learner: Learner | None = None
@@ -52,16 +70,10 @@ class At:
         n, records = self.experiment.problem.matrix.shape()[0], len(next(iter(self.clocks.values())))
         return self.experiment.protocol.examples_seen(n)[:records]
 
-    @cached_property
-    def data(self) -> Data:
-        """The data that the learners see."""
-        return self.draw()
-
-    @cached_property
+    @property
     def labels(self) -> Labels:
         """The labels that were drawn."""
-        data = self.data
-        return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+        return self.drawn.labels
 
 
 class Line(Part, frozen=True):

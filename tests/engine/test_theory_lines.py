@@ -10,6 +10,7 @@ from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.measures.loss import AverageLoss
 from engine.measures.spectrum import SingularValues
+from engine.problems import labels
 from engine.results.report import report
 from engine.results.results import of_one
 from engine.results.views import view
@@ -111,6 +112,13 @@ def test_a_line_on_what_was_measured_has_values_in_the_end(lines, monkeypatch):
             np.testing.assert_allclose(found[curve.name].values, curve.loss[0] / 2, rtol=1e-12)
     before = run(described, gate=lambda: 0)
     assert line(before, "halves").of_curves == {}
+
+
+def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
+    found = []
+    monkeypatch.setattr(labels, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one)))
+    run(experiment(target="doubled", learners={"GD": gd(0.01)}, d=D, replicas=2))
+    assert len(found) == 2, "once for every replica, whatever the number of lines"
 
 
 def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch):
