@@ -108,7 +108,7 @@ def test_every_number_is_what_json_has_for_it_alone():
     values = np.array(
         [0.0, -0.0, 3.0, -7.0, 0.1, 2.0**53 - 1, 2.0**53, -(2.0**60), 1e300, np.nan, np.inf, -np.inf]
     )
-    numbers = reports._numbers(values)
+    numbers = reports.numbers(values)
     assert json.dumps(numbers) == json.dumps([reports._number(value) for value in values.tolist()])
 
 
