@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,20 @@ Those that `layers` does not name are fixed: they belong to the function, and no
 """
 
 
+class Signals(NamedTuple):
+    """The law of a fully connected net with Gaussian weights at its start, given layer by layer."""
+
+    activation: str
+    widths: tuple[int, ...]
+    """Units of the hidden layers, [L]."""
+
+    cw: tuple[float, ...]
+    """C_w, the variance of weights times their fan-in, of every layer, the output too, [L + 1]."""
+
+    cb: tuple[float, ...]
+    """C_b, the variance of biases, [L + 1]."""
+
+
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
@@ -32,7 +46,7 @@ class Architecture(Part, frozen=True):
         ("start", "predict", "weights", "gradient", "rotated", "layers", "shapes")
     )
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("invariance", "linear_layers", "starts_at_zero", "rate_of_weights")
+        ("invariance", "linear_layers", "starts_at_zero", "rate_of_weights", "signals")
     )
 
     @property
@@ -51,6 +65,11 @@ class Architecture(Part, frozen=True):
 
         From w = 1/d, all of them; None if it does anything else.
         """
+        return None
+
+    @property
+    def signals(self) -> Signals | None:
+        """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
         return None
 
     @property
