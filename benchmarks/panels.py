@@ -21,7 +21,7 @@ from rich.table import Table
 from textual.app import App, ComposeResult
 
 from engine.core.parts import Finding, Verdict
-from engine.results.trace import BoundCurve, Curve, Trace, stride_of_weights
+from engine.results.trace import Curve, TheoryLine, Trace, stride_of_weights
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.chart_options import Lens
@@ -58,7 +58,7 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     holds = Finding(True, "it was built so")
     names = dict.fromkeys([learner.name for learner in experiment.learners], holds)
     bounds = [
-        BoundCurve(kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
+        TheoryLine(kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]
     environment = {"device": "cpu"}

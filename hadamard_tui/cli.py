@@ -282,7 +282,7 @@ def list_parts(
         str | None,
         typer.Argument(
             metavar="[FAMILY]",
-            help="matrices, targets, architectures, updates, solvers, losses, protocols or bounds.",
+            help="matrices, targets, architectures, updates, solvers, losses, protocols, measures or theory.",
         ),
     ] = None,
 ) -> None:

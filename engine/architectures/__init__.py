@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,55 @@ Those that `layers` does not name are fixed: they belong to the function, and no
 """
 
 
+class Signals(NamedTuple):
+    """The law of a fully connected net with Gaussian weights at its start, given layer by layer."""
+
+    activation: str
+    widths: tuple[int, ...]
+    """Units of the hidden layers, [L]."""
+
+    cw: tuple[float, ...]
+    """C_w, the variance of weights times their fan-in, of every layer, the output too, [L + 1]."""
+
+    cb: tuple[float, ...]
+    """C_b, the variance of biases, [L + 1]."""
+
+
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
     Methods that take `params` get the trained tensors and the fixed ones.
     """
+
+    declared_of: ClassVar[frozenset[str]] = frozenset(
+        ("start", "predict", "weights", "gradient", "rotated", "layers", "shapes")
+    )
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("invariance", "linear_layers", "starts_at_zero", "rate_of_weights", "signals")
+    )
+
+    @property
+    def linear_layers(self) -> int | None:
+        """How many fully connected linear layers a prediction is the product of; None if it is none."""
+        return None
+
+    @property
+    def starts_at_zero(self) -> bool:
+        """Whether all weights of a single layer start at 0."""
+        return False
+
+    @property
+    def rate_of_weights(self) -> float | None:
+        """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
+
+        From w = 1/d, all of them; None if it does anything else.
+        """
+        return None
+
+    @property
+    def signals(self) -> Signals | None:
+        """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
+        return None
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -91,4 +136,4 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Whether function and start treat all rotations of instances with d features alike, and why."""
-        raise NotImplementedError
+        return Verdict(False, f"{self.kind} does not say that it treats rotated instances alike")

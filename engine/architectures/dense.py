@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, Start
+from engine.architectures import Architecture, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -187,6 +187,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
                 return Scaling(rate=fan_out if number == 1 else fan_out / fan_in, bias_rate=fan_out)
             case _:
                 return Scaling()
+
+    @property
+    def linear_layers(self) -> int | None:
+        return len(self.hidden) + 1 if self.is_linear else None
+
+    @property
+    def signals(self) -> Signals | None:
+        if self.init != "gaussian" or self.parametrisation not in ("standard", "ntk"):
+            return None
+        cw = tuple(size * size for size in self._sizes())
+        return Signals(self.activation, self.hidden, cw, self._each(self.cb))
 
     @property
     def layers(self) -> tuple[str, ...]:

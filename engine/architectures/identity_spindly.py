@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.architectures.spindly import Spindly
+from engine.core.groups import PERMUTATIONS
 from engine.core.parts import Verdict
 
 
@@ -16,4 +17,4 @@ class IdentitySpindly(Spindly, frozen=True, tag="identity-spindly"):
     """
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "the identity in the first layer singles out the coordinate axes")
+        return Verdict(False, "the identity in the first layer singles out the coordinate axes", PERMUTATIONS)

@@ -21,6 +21,14 @@ class Linear(Architecture, frozen=True, tag="linear"):
     """
 
     @property
+    def linear_layers(self) -> int:
+        return 1
+
+    @property
+    def starts_at_zero(self) -> bool:
+        return True
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return ("w",)
 

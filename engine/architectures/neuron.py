@@ -37,6 +37,14 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
             raise BadField("init", kinked(self.activation))
 
     @property
+    def linear_layers(self) -> int | None:
+        return 1 if self.activation == "identity" else None
+
+    @property
+    def starts_at_zero(self) -> bool:
+        return self.init == "zero"
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return ("w",)
 

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
+from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Positive, Verdict
@@ -27,6 +28,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+
+    @property
+    def rate_of_weights(self) -> float | None:
+        return 4.0 if self.depth == 2 and not self.signed and self.w0 is None else None
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -60,4 +65,6 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w if exponent == 1 else w**exponent
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "every input has an edge of its own, so single features are told apart")
+        return Verdict(
+            False, "every input has an edge of its own, so single features are told apart", PERMUTATIONS
+        )

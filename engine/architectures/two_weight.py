@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
+from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
@@ -57,4 +58,6 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         return {"u": by_weight * params["v"], "v": by_weight * params["u"]}
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "every input has an edge of its own, so single features are told apart")
+        return Verdict(
+            False, "every input has an edge of its own, so single features are told apart", PERMUTATIONS
+        )

@@ -20,7 +20,7 @@ FOLDERS = {
     "losses": "engine.losses",
     "protocols": "engine.protocols",
     "measures": "engine.measures",
-    "bounds": "engine.theory",
+    "theory": "engine.theory",
     "claims": "engine.claims",
 }
 

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
 MOST = 2**24
@@ -67,6 +68,19 @@ class Verdict(NamedTuple):
 
     invariant: Literal[True, False, "on this data"]
     reason: str
+    otherwise: Group = TRIVIAL
+    """A smaller group of which that is known where it is not true of all rotations."""
+
+    @property
+    def group(self) -> Group:
+        """The largest group known of which it is true: predictions do not change under it."""
+        return self.otherwise if self.invariant is False else ROTATIONS
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason, and what changes nothing if rotations do."""
+        kept = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
+        return f"{self.word}: {self.reason}{kept}"
 
     @property
     def answer(self) -> str:
@@ -89,6 +103,21 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     experimental: ClassVar[bool] = False
     """Whether the author is still at work on it: then tests ask for no preset, no naive twin and no row in a
     table of cases. Whatever else they ask of every member holds for it too."""
+
+    declares: ClassVar[frozenset[str]] = frozenset()
+    """What members of a family say of themselves, and theorems rely on; by default of the family nothing."""
+
+    declared_of: ClassVar[frozenset[str]] = frozenset()
+    """The methods of which they say it."""
+
+    def __init_subclass__(cls) -> None:
+        """See that what a member says of its methods is not said of those of a class derived from it."""
+        super().__init_subclass__()
+        bases = [base for base in cls.__mro__[1:] if issubclass(base, Part)]
+        of_member = any(base.__struct_config__.tag != base.__name__ for base in bases)
+        if of_member and cls.declared_of & vars(cls).keys():
+            for name in cls.declares - vars(cls).keys():
+                setattr(cls, name, next(vars(base)[name] for base in reversed(bases) if name in vars(base)))
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

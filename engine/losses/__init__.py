@@ -14,6 +14,12 @@ class Loss(Part, frozen=True):
     labels: ClassVar[Values] = "any"
     """What labels must be."""
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(("value", "slope", "average"))
+    declares: ClassVar[frozenset[str]] = frozenset(("constant", "bit_constant", "is_square"))
+
+    is_square: ClassVar[bool] = False
+    """Whether it is (ŷ − y)²."""
+
     constant: ClassVar[float | None] = None
     """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of not knowing a sign. Source: WKA21 §3."""
 

@@ -107,6 +107,31 @@ class Protocol(Part, frozen=True):
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(("training_run", "swept"))
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("drawn_independently", "averages_hypotheses", "full_batch")
+    )
+
+    @property
+    def drawn_independently(self) -> bool:
+        """Whether every example is drawn from all rows, whichever came before."""
+        return False
+
+    @property
+    def averages_hypotheses(self) -> bool:
+        """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
+        return False
+
+    @property
+    def clips_at(self) -> float | None:
+        """Y if predictions are cut to [0, Y]."""
+        return None
+
+    @property
+    def full_batch(self) -> bool:
+        """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
+        return False
+
     @property
     def single(self) -> bool:
         """Whether every gradient is that of a single example."""

@@ -37,6 +37,10 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
 
     @property
+    def full_batch(self) -> bool:
+        return True
+
+    @property
     def single(self) -> bool:
         return False
 

@@ -48,6 +48,18 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     average: Annotated[bool, Meta(title="average", description="mean loss of the hypotheses so far")] = False
 
     @property
+    def drawn_independently(self) -> bool:
+        return self.replacement
+
+    @property
+    def averages_hypotheses(self) -> bool:
+        return self.average
+
+    @property
+    def clips_at(self) -> float | None:
+        return self.clip
+
+    @property
     def single(self) -> bool:
         return self.batch == 1
 

@@ -67,6 +67,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = None
 
     @property
+    def full_batch(self) -> bool:
+        return self._is_full
+
+    @property
     def single(self) -> bool:
         return self.batch == 1
 

@@ -33,14 +33,14 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return learner.solver.invariance()
     assert learner.architecture is not None, "Learner admits no other combination"
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
-    if start.invariant is False:
-        return start
     if learner.update is None:
-        return Verdict(start.invariant, f"{start.reason}, and it is not trained")
+        return start._replace(reason=f"{start.reason}, and it is not trained")
+    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
+    if start.invariant is False:
+        return start._replace(otherwise=start.group & steps.group)
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
     if frozen and not learner.update.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
-    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
     if steps.invariant is False:
         return steps
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
@@ -66,29 +66,58 @@ def certificate(
     """
     if math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES:
         return None
-    streams = Streams([experiment.run.seed])
-    data = draw(experiment.problem, streams, "float64", "cpu").dense().with_variants(len(rates_of(learner)))
-    records = experiment.protocol.record_count(data.instances.n)
-    loss = catalogue.make("losses", experiment.protocol.loss)
+    counterpart = learner
     if learner.update is not None:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
-    else:
-        counterpart = learner
-    change = size = torch.zeros((), dtype=torch.float64)
+    compared = _Comparison(experiment, learner, counterpart)
+    halves: list[tuple[float, float]] = []
     for half, determinant in enumerate((1, -1)):
 
         def share(done: float, half: int = half) -> None:
             going((half + done) / 2)
 
-        rotation = torch.from_numpy(rotation_with(determinant, streams("rotation"), data.instances.d))
-        turned = replace(data, instances=Dense(data.instances.rows @ rotation.T), w_star=None, teacher=None)
-        straight = experiment.protocol.training_run(learner, data, loss, streams)
-        rotated = experiment.protocol.training_run(counterpart, turned, loss, streams)
+        rotation = rotation_with(determinant, compared.streams("rotation"), compared.data.instances.d)
+        halves.append(compared.under(rotation, share))
+    change, size = max(change for change, _ in halves), max(size for _, size in halves)
+    return change / size if size else change
+
+
+def change_under(experiment: Setup, learner: Learner, transformation: NDArray[np.float64]) -> float:
+    """The largest relative change of a prediction when every instance x becomes g x, g orthogonal [d, d].
+
+    As `certificate` measures it, for one transformation: such as a generator of a smaller group.
+    """
+    change, size = _Comparison(experiment, learner, learner).under(transformation)
+    return change / size if size else change
+
+
+class _Comparison:
+    """A learner on data, and what should do the same on transformed data, from coupled starts."""
+
+    def __init__(self, experiment: Setup, learner: Learner, other: Learner) -> None:
+        self._experiment, self._learners = experiment, (learner, other)
+        self.streams = Streams([experiment.run.seed])
+        data = draw(experiment.problem, self.streams, "float64", "cpu").dense()
+        self.data = data.with_variants(len(rates_of(learner)))
+
+    def under(
+        self, transformation: NDArray[np.float64], going: Callable[[float], object] = lambda done: None
+    ) -> tuple[float, float]:
+        """The largest |Δŷ| and the largest |ŷ| at every record of the first replica while they are finite."""
+        experiment, data = self._experiment, self.data
+        learner, other = self._learners
+        loss = catalogue.make("losses", experiment.protocol.loss)
+        records = experiment.protocol.record_count(data.instances.n)
+        turn = torch.from_numpy(transformation)
+        turned = replace(data, instances=Dense(data.instances.rows @ turn.T), w_star=None, teacher=None)
+        straight = experiment.protocol.training_run(learner, data, loss, self.streams)
+        rotated = experiment.protocol.training_run(other, turned, loss, self.streams)
         if isinstance(rotated.hypothesis, Turnable):
-            rotated.hypothesis.rotate(rotation)
+            rotated.hypothesis.rotate(turn)
+        change = size = torch.zeros((), dtype=torch.float64)
         pairs = zip(
-            _predictions(straight, data.instances, records, share),
-            _predictions(rotated, turned.instances, records, share),
+            _predictions(straight, data.instances, records, going),
+            _predictions(rotated, turned.instances, records, going),
             strict=True,
         )
         with torch.no_grad():
@@ -97,7 +126,7 @@ def certificate(
                     break
                 change = torch.maximum(change, (after - before).abs().max())
                 size = torch.maximum(size, before.abs().max())
-    return float(change / size) if size else float(change)
+        return float(change), float(size)
 
 
 def _predictions(

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.core.parts import Verdict
 from engine.results.invariance import INVARIANT, certificate
-from engine.results.trace import ZERO, BoundCurve, Curve, Trace
+from engine.results.trace import ZERO, Curve, TheoryLine, Trace
 from engine.results.view import ROUNDING
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
@@ -101,7 +101,7 @@ def judgement(
     )
 
 
-def respect(experiment: Experiment, bound: BoundCurve, curve: Curve) -> Respect:
+def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
     """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
 
     A bound on every run is broken by what is beyond it by more than rounding. One on the expectation is
@@ -112,8 +112,8 @@ def respect(experiment: Experiment, bound: BoundCurve, curve: Curve) -> Respect:
     x, loss = curve.x[:sound], curve.loss[:sound]
     if not sound:
         return Respect(bound.kind, None, "the curve has no records")
-    sign = -1 if bound.sense == "upper" else 1
-    gap = sign * (loss - np.interp(x, bound.x, bound.loss))
+    sign = -1 if bound.direction == "upper" else 1
+    gap = sign * (loss - np.interp(x, bound.x, bound.values))
     beyond = gap < -ROUNDING[experiment.run.dtype] * loss[0]
     until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
     if not beyond.any():
@@ -139,15 +139,15 @@ def _allowed(replicas: int) -> float:
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
-def _closest(bound: BoundCurve, curve: Curve, gap: np.ndarray) -> str:
+def _closest(bound: TheoryLine, curve: Curve, gap: np.ndarray) -> str:
     """How close a curve comes to a bound after the first example, where that is not 0."""
     x = curve.x[: len(gap)]
-    matters = (x > 0) & (np.interp(x, bound.x, bound.loss) > ZERO)
+    matters = (x > 0) & (np.interp(x, bound.x, bound.values) > ZERO)
     at = int(np.where(matters, gap, np.inf).argmin()) if matters.any() else int(gap.argmin())
     return f"closest: {standing(bound, curve, at)}"
 
 
-def standing(bound: BoundCurve, curve: Curve, record: int) -> str:
+def standing(bound: TheoryLine, curve: Curve, record: int) -> str:
     """How a curve stands to a bound at a record."""
     gap = float(curve.loss[record]) - bound.at(float(curve.x[record]))
     text = f"loss − {bound.kind} = {gap:+.2g} at {curve.x[record]:g}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.results.outcomes import judge
 from engine.results.results import of_one
-from engine.results.trace import BoundCurve, Curve, Floats, Spectrum, Trace
+from engine.results.trace import Curve, Floats, Spectrum, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 
 MEASURES = ("error", "train", "unseen")
@@ -68,7 +68,7 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "diverged_at": _number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
         "path": curve.path,
-        "verdict": curve.verdict._asdict(),
+        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
     }
 
 
@@ -90,12 +90,12 @@ def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
     }
 
 
-def _bound(bound: BoundCurve, series: Series) -> dict[str, Any]:
+def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
     return {
         "id": bound.kind,
-        "kind": bound.sense,
+        "kind": bound.direction,
         "k": series(bound.x),
-        "loss": series(bound.loss),
+        "loss": series(bound.values),
         "applies_to": bound.applies_to,
         "reasons": {
             "problem": bound.on_problem.reason,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.measures import Measure
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Along, Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 
 Floats = NDArray[np.float64]
@@ -83,6 +83,12 @@ def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trac
     return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0), end)
 
 
-def of_line(line: BoundCurve, trace: Trace) -> Samples:
-    """A line of the theory as if it had been measured of a single replica."""
-    return Samples(trace.planned, {}, line.loss[None])
+def of_line(line: TheoryLine, trace: Trace) -> dict[str, Samples]:
+    """A line of the theory as if it had been measured of a single replica.
+
+    By the name of the curve where every curve has its own, else by "".
+    """
+    if not line.of_curves and not len(line.values):
+        return {}
+    alongs = line.of_curves or {"": Along(trace.planned, {}, line.values)}
+    return {name: Samples(*along._replace(values=along.values[None])) for name, along in alongs.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,12 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.groups import Group
 from engine.core.parts import Finding, Path, Verdict
 from engine.results.series import Arrays, Series
 
 Floats = NDArray[np.float64]
 
 NOTHING = np.empty(0)
+
+FROM_BELOW = ("lower", "conjecture")
+"""The directions of lines that are bounds from below, proved or not."""
 
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
@@ -303,47 +307,67 @@ class Curve:
         self.weights_length += 1
 
 
+class Along(NamedTuple):
+    """Values of a theory line, and where they are."""
+
+    clocks: dict[str, Floats]
+    """What the clocks say there [S], that of the x-axis first."""
+
+    indices: dict[str, Floats]
+    """The coordinates of each index of the measure, in the order of the array's dimensions."""
+
+    values: Floats
+    """[S, *index]."""
+
+
 @dataclass(frozen=True, eq=False)
-class BoundCurve:
-    """A bound on the x-axis of a trace, and the learners it binds, each with the reason why or why not."""
+class TheoryLine:
+    """A line of the theory on the x-axis of a trace, and the learners it binds, with the reasons.
+
+    It speaks of `measure`, and stands to it as `direction` says. One that is the same for all learners has
+    `values` [S]; one that is not has `of_curves`, by the name of each curve that it binds.
+    """
 
     kind: str
-    sense: str
+    direction: str
     in_expectation: bool
     formula: str
     source: str
     on_problem: Finding
     on_learners: dict[str, Finding]
     x: Floats
-    loss: Floats
+    values: Floats
+    measure: str = "loss"
+    group: Group | None = None
+    of_curves: dict[str, Along] = field(default_factory=dict)
 
     @property
     def applies_to(self) -> list[str]:
-        """The learners that the bound binds here."""
+        """The learners that the line binds here."""
         if not self.on_problem.holds:
             return []
         return [name for name, finding in self.on_learners.items() if finding.holds]
 
     @cached_property
     def mean(self) -> float:
-        """The mean of the bound."""
-        return float(self.loss.mean())
+        """The mean of the line."""
+        return float(self.values.mean())
 
     def at(self, x: float) -> float:
-        """The bound at x, linear between its points."""
-        return float(np.interp(x, self.x, self.loss))
+        """The line at x, linear between its points."""
+        return float(np.interp(x, self.x, self.values))
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """All that a run yields: curves of the learners and curves of the theory on the same axes.
+    """All that a run yields: curves of the learners and lines of the theory on the same axes.
 
     `planned` says what the clocks are going to say at the records that the protocol plans [S], by name; the
     first is the clock of the x-axis. The records that there are, are those of the curves.
     """
 
     curves: list[Curve]
-    bounds: list[BoundCurve]
+    lines: list[TheoryLine]
     planned: dict[str, Floats]
     x_label: str
     y_label: str
@@ -378,12 +402,21 @@ class Trace:
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         return {name: float(times[record]) for name, times in self.planned.items()}
 
-    def compared(self, learner: str) -> list[BoundCurve]:
+    @property
+    def bounds(self) -> list[TheoryLine]:
+        """What theory says of the loss of all learners alike, whether it holds here or not."""
+        return [line for line in self.lines_of("loss") if len(line.values) == len(line.x)]
+
+    def lines_of(self, measure: str) -> list[TheoryLine]:
+        """What theory says of a measure, whether it holds here or not."""
+        return [line for line in self.lines if line.measure == measure]
+
+    def compared(self, learner: str) -> list[TheoryLine]:
         """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
-        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.sense != "upper"]
+        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.direction in FROM_BELOW]
         return [bound for bound in drawn if learner in bound.applies_to] or drawn
 
-    def strongest(self, learner: str, x: float) -> BoundCurve | None:
+    def strongest(self, learner: str, x: float) -> TheoryLine | None:
         """The highest at x of the bounds that a learner is compared with; of equals the higher elsewhere."""
         return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.mean), default=None)
 
@@ -391,7 +424,7 @@ class Trace:
         """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
         heights = np.zeros_like(x)
         for bound in self.compared(learner):
-            np.maximum(heights, np.interp(x, bound.x, bound.loss), out=heights)
+            np.maximum(heights, np.interp(x, bound.x, bound.values), out=heights)
         return np.where(heights > ZERO, heights, 0.0)
 
     def curve(self, name: str) -> Curve:

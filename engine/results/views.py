@@ -15,7 +15,7 @@ from engine.results import reductions
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.view import NEAR, ROUNDING, Apart, CurveView, HeatView, LineView, View
 from engine.spec.expressions import names_in
 from engine.spec.picture import Picture
@@ -24,7 +24,10 @@ from engine.spec.plan import Plan, Point
 Floats = NDArray[np.float64]
 
 Key = tuple[str, Apart]
-Lines = dict[Key, list[tuple[Point, BoundCurve, Trace]]]
+LineKey = tuple[str, str, Apart]
+"""The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+
+Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
@@ -64,16 +67,16 @@ def view(picture: Picture, results: Results) -> View:
     for name, apart in curves:
         if name != picture.relative:
             found.curves.append(_Reduction(picture, results, steps, curves, (name, apart)).view())
-    for (kind, apart), taken in lines.items():
-        x, values = steps.curve([(point, of_line(line, trace)) for point, line, trace in taken])
-        applies = dict.fromkeys(name for _, line, _ in taken for name in line.applies_to)
+    for (kind, curve, apart), taken in lines.items():
+        x, values = steps.curve([(point, samples) for point, samples, _ in taken])
+        applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
-                name=_name(kind, picture, plan, apart),
+                name=_name(f"{kind} of {curve}" if curve else kind, picture, plan, apart),
                 kind=kind,
                 apart=apart,
-                direction=taken[0][1].sense,
-                applies_to=tuple(applies),
+                direction=taken[0][2].direction,
+                applies_to=(curve,) if curve else tuple(applies),
                 x=x,
                 y=values[0],
             )
@@ -289,13 +292,14 @@ def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[s
         for curve in trace.curves:
             if (samples := of_curve(curve, picture.measure, point.experiment, trace)) is not None:
                 curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
-        for line in trace.bounds:
+        for line in trace.lines:
             if not line.on_problem.holds:
                 absent[line.kind] = line.on_problem.reason
-            elif picture.measure.name == "loss":
-                lines[line.kind, apart].append((point, line, trace))
+            elif line.measure == picture.measure.name:
+                for name, samples in of_line(line, trace).items():
+                    lines[line.kind, name, apart].append((point, samples, line))
             else:
-                absent[line.kind] = f"it is about the loss, and this is the {picture.measure.name}"
+                absent[line.kind] = f"it is about the {line.measure}, and this is the {picture.measure.name}"
     return curves, lines, absent
 
 

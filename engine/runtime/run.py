@@ -17,10 +17,10 @@ from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.measures import Measure
-from engine.problems.data import Data, draw
+from engine.problems.data import draw
 from engine.protocols import CLOCKS, TrainingRun
 from engine.results.invariance import verdict
-from engine.results.trace import BoundCurve, Curve, Floats, Trace, stride_of_weights
+from engine.results.trace import Curve, Floats, Trace, stride_of_weights
 from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
@@ -29,10 +29,10 @@ from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
 from engine.runtime.store import Store
+from engine.runtime.theory_lines import theory_lines, with_measured
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
-from engine.theory import Bound, Labels
 from engine.updates import BEST
 
 SMALL = 8 << 20
@@ -116,6 +116,7 @@ def run(
                         if store is not None:
                             learner_run.keep(experiment, store)
                         active.remove(learner_run)
+                        _compute_lines(experiment, trace, learner_run)
         except (MemoryError, RuntimeError) as error:
             if not memory_estimate.ran_out(error):
                 raise
@@ -186,6 +187,11 @@ class LearnerRun:
         """Keep the curves, which have ended. Raises: BadInput if that cannot be done."""
         store.keep(experiment, self.learner, self.measures, self.curves)
 
+    @property
+    def in_trace(self) -> list[Curve]:
+        """The curves that the trace has."""
+        return [self.shown] if self.shown else self.curves
+
     def settle(self) -> None:
         """Compare the rates in hindsight by the mean of their curves."""
         best = min(self.curves, key=Curve.mean_loss)
@@ -195,7 +201,7 @@ class LearnerRun:
 
 
 def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, list[LearnerRun]]:
-    """Draw the data, compute the bounds, and put every learner at its start."""
+    """Draw the data, compute what theory says, and put every learner at its start."""
     check(experiment)
     device = devices.resolve(experiment.run.device)
     need = memory_estimate.check(experiment, device)
@@ -237,12 +243,8 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             learner_run.settle()
         started.append(learner_run)
     trace = Trace(
-        [
-            curve
-            for learner_run in started
-            for curve in ([learner_run.shown] if learner_run.shown else learner_run.curves)
-        ],
-        bounds_of(experiment, data, planned),
+        [curve for learner_run in started for curve in learner_run.in_trace],
+        theory_lines(experiment, data, planned),
         planned,
         x_label=CLOCKS[next(iter(planned))],
         y_label=f"average {loss.kind} loss",
@@ -254,35 +256,16 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             "memory": in_words(need),
         },
     )
+    for learner_run in started:
+        if learner_run.ended:
+            _compute_lines(experiment, trace, learner_run)
     return trace, started
 
 
-def bounds_of(experiment: Experiment, data: Data, planned: dict[str, Floats]) -> list[BoundCurve]:
-    """Every bound of the catalogue with its findings; those that hold on the problem have a curve."""
-    labels = Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
-    x, examples = next(iter(planned.values())), experiment.protocol.examples_seen(data.instances.n)
-    bounds = []
-    for kind in catalogue.members("bounds"):
-        bound: Bound = catalogue.make("bounds", kind)
-        on_problem = bound.on(experiment)
-        nothing = np.empty(0)
-        bounds.append(
-            BoundCurve(
-                kind=kind,
-                sense=bound.sense,
-                in_expectation=bound.in_expectation,
-                formula=bound.formula,
-                source=bound.source,
-                on_problem=on_problem,
-                on_learners={
-                    learner.name: bound.binds(learner, experiment) if on_problem.holds else on_problem
-                    for learner in experiment.learners
-                },
-                x=x if on_problem.holds else nothing,
-                loss=bound.curve(experiment, labels, examples) if on_problem.holds else nothing,
-            )
-        )
-    return bounds
+def _compute_lines(experiment: Experiment, trace: Trace, learner_run: LearnerRun) -> None:
+    """Compute the lines of the theory on what was measured of a learner that has ended."""
+    for curve in learner_run.in_trace:
+        trace.lines[:] = [with_measured(line, experiment, curve) for line in trace.lines]
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:

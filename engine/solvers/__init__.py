@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 class Solver(Part, frozen=True):
     """A learner that is told the examples one by one and always holds the fit to those it was told."""
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(("begin", "solve", "values"))
+    declares: ClassVar[frozenset[str]] = frozenset(("linear_in_labels", "invariance"))
+
     linear_in_labels: ClassVar[bool] = False
     """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.
 
@@ -46,7 +49,7 @@ class Solver(Part, frozen=True):
 
     def invariance(self) -> Verdict:
         """Whether predictions are unchanged by rotations of the instances, and why."""
-        raise NotImplementedError
+        return Verdict(False, f"{self.kind} does not say that rotations change none of its predictions")
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

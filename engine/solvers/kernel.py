@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.parts import Positive, Verdict
 from engine.problems.data import Data
@@ -75,7 +76,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
 
     def invariance(self) -> Verdict:
         if self.kernel == "xor-product":
-            return Verdict(False, "a product over the features, unlike an inner product, tells them apart")
+            return Verdict(
+                False,
+                "a product over the features, unlike an inner product, tells them apart",
+                SIGNED_PERMUTATIONS,
+            )
         of = {"rbf": "distances", "ntk": "lengths and angles"}.get(self.kernel, "inner products")
         return Verdict(True, f"the {self.kernel} kernel depends on {of} of instances only")
 

@@ -52,7 +52,7 @@ def check_places(experiment: Experiment) -> None:
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
     """See that what a claim calls curves and lines are such. Curves told apart by axes have longer names."""
-    lines = catalogue.members("bounds")
+    lines = catalogue.members("theory")
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         name = getattr(claim, field)
         if name is None:

@@ -1,86 +1,132 @@
-"""Bounds: what theory proves (or conjectures) for a combination of problem, protocol and learner."""
+"""Theory lines: what theory says of a measure, for a combination of problem, protocol and learner."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.architectures import Architecture
 from engine.core.catalogue import make
+from engine.core.groups import ROTATIONS, Group
 from engine.core.parts import Finding, Part
 from engine.losses import Loss
-from engine.protocols.one_pass import OnePass
+from engine.problems.data import Data
+from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.floating[Any]]
 
-PROBES, PIECE = 4, 256
-"""Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
+Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjecture", "reference"]
+"""How a line stands to what it speaks of: below it or above it, equal to it, equal in a limit that is not
+reached, equal up to constants, below it if a conjecture is true, or only something to compare with."""
 
 
-class Labels:
-    """The labels Y of m targets on n rows that were drawn, and what several bounds ask of them."""
+class Drawn:
+    """The data of a run and what is made of them, each computed once, when somebody asks."""
 
-    def __init__(self, values: Rows) -> None:
-        """For labels [R, m, n]."""
-        self._values = values
-        _, self.m, self.n = values.shape
-
-    def rank_bound(self, rank: Floats) -> Floats:
-        """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""
-        bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
-        return bound
+    def __init__(self, draw: Callable[[], Data]) -> None:
+        self._draw = draw
 
     @cached_property
-    def _tails(self) -> Floats:
-        """The same for ranks 0 … min(m, n), averaged over replicas."""
-        squares = np.stack([_squared_singular_values(one) for one in self._values])  # [R, min(m, n)]
-        tails = np.zeros((len(squares), squares.shape[1] + 1))
-        tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
-        mean: Floats = tails.mean(0) / (self.n * self.m)
-        return mean
+    def data(self) -> Data:
+        """The data that the learners see."""
+        return self._draw()
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels that were drawn."""
+        data = self.data
+        return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
 
 
-class Bound(Part, frozen=True):
-    """A curve of average loss against the number k of examples, and the conditions under which it holds.
+@dataclass(frozen=True)
+class At:
+    """Where a line is to be computed, and what it may ask for there.
 
-    Lower bounds decrease with k. They therefore also hold for the mean of hypotheses up to k, and for
-    examples drawn with replacement, of which at most k are different.
+    `clocks` are those that the protocol plans, [S] each, and `indices` has the coordinates of each index of
+    the measure. `learner` and its `rate` are there for a line that has values of its own for every learner.
+    What was drawn is there when it is asked for, once for all lines.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]]
+    experiment: Setup
+    drawn: Drawn
+    clocks: Mapping[str, Floats]
+    indices: Mapping[str, Floats] = field(default_factory=dict)
+    learner: Learner | None = None
+    rate: float | None = None
+    measured: Mapping[str, Floats] = field(default_factory=dict)
+    """What was measured of the learner [S, R] by name, from the start on, for a line that asks for it."""
+
+    @property
+    def k(self) -> Floats:
+        """The number of examples seen at every record."""
+        n, records = self.experiment.problem.matrix.shape()[0], len(next(iter(self.clocks.values())))
+        return self.experiment.protocol.examples_seen(n)[:records]
+
+    @property
+    def labels(self) -> Labels:
+        """The labels that were drawn."""
+        return self.drawn.labels
+
+
+class Line(Part, frozen=True):
+    """What theory says of a measure, the conditions under which it holds, and whom it binds.
+
+    Lower bounds on the loss decrease with k. They therefore also hold for the mean of hypotheses up to k, and
+    for examples drawn with replacement, of which at most k are different.
+    """
+
+    measure: ClassVar[str] = "loss"
+    """The name of the measure of which it speaks."""
+
+    direction: ClassVar[Direction]
+
+    group: ClassVar[Group | None] = None
+    """The group of transformations of the instances under which learners that it binds predict alike; None
+    for a line that binds whom it binds for other reasons. It binds those whose own group contains this."""
+
     in_expectation: ClassVar[bool] = True
-    """Whether it is about the expectation, below which a single run may fall, or about every run."""
+    """Whether it is about the expectation, from which a single run may stray, or about every run."""
+
+    per_learner: ClassVar[bool] = False
+    """Whether it has values of its own for every learner that it binds, or the same for all."""
+
+    of_measured: ClassVar[bool] = False
+    """Whether it asks for what is measured of the learner, and so has values once the learner has ended."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
 
-    def on(self, experiment: Setup) -> Finding:
-        """Whether the problem and the protocol satisfy the theorem's conditions, and why or why not."""
+    def holds(self, experiment: Setup) -> Finding:
+        """Whether problem and protocol satisfy the theorem's conditions, and why, or what it requires."""
         raise NotImplementedError
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         raise NotImplementedError
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        """The bound at every k, for the labels that were drawn."""
+    def value(self, at: At) -> Floats:
+        """The line [S, *index] at the planned clocks, or anything that broadcasts to it."""
         raise NotImplementedError
 
 
-class RotationInvariant(Bound, frozen=True):
+class RotationInvariant(Line, frozen=True):
     """A lower bound for every learner whose predictions do not change when all instances are rotated."""
 
+    group: ClassVar[Group | None] = ROTATIONS
+
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        invariant, reason = verdict(learner, experiment)
-        if invariant is False:
-            return Finding(False, f"{learner.name} is not rotation invariant: {reason}")
-        return Finding(True, f"{learner.name} is rotation invariant: {reason}")
+        judged = verdict(learner, experiment)
+        bound = self.group is not None and self.group <= judged.group
+        what = "is rotation invariant" if bound else "is not rotation invariant"
+        return Finding(bound, f"{learner.name} {what}: {judged.reason}")
 
 
 def loss_of(experiment: Setup) -> Loss:
@@ -106,45 +152,52 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
     if problem.target.values(problem.matrix) == "signs":
         return Finding(True, reason)
     if not problem.target.unit:
-        return Finding(False, f"its target is a feature, and here it is {problem.target.kind}")
-    if problem.labels != "soft" or experiment.protocol.loss != "square" or not problem.matrix.random_order:
-        return Finding(
-            False, "where labels are not ±1, it needs them soft, square loss and rows in random order"
-        )
+        return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
+    soft_squares = problem.labels == "soft" and loss_of(experiment).is_square
+    if not (soft_squares and problem.matrix.random_order):
+        return Finding(False, "requires labels ±1, or soft ones, square loss and rows in random order")
     return Finding(True, reason)
+
+
+def shown_once(experiment: Setup) -> Finding | None:
+    """What a line about rows that are seen once says where they are repeated; None where they are not."""
+    if experiment.problem.matrix.repeat is None:
+        return None
+    return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
 def linear_labels(experiment: Setup) -> Finding | None:
     """What keeps labels from being xᵀw* with ‖w*‖ = 1, or loss from being square; None if nothing does."""
     problem = experiment.problem
-    if problem.matrix.repeat is not None:
-        return Finding(False, "it is about rows that are seen once, and here they are repeated")
     if problem.labels != "soft":
-        return Finding(False, f"its labels are linear, and here they are {problem.labels}")
+        return Finding(False, f"requires linear labels, and here they are {problem.labels}")
+    if not problem.matrix.features_are_linear:
+        other = problem.matrix.kind
+        return Finding(False, f"requires labels that are linear in the instances, and the matrix is {other}")
     if not problem.target.unit:
-        return Finding(False, f"its target is a unit vector, and here it is {problem.target.kind}")
+        return Finding(False, f"requires a unit vector as the target, and here it is {problem.target.kind}")
     return only_square(experiment)
 
 
 def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
-    loss = experiment.protocol.loss
-    return None if loss == "square" else Finding(False, f"it is about square loss, and the loss is {loss}")
+    loss = loss_of(experiment)
+    return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
-def product_curve(experiment: Setup, k: Floats) -> Floats:
+def product_curve(at: At) -> Floats:
     """(1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times what each of them costs."""
-    n, d = experiment.problem.matrix.shape()
-    return (1 - k / n) * np.maximum(0, 1 - k / d)
+    n, d = at.experiment.problem.matrix.shape()
+    return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
 
 def several_targets(experiment: Setup) -> Finding:
     """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
     protocol, targets = experiment.protocol, experiment.problem.target.columns(experiment.problem.matrix)
     if targets < 2:
-        return Finding(False, "it averages over several targets, and there is one")
-    if isinstance(protocol, OnePass) and protocol.clip is not None:
-        return Finding(False, "it is about linear predictions, and clipped ones are not linear")
+        return Finding(False, "requires several targets, over which it averages, and there is one")
+    if protocol.clips_at is not None:
+        return Finding(False, "requires linear predictions, and clipped ones are not linear")
     return only_square(experiment) or Finding(True, f"the loss is averaged over {targets} targets")
 
 
@@ -155,48 +208,24 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     of an invariant learner that starts at 0 have no part there. Predictions that are linear in the labels
     seen have the same rank, whatever the kernel.
     """
-    name = learner.name
-    if learner.architecture is not None:
-        kind, transfer = learner.architecture.kind, getattr(learner.architecture, "activation", "identity")
-        if kind not in ("linear", "neuron") or transfer != "identity":
-            other = kind if kind not in ("linear", "neuron") else f"a neuron with transfer {transfer}"
-            return Finding(False, f"it is about a single linear neuron, and {name} is {other}")
-        if getattr(learner.architecture, "init", "zero") != "zero" and not any_start:
-            return Finding(False, f"it is about weights that start at 0, and those of {name} do not")
+    name, architecture = learner.name, learner.architecture
+    if architecture is not None:
+        if architecture.linear_layers != 1:
+            other = described(architecture)
+            return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
+        if not architecture.starts_at_zero and not any_start:
+            return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
-    invariant, reason = verdict(learner, experiment)
-    if invariant is False:
-        return Finding(False, f"the weights of {name} leave the span of the instances: {reason}")
+    judged = verdict(learner, experiment)
+    if not judged.group >= ROTATIONS:
+        return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
 
 
-def _squared_singular_values(labels: Rows) -> Floats:
-    """s_i² of a matrix [m, n], largest first.
-
-    Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
-    features of a Hadamard matrix are such targets, and so are these with their negatives.
-    """
-    wide = labels if len(labels) <= labels.shape[1] else labels.T
-    if (lengths := _lengths_if_orthogonal(wide)) is not None:
-        return np.sort(lengths)[::-1]
-    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
-
-
-def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal.
-
-    They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
-    numbers, which are exact here, that happens with probability 2⁻⁸⁰ at most.
-    """
-    probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
-    images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))
-    pieces = [slice(first, first + PIECE) for first in range(0, len(labels), PIECE)]
-    for some in pieces:
-        rows = labels[some].astype(np.float64)
-        images += rows.T @ probes[some]
-        lengths[some] = np.einsum("mn,mn->m", rows, rows)
-    expected = lengths[:, None] * probes
-    same = (np.array_equal(labels[some].astype(np.float64) @ images, expected[some]) for some in pieces)
-    return lengths if all(same) else None
+def described(architecture: Architecture) -> str:
+    """What an architecture is, in words."""
+    transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
+    said = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
+    return f"{said}, and has biases" if biased else said

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.protocols.one_pass import OnePass
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, fair_signs, loss_constant
+from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
@@ -27,31 +26,27 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     in expectation over the order. Least squares attains both. Source: WKA21 App. A.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "c(1 − ⌈k/2q⌉/d), drawn independently c(1 − 1/d)^k"
     source: ClassVar[str] = "WKA21 App. A"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
         if not matrix.is_hadamard:
-            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
+            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
         if matrix.repeat is not None:
             return fair_signs(
                 experiment, "every row comes with both signs, and an unseen row looks the same with either"
             )
-        if not _drawn(experiment):
-            return Finding(False, "it is about rows that come more than once: set repeat, or replacement")
+        if not experiment.protocol.drawn_independently:
+            return Finding(False, "requires rows that come more than once: set repeat, or replacement")
         if not matrix.random_signs:
-            return Finding(False, "it needs rows with both signs, or random row signs, and row_signs is off")
+            return Finding(False, "requires rows with both signs, or random row signs, and row_signs is off")
         return fair_signs(experiment, "independent draws leave many rows unseen, and their labels fair coins")
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        copies = 2 * (experiment.problem.matrix.repeat or 0) or 1
-        rows = labels.n // copies
-        unseen: Floats = (1 - 1 / rows) ** k if _drawn(experiment) else 1 - np.ceil(k / copies) / rows
-        return loss_constant(experiment) * unseen
-
-
-def _drawn(experiment: Setup) -> bool:
-    """Whether examples are drawn independently from the rows."""
-    return isinstance(experiment.protocol, OnePass) and experiment.protocol.replacement
+    def value(self, at: At) -> Floats:
+        copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1
+        rows = at.labels.n // copies
+        drawn = at.experiment.protocol.drawn_independently
+        unseen: Floats = (1 - 1 / rows) ** at.k if drawn else 1 - np.ceil(at.k / copies) / rows
+        return loss_constant(at.experiment) * unseen

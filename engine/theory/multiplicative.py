@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from engine.architectures.spindly import Spindly
 from engine.core.parts import Finding
-from engine.protocols.one_pass import OnePass
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import Bound, Floats, Labels
-from engine.updates.egu import EGU
-from engine.updates.gd import GD
+from engine.theory import At, Direction, Floats, Line, loss_of
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 """η as a multiplicative rate, and the factor of ln d that belongs to it."""
 
 
-class Multiplicative(Bound, frozen=True, tag="multiplicative"):
+class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from some log d examples.
 
     c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). In expectation over k
@@ -30,24 +26,22 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
     the target, ln d at the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "upper"
+    direction: ClassVar[Direction] = "upper"
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
-        if problem.matrix.kind != "hadamard01" or problem.matrix.rotate:
-            return Finding(False, "it is about features 0 and 1: there is no such theorem for other features")
-        if problem.matrix.repeat is not None:
-            return Finding(False, "it is about features 0 and 1, and repeated rows have others")
-        if problem.target.kind != "feature" or problem.noise > 0:
-            return Finding(False, "its target is one feature without noise")
-        if not isinstance(protocol, OnePass) or protocol.loss != "square" or protocol.batch > 1:
-            return Finding(False, "it is about square loss and one pass, one example at a time")
-        if not (protocol.replacement and protocol.average and protocol.clip == 1.0):
+        if problem.matrix.entry_values != "bits" or not problem.matrix.features_are_seen:
+            return Finding(False, "requires features 0 and 1: there is no such theorem for other features")
+        if problem.target.fixed_feature is None or problem.noise > 0 or problem.labels != "soft":
+            return Finding(False, "requires one feature without noise as the target")
+        if not (loss_of(experiment).is_square and protocol.single):
+            return Finding(False, "requires square loss and one pass, one example at a time")
+        if not (protocol.drawn_independently and protocol.averages_hypotheses and protocol.clips_at == 1.0):
             return Finding(
                 False,
-                "it is about the mean of the hypotheses on independent examples, clipped to 1: "
+                "requires the mean of the hypotheses on independent examples, clipped to 1: "
                 "set replacement, average and clip = 1",
             )
         return Finding(True, "features and predictions lie in [0, 1], and the examples are independent")
@@ -60,26 +54,19 @@ class Multiplicative(Bound, frozen=True, tag="multiplicative"):
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
         return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        _, d = experiment.problem.matrix.shape()
-        rates = [_multiplicative_rate(learner) for learner in experiment.learners]
+    def value(self, at: At) -> Floats:
+        _, d = at.experiment.problem.matrix.shape()
+        rates = [_multiplicative_rate(learner) for learner in at.experiment.learners]
         factors = [factor for eta in rates if eta is not None and (factor := _factor(eta)) is not None]
-        bound: Floats = np.minimum(1.0, max(factors, default=3.0) * math.log(d) / np.maximum(k, 1e-9))
+        bound: Floats = np.minimum(1.0, max(factors, default=3.0) * math.log(d) / np.maximum(at.k, 1e-9))
         return bound
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
     """The rate of the EGU that a learner is or, with small steps, follows; None for other learners."""
-    rate = getattr(learner.update, "lr", None)
-    if not isinstance(rate, float) or learner.layer_rates:
+    if learner.update is None or learner.architecture is None or learner.layer_rates:
         return None
-    if type(learner.update) is EGU and learner.update.w0 is None:
-        return rate
-    spindly = learner.architecture
-    if isinstance(learner.update, GD) and isinstance(spindly, Spindly):
-        plain = spindly.depth == 2 and not spindly.signed and spindly.w0 is None
-        return 4 * rate if plain else None
-    return None
+    return learner.update.exponentiated_rate(learner.architecture)
 
 
 def _factor(eta: float) -> float | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.problems.matrices.gaussian import Gaussian
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, linear_labels
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, shown_once
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
@@ -27,23 +26,25 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     Cauchy–Schwarz (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²)))"
     source: ClassVar[str] = "after NOISE25, by van Trees' inequality"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not isinstance(matrix, Gaussian):
-            return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.isotropic:
+            return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         if experiment.problem.noise == 0:
-            return Finding(False, "it is about noisy labels, and the noise σ is 0")
+            return Finding(False, "requires noisy labels, and the noise σ is 0")
         return linear_labels(experiment) or Finding(
             True, "Gaussian instances have no preferred direction, and noise hides part of the target"
         )
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        n, d = experiment.problem.matrix.shape()
-        variance = experiment.problem.noise**2  # 0 where σ is so small that its square is none
+    def value(self, at: At) -> Floats:
+        n, d = at.experiment.problem.matrix.shape()
+        variance = at.experiment.problem.noise**2  # 0 where σ is so small that its square is none
         spread = (d - 1) * variance
-        hidden = np.divide(spread, k + spread, out=np.ones_like(k), where=k + spread > 0)
-        return (1 - k / n) * (variance + np.maximum(1 - k / d, hidden))
+        hidden = np.divide(spread, at.k + spread, out=np.ones_like(at.k), where=at.k + spread > 0)
+        return (1 - at.k / n) * (variance + np.maximum(1 - at.k / d, hidden))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
-from engine.problems.matrices.hadamard01 import Hadamard01
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, loss_of
+from engine.theory import At, Direction, Floats, RotationInvariant, loss_of, shown_once
 
 
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
@@ -19,26 +18,28 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     Least squares has ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21 Thm 4.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "¼(1 − k/(d−1))"
     source: ClassVar[str] = "WKA21 Thm 4"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
-        if not isinstance(matrix, Hadamard01):
-            return Finding(False, f"it is about shifted Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "it is about rows that are seen once, and here they are repeated")
-        if not matrix.row_signs:
-            return Finding(False, "it needs random row signs, and row_signs is off")
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.is_shifted_hadamard:
+            return Finding(False, f"requires shifted Hadamard rows, and the matrix is {matrix.kind}")
+        if not matrix.random_signs:
+            return Finding(False, "requires random row signs, and row_signs is off")
         if target.values(matrix) != "bits":
-            return Finding(False, f"its labels are features, 0 and 1, and the target is {target.kind}")
+            return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")
         if loss_of(experiment).bit_constant is None:
-            return Finding(False, f"labels are 0 and 1, and {experiment.protocol.loss} loss needs signs")
+            return Finding(
+                False, f"requires a loss of labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
+            )
         return Finding(True, "inner products tell no signs: the label of an unseen row is a fair bit")
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        constant = loss_of(experiment).bit_constant
-        assert constant is not None, "on() admits no other loss"
-        unseen: Floats = 1 - k / labels.n
+    def value(self, at: At) -> Floats:
+        constant = loss_of(at.experiment).bit_constant
+        assert constant is not None, "holds() admits no other loss"
+        unseen: Floats = 1 - at.k / at.labels.n
         return constant * unseen

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
-from engine.problems.matrices.gaussian import Gaussian
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
 
 
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
@@ -18,15 +17,17 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     noise it still holds, and `noise` says more. Source: WKA21 Thms 6–7.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thms 6–7"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
-        if not isinstance(matrix, Gaussian):
-            return Finding(False, f"it is about Gaussian instances, and the matrix is {matrix.kind}")
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.isotropic:
+            return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        return product_curve(experiment, k)
+    def value(self, at: At) -> Floats:
+        return product_curve(at)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.problems.targets.feature import Feature
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, only_square
+from engine.theory import At, Direction, Floats, RotationInvariant, only_square, shown_once
 
 
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
@@ -20,24 +19,24 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     which orthogonal instances tell nothing. Source: WKA21 Thm 5.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "1 − k/(d−1)"
     source: ClassVar[str] = "WKA21 Thm 5"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix, target = experiment.problem.matrix, experiment.problem.target
+        if repeated := shown_once(experiment):
+            return repeated
         if not matrix.is_hadamard:
-            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "it is about rows that are seen once, and here they are repeated")
+            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
         if not matrix.random_order:
-            return Finding(False, "it needs the rows in random order, and permute is off")
-        if not isinstance(target, Feature) or target.index == matrix.constant_column:
-            return Finding(False, "its target is one fixed feature, not the constant one")
+            return Finding(False, "requires the rows in random order, and permute is off")
+        if target.fixed_feature in (None, matrix.constant_column):
+            return Finding(False, "requires one fixed feature as the target, not the constant one")
         return only_square(experiment) or Finding(
             True, "orthogonal rows in random order: the labels are drawn from a balanced column"
         )
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        unseen: Floats = np.maximum(0, 1 - k / (labels.n - 1))
+    def value(self, at: At) -> Floats:
+        unseen: Floats = np.maximum(0, 1 - at.k / (at.labels.n - 1))
         return unseen

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, linear_labels, product_curve
+from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
 
 
 class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
@@ -16,17 +16,19 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
     Source: WKA21 §6.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "conjecture"
+    direction: ClassVar[Direction] = "conjecture"
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
     source: ClassVar[str] = "WKA21 §6"
 
-    def on(self, experiment: Setup) -> Finding:
-        if experiment.problem.matrix.kind != "rademacher":
-            other = experiment.problem.matrix.kind
-            return Finding(False, f"it is about random ±1 instances, and the matrix is {other}")
+    def holds(self, experiment: Setup) -> Finding:
+        matrix = experiment.problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.independent_signs:
+            return Finding(False, f"requires random ±1 instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(
             True, "random signs behave like Gaussian instances in experiments"
         )
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        return product_curve(experiment, k)
+    def value(self, at: At) -> Floats:
+        return product_curve(at)

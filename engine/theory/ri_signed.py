@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import Floats, Labels, RotationInvariant, fair_signs, loss_constant
+from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant, shown_once
 
 
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
@@ -19,22 +19,22 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     Source: WKA21 Thm 3.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     formula: ClassVar[str] = "c(1 − k/d)"
     source: ClassVar[str] = "WKA21 Thm 3"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
         if not matrix.is_hadamard:
-            return Finding(False, f"it is about Hadamard rows, and the matrix is {matrix.kind}")
-        if matrix.repeat is not None:
-            return Finding(False, "it is about rows that are seen once, and here they are repeated")
+            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
         if not matrix.random_signs:
-            return Finding(False, "it needs random row signs, and row_signs is off")
+            return Finding(False, "requires random row signs, and row_signs is off")
         return fair_signs(
             experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"
         )
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        unseen: Floats = 1 - k / labels.n
-        return loss_constant(experiment) * unseen
+    def value(self, at: At) -> Floats:
+        unseen: Floats = 1 - at.k / at.labels.n
+        return loss_constant(at.experiment) * unseen

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
+from engine.theory import At, Direction, Floats, Line, several_targets, stays_in_span
 
 
-class SVD(Bound, frozen=True, tag="svd"):
+class SVD(Line, frozen=True, tag="svd"):
     """(1/nm) Σ_{i>k} s_i(Y)²: one linear neuron started at 0, averaged over m targets, on any matrix.
 
     After k examples the m weight vectors lie in the span of k instances, so their predictions are a matrix of
@@ -18,16 +18,16 @@ class SVD(Bound, frozen=True, tag="svd"):
     expectation, and for any feature map; all d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k} s_i(Y)²"
     source: ClassVar[str] = "WV05; WKA21 Thm 9"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         return several_targets(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return stays_in_span(learner, experiment, any_start=False)
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        return labels.rank_bound(k)
+    def value(self, at: At) -> Floats:
+        return at.labels.rank_bound(at.k)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import Bound, Floats, Labels, several_targets, stays_in_span
+from engine.theory import At, Direction, Floats, Line, several_targets, stays_in_span
 
 
-class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
+class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
     """1 − (k+1)/d: one linear neuron from any start, averaged over the targets [H, −H].
 
     After k examples the weight vectors of all targets lie in the span of k instances and of the start that
@@ -19,19 +19,19 @@ class SVDDoubled(Bound, frozen=True, tag="svd-doubled"):
     target more than it harms its negative. Source: WKA21 Thm 10.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>k+1} s_i(Y)², 1 − (k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 10"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         target = experiment.problem.target
-        if target.kind != "doubled":
-            return Finding(False, f"its targets are all features and their negatives, not {target.kind}")
+        if not target.with_negatives:
+            return Finding(False, f"requires all features and their negatives as targets, not {target.kind}")
         return several_targets(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return stays_in_span(learner, experiment, any_start=True)
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        return labels.rank_bound(k + 1)
+    def value(self, at: At) -> Floats:
+        return at.labels.rank_bound(at.k + 1)

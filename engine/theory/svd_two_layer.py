@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from engine.architectures.dense import Dense
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import Bound, Floats, Labels, several_targets
-from engine.updates import Diagonal
+from engine.theory import At, Direction, Floats, Line, described, several_targets
 
 
-class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
+class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """1 − (2k+1)/d: two fully connected linear layers from any start, averaged over the targets [H, −H].
 
     Every step adds to W₁ a multiple of w₂xᵀ and to w₂ one of W₁x, so that after k examples the weights W₁ᵀw₂
@@ -21,34 +19,28 @@ class SVDTwoLayer(Bound, frozen=True, tag="svd-two-layer"):
     targets and any feature map. That k + 1 stands in place of 2k + 1 is a conjecture. Source: WKA21 Thm 12.
     """
 
-    sense: ClassVar[Literal["lower", "upper", "conjecture"]] = "lower"
+    direction: ClassVar[Direction] = "lower"
     in_expectation: ClassVar[bool] = False
     formula: ClassVar[str] = "(1/nm) Σ_{i>2k+1} s_i(Y)², 1 − (2k+1)/d on Hadamard"
     source: ClassVar[str] = "WKA21 Thm 12"
 
-    def on(self, experiment: Setup) -> Finding:
+    def holds(self, experiment: Setup) -> Finding:
         return several_targets(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
             other = "a solver" if learner.solver is not None else "not trained"
-            return Finding(False, f"it is about nets with two layers, and {learner.name} is {other}")
-        if not (isinstance(architecture, Dense) and len(architecture.hidden) == 1):
-            return Finding(
-                False, f"it is about two fully connected layers, and {learner.name} is {architecture.kind}"
-            )
-        if architecture.activation != "identity":
-            other = architecture.activation
-            return Finding(False, f"it is about linear layers, and the transfer of {learner.name} is {other}")
-        if architecture.has_biases:
-            return Finding(False, f"it is about layers without biases, and {learner.name} has some")
-        if isinstance(update, Diagonal):
+            return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
+        if architecture.linear_layers != 2:
+            other = f"{learner.name} is {described(architecture)}"
+            return Finding(False, f"it requires two fully connected linear layers, and {other}")
+        if not update.along_gradients:
+            steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
+            if steps.invariant is False:
+                return Finding(False, f"{learner.name} does not move along gradients alone: {steps.reason}")
             return Finding(False, f"{learner.name} gives the weights of one layer different rates")
-        invariant, reason = update.invariance(experiment.problem.matrix, experiment.protocol.single)
-        if invariant is not True:
-            return Finding(False, f"{learner.name} does not move along gradients alone: {reason}")
         return Finding(True, f"{learner.name} has two linear layers, which move along their gradients")
 
-    def curve(self, experiment: Setup, labels: Labels, k: Floats) -> Floats:
-        return labels.rank_bound(2 * k + 1)
+    def value(self, at: At) -> Floats:
+        return at.labels.rank_bound(2 * at.k + 1)

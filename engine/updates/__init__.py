@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.architectures.spindly import Spindly
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
@@ -44,6 +45,13 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 class Update(Part, frozen=True):
     """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(
+        ("start", "step", "multiply", "stride", "squares", "no_squares")
+    )
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("invariance", "along_gradients", "exponentiated_rate", "stable_up_to")
+    )
+
     matrices: ClassVar[int] = 0
     """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
 
@@ -58,6 +66,23 @@ class Update(Part, frozen=True):
 
     columnwise: ClassVar[bool] = False
     """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
+
+    @property
+    def along_gradients(self) -> bool:
+        """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
+        return False
+
+    def exponentiated_rate(self, architecture: Architecture) -> float | None:
+        """η if it multiplies all weights by exp(−η g), or for small η does about that, from w = 1/d on."""
+        return None
+
+    @property
+    def stable_up_to(self) -> float | None:
+        """η S from which on full-batch steps on a quadratic of curvature S diverge, for every smaller S not.
+
+        None where that is not known.
+        """
+        return None
 
     @property
     def mini_batch(self) -> int | None:
@@ -85,7 +110,7 @@ class Update(Part, frozen=True):
 
         `single` says that every gradient is that of a single example.
         """
-        raise NotImplementedError
+        return Verdict(False, f"{self.kind} does not say that its steps turn with the instances")
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         """The rule as a step that only multiplies the weights of an architecture; None if it does more."""
@@ -184,9 +209,17 @@ class Diagonal(Update, frozen=True):
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
             )
         if not matrix.entries_are_signs:
-            return Verdict(False, "every weight has a rate of its own, which tells the features apart")
+            return Verdict(
+                False,
+                "every weight has a rate of its own, which tells the features apart",
+                SIGNED_PERMUTATIONS,
+            )
         if not single:
-            return Verdict(False, "mean gradients of several ±1 examples give every weight a rate of its own")
+            return Verdict(
+                False,
+                "mean gradients of several ±1 examples give every weight a rate of its own",
+                SIGNED_PERMUTATIONS,
+            )
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
 
 

@@ -41,5 +41,9 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)
         return new, {"A": total}
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "A turns with the instances, so A^(−1/2) g does too")

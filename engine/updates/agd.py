@@ -31,6 +31,10 @@ class AGD(Update, frozen=True, tag="agd"):
             new[name] = w - rates[name] * length / len(params) * ratio(w) * direction(gradients[name])
         return new, state
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rate depends on norms of gradients only, which rotations do not change")
 

@@ -24,5 +24,9 @@ class AGDLayerwise(Update, frozen=True, tag="agd-layerwise"):
             new[name] = w - rates[name] * length * ratio(w) * direction(g)
         return new, state
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rates depend on norms of gradients only, which rotations do not change")

@@ -33,5 +33,9 @@ class AGDMomentum(Update, frozen=True, tag="agd-momentum"):
         new, _ = AGD().step(params, V, rates, {})
         return new, {"V": V}
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "averaged gradients and their norms turn with the instances")

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.architectures import Architecture
+from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -37,4 +38,8 @@ class EG(Update, frozen=True, tag="eg"):
         return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}, {"theta": theta}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            PERMUTATIONS,
+        )

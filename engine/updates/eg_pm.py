@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.architectures import Architecture
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -43,4 +44,8 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
         return new, {"theta": theta}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            SIGNED_PERMUTATIONS,
+        )

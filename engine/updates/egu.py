@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture
+from engine.core.groups import PERMUTATIONS
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -36,5 +37,12 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         return MultiplicativeStep(exponential=True)
 
+    def exponentiated_rate(self, architecture: Architecture) -> float | None:
+        return self.lr if isinstance(self.lr, float) and self.w0 is None else None
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            PERMUTATIONS,
+        )

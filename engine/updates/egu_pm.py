@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.architectures import Architecture
 from engine.architectures.linear import Linear
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
@@ -48,4 +49,8 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
         )
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "every weight is multiplied by its own factor, which tells the features apart")
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            SIGNED_PERMUTATIONS,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.architectures import Architecture
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate
@@ -14,6 +15,18 @@ class GD(Plain, frozen=True, tag="gd"):
     """
 
     lr: Rate = 0.00390625
+
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
+    @property
+    def stable_up_to(self) -> float:
+        return 2.0
+
+    def exponentiated_rate(self, architecture: Architecture) -> float | None:
+        factor = architecture.rate_of_weights
+        return self.lr * factor if isinstance(self.lr, float) and factor is not None else None
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "gradient descent keeps first-layer weights in the span of the instances")

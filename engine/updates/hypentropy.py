@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.architectures.linear import Linear
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
@@ -47,4 +48,6 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return beta / 2 * torch.exp(z), beta / 2 * torch.exp(-z)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "sinh acts on every weight by itself, which tells the features apart")
+        return Verdict(
+            False, "sinh acts on every weight by itself, which tells the features apart", SIGNED_PERMUTATIONS
+        )

@@ -30,5 +30,13 @@ class Momentum(Update, frozen=True, tag="momentum"):
         v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
         return descended(params, v, rates), {"v": v}
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
+    @property
+    def stable_up_to(self) -> float:
+        return 2.0 * (1.0 + self.momentum)
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "momentum sums gradients, which stay in the span of the instances")

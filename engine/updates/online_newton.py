@@ -45,5 +45,9 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
             new[name] = w - rates[name] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
         return new, {"inverse": inverse}
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "A turns with the instances, so A⁻¹ g does too")

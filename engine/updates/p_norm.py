@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -47,7 +48,13 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         scale = torch.where(norm > 0, norm.pow(2 - p), 0.0)
         return (largest * scale * part.sign() * part.abs().pow(p - 1)).view_as(w)
 
+    @property
+    def along_gradients(self) -> bool:
+        return self.p == 2
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:
             return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
-        return Verdict(False, "powers of single weights tell the features apart unless p = 2")
+        return Verdict(
+            False, "powers of single weights tell the features apart unless p = 2", SIGNED_PERMUTATIONS
+        )

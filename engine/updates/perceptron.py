@@ -27,5 +27,9 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its weights are a sum of the instances that it mistook")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture
+from engine.core.groups import PERMUTATIONS
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -37,4 +38,6 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
         return MultiplicativeStep(exponential=False)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "every weight has its own value as its rate, which tells the features apart")
+        return Verdict(
+            False, "every weight has its own value as its rate, which tells the features apart", PERMUTATIONS
+        )

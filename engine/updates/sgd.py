@@ -27,6 +27,10 @@ class SGD(Plain, frozen=True, tag="sgd"):
     def mini_batch(self) -> int:
         return self.batch
 
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             True, "mini-batches are drawn blindly, and gradients stay in the span of the instances"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from hadamard_tui.charts.chart_options import DECADES, Lens, why_not_log
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
@@ -22,7 +22,16 @@ WHOLE = Lens()
 
 LOSS_TITLE = "Average loss over all rows"
 
-NAMES = {"lower": "lower bound", "upper": "upper bound", "conjecture": "conjecture"}
+DIRECTIONS: dict[str, str] = {
+    "lower": "lower bound",
+    "upper": "upper bound",
+    "exact": "exact value",
+    "asymptotic": "asymptotic value",
+    "shape": "shape",
+    "conjecture": "conjecture",
+    "reference": "reference",
+}
+"""What a theory line is, by its direction."""
 
 PATHS = {
     "structured": "by the structure of the instances",
@@ -189,11 +198,13 @@ def _pinned(name: str, trace: Trace, pen: Pen) -> list[Series]:
     return lines
 
 
-def _bound(bound: BoundCurve, lens: Lens) -> Series:
-    style: LineStyle = "dotted" if bound.sense == "conjecture" else "dashed"
+def _bound(bound: TheoryLine, lens: Lens) -> Series:
+    style: LineStyle = "dotted" if bound.direction == "conjecture" else "dashed"
     low, high = lens.window or (-np.inf, np.inf)
-    picked = thinned(bound, "loss", bound.x, bound.loss, low, high)
-    return Series(f"{bound.kind} {bound.formula}", bound.x[picked], bound.loss[picked], theory(), style=style)
+    picked = thinned(bound, "loss", bound.x, bound.values, low, high)
+    return Series(
+        f"{bound.kind} {bound.formula}", bound.x[picked], bound.values[picked], theory(), style=style
+    )
 
 
 def loss_axes(trace: Trace, series: Sequence[Series]) -> Axes:

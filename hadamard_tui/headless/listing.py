@@ -17,10 +17,13 @@ from rich.text import Text
 from engine.core import catalogue
 from engine.core.parts import BadInput, Part, summary_of
 from engine.spec.fields import Field, fields_of
-from hadamard_tui.charts.series_builder import NAMES
+from hadamard_tui.charts.series_builder import DIRECTIONS
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
+FORMER = {"bounds": "theory"}
+"""Families by the names that they had."""
+
 ALLOWED = {
     "choice": "",
     "flag": "true, false",
@@ -65,6 +68,7 @@ def members_list(family: str) -> Group:
 
     Raises: BadInput for a family that does not exist.
     """
+    family = FORMER.get(family, family)
     if family not in catalogue.FOLDERS:
         known = list(catalogue.FOLDERS)
         near = difflib.get_close_matches(family, known, n=2)
@@ -122,11 +126,10 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str]:
-    """What a bound says and where it is proved, what a measure costs, how a preset says a claim; all else is
-    said by fields."""
+    """What a theory line says and who proved it, what a measure costs, how a claim is said; else fields."""
     if example := getattr(member, "example", ""):
         return [example]
     if getattr(member, "expensive", False):
         return ["expensive: at some of many evaluation points only"]
-    sense, formula, source = (getattr(member, name, "") for name in ("sense", "formula", "source"))
-    return [f"{NAMES[sense]} {formula}; {source}"] if formula else []
+    direction, formula, source = (getattr(member, name, "") for name in ("direction", "formula", "source"))
+    return [f"{DIRECTIONS[direction]} {formula}; {source}"] if formula else []

@@ -63,7 +63,7 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
     compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
     if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
-    if any(bound is not None and bound.sense == "conjecture" for _, bound in compared):
+    if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
     for path, way in PATHS.items():
         if names := ", ".join(curve.name for curve in trace.curves if curve.path == path):
@@ -100,7 +100,7 @@ def _line(trace: Trace, curve: Curve, x: float) -> dict[str, str]:
         height = bound.at(x)
         own = "{}" if curve.learner in bound.applies_to else "({})"
         cells["bound"] = own.format(_number(height))
-        cells["which"] = f"{bound.kind}?" if bound.sense == "conjecture" else bound.kind
+        cells["which"] = f"{bound.kind}?" if bound.direction == "conjecture" else bound.kind
         if loss is not None and height >= ZERO:
             cells["ratio"] = own.format(_number(loss / height))
     return cells

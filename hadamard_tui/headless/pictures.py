@@ -17,7 +17,7 @@ from engine.results.views import view
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
-from hadamard_tui.charts.series_builder import NAMES, colour, mark
+from hadamard_tui.charts.series_builder import DIRECTIONS, colour, mark
 from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
 from hadamard_tui.looks import palette
 
@@ -72,7 +72,7 @@ def _table(found: View, width: int) -> Table:
     ones: list[CurveView | LineView] = [*found.curves, *found.lines]
     names = [Text(f"{mark(at)} {curve.name}", colour(at)) for at, curve in enumerate(found.curves)]
     names += [
-        Text(f"{line.name}\n{NAMES.get(line.direction, line.direction)}", "dim") for line in found.lines
+        Text(f"{line.name}\n{DIRECTIONS.get(line.direction, line.direction)}", "dim") for line in found.lines
     ]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     if len(ones) * COLUMN <= width:

@@ -1,4 +1,4 @@
-"""What a run prints: the chart, the losses beside the bounds, the bounds, and the claims."""
+"""What a run prints: the chart, the losses beside the bounds, what theory says, and the claims."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rich.text import Text
 from engine.claims import Outcome
 from engine.core.parts import Finding
 from engine.results.outcomes import expected_to_diverge
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.printed import printed
-from hadamard_tui.charts.series_builder import NAMES, loss_axes, loss_series
+from hadamard_tui.charts.series_builder import DIRECTIONS, loss_axes, loss_series
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
 from hadamard_tui.headless.pictures import CHART_HEIGHTS, LINES_BESIDE_CHART, WIDEST_CHART, pictures
@@ -41,7 +41,7 @@ def show(done: Done, console: Console, changed: bool, all_bounds: bool = False) 
         *(pictures(done.results, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
         *_claims(done.outcomes, changed),
-        *_bounds(trace.bounds, all_bounds),
+        *_lines(trace.lines, all_bounds),
     ):
         console.print(part)
 
@@ -94,31 +94,33 @@ def _diverged(curve: Curve) -> str:
     return f"{curve.name} diverged {those}{means}"
 
 
-def _bounds(bounds: Sequence[BoundCurve], all_of_them: bool) -> Iterator[ConsoleRenderable]:
-    yield Text("\nBounds", "bold")
+def _lines(lines: Sequence[TheoryLine], all_of_them: bool) -> Iterator[ConsoleRenderable]:
+    yield Text("\nTheory", "bold")
     explained: dict[str, dict[str, Finding]] = {}
-    for bound in bounds:
-        if not bound.on_problem.holds:
+    for line in lines:
+        if not line.on_problem.holds:
             continue
         yield Text.assemble(
-            (bound.kind, "bold"), f": {bound.formula}, {NAMES[bound.sense]}", (f"; {bound.source}", "dim")
+            (line.kind, "bold"),
+            f": {line.formula}, {DIRECTIONS[line.direction]}",
+            (f"; {line.source}", "dim"),
         )
-        yield _indented(f"holds here: {bound.on_problem.reason}")
-        same = next((kind for kind, findings in explained.items() if findings == bound.on_learners), None)
+        yield _indented(f"holds here: {line.on_problem.reason}")
+        same = next((kind for kind, findings in explained.items() if findings == line.on_learners), None)
         if same is not None:
             yield _indented(f"binds whom {same} binds, for the same reasons")
             continue
-        explained[bound.kind] = bound.on_learners
+        explained[line.kind] = line.on_learners
         reasons = Table.grid(padding=(0, 2, 0, 0))
-        for finding in bound.on_learners.values():
+        for finding in line.on_learners.values():
             reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
-    others = [bound for bound in bounds if not bound.on_problem.holds]
-    for bound in others if all_of_them else ():
-        yield Text(f"not here: {bound.kind}: {bound.on_problem.reason}", "dim")
+    others = [line for line in lines if not line.on_problem.holds]
+    for line in others if all_of_them else ():
+        yield Text(f"not applicable: {line.kind} {line.on_problem.reason}", "dim")
     if others and not all_of_them:
-        names = ", ".join(bound.kind for bound in others)
-        yield Text(f"not here: {names}; --bounds says why", "dim")
+        names = ", ".join(line.kind for line in others)
+        yield Text(f"not applicable: {names}; --bounds says why", "dim")
 
 
 def _claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[ConsoleRenderable]:

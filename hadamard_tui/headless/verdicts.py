@@ -36,7 +36,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
-        grid.add_row("structure", f"{judged.verdict.word}: {judged.verdict.reason}")
+        grid.add_row("structure", judged.verdict.sentence)
         grid.add_row("measured", judged.measurement)
         if judged.conflict:
             grid.add_row(Text("disagree", "bold red"), Text(judged.conflict, "bold red"))
@@ -56,7 +56,7 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
     learners = [
         {
             "learner": judged.learner,
-            "verdict": judged.verdict._asdict(),
+            "verdict": {"invariant": judged.verdict.invariant, "reason": judged.verdict.reason},
             "certificate": judged.change,
             "agree": judged.agrees,
             "bounds": [

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from engine.claims import Outcome
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series_builder import NAMES
+from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
 
@@ -35,7 +35,7 @@ def theorem(sight: Sight) -> Text:
     bound = sight.trace.strongest(name, sight.place)
     if bound is None:
         return Text(f"No theorem here bounds the loss of {name} from below.\n")
-    about = f"{NAMES[bound.sense]} ({bound.kind}, {bound.source})"
+    about = f"{DIRECTIONS[bound.direction]} ({bound.kind}, {bound.source})"
     head = f"{bound.formula} is a {about}: {bound.on_problem.reason}. "
     finding = bound.on_learners[name]
     if finding.holds:

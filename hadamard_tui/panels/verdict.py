@@ -6,7 +6,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.results.judgement import standing
-from engine.results.trace import BoundCurve, Curve
+from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour, mark
 from hadamard_tui.panels.context import Sight
 from hadamard_tui.panels.panel import Panel
@@ -22,7 +22,7 @@ def show(sight: Sight) -> Text:
 def _learner(sight: Sight, curve: Curve) -> Text:
     number = sight.trace.curves.index(curve)
     text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
-    text.append("  structure  ", "dim").append(f"{curve.verdict.word}: {curve.verdict.reason}\n")
+    text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(sight.measuring, curve.learner)).append("\n")
     bounds = [bound for bound in sight.trace.bounds if curve.learner in bound.applies_to]
     judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
@@ -56,7 +56,7 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     return text
 
 
-def _here(sight: Sight, curve: Curve, bound: BoundCurve) -> Text:
+def _here(sight: Sight, curve: Curve, bound: TheoryLine) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
     count = int(np.searchsorted(curve.x, sight.place, side="right"))
     if not count:

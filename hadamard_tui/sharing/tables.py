@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 from engine.results.trace import Floats, Trace
 
 COLUMNS = ("series", "name", "x", "loss", "stderr", "error")
-"""What a row says: `learner` or the sense of a bound, whose it is, and where; the last two may be none."""
+"""A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none."""
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """Where a cell begins with one of these, spreadsheets take it for a formula."""
@@ -40,7 +40,7 @@ def parts(trace: Trace) -> Iterator[Part]:
     for curve in trace.curves:
         yield Part("learner", curve.name, curve.x, curve.loss, curve.stderr, curve.mean("error"))
     for bound in trace.bounds:
-        yield Part(bound.sense, bound.kind, bound.x, bound.loss)
+        yield Part(bound.direction, bound.kind, bound.x, bound.values)
 
 
 def as_csv(trace: Trace) -> bytes:

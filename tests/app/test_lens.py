@@ -57,8 +57,8 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app
         await until(pilot, lambda: trace.frontier >= 0)
         for curve in trace.curves:
             curve.loss[:] = 0.0
-        for bound in trace.bounds:
-            bound.loss[:] = 0.0
+        for bound in trace.lines:
+            bound.values[:] = 0.0
         await pilot.press("y")
         await until(pilot, lambda: any("above 0" in note.message for note in app._notifications))
         assert not app.laboratory.lens.y_log

@@ -36,7 +36,9 @@ def test_a_run_prints_chart_losses_bounds_and_claims(small: Path, call: Call) ->
     assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
     assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in out
     assert re.search(r"does not bind +EGU is not rotation invariant", out)
-    assert "not here: ri-gaussian" in out
+    assert re.search(r"not applicable: [^;]*ri-gaussian[^;]*; --bounds says why", out)
+    reasons = call("run", "small.toml", "--bounds").out
+    assert "not applicable: ri-gaussian requires Gaussian instances" in reasons
     assert re.search(r"✓ holds +After half the examples", out)
 
 

@@ -143,7 +143,7 @@ class _Generator:
             claim[field] = rng.choice(names)
         for field in member.line_fields:
             if field in claim and (field not in member.curve_fields or rng.random() < 0.5):
-                claim[field] = rng.choice(list(catalogue.members("bounds")))
+                claim[field] = rng.choice(list(catalogue.members("theory")))
         if "at" in claim:
             claim["at"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
         for field in claim.keys() & {"equals", "above", "within", "standard_errors"}:

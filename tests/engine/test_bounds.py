@@ -1,6 +1,7 @@
 """Bounds: their formulas, the problems that they hold on, and the learners that they bind."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,11 +9,12 @@ from building import LLS, data_of, experiment, gd, weights
 from discovery import LEARNERS, asked
 from naive import rank_bound, sylvester
 
-from engine import theory
 from engine.core import catalogue
+from engine.problems import labels
+from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.runtime.run import prepare, run
-from engine.theory import Labels
+from engine.theory import Direction
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
@@ -100,7 +102,7 @@ HOLDS_NOT = [
     ("ri-signed", {"matrix": "hadamard01"}, "the matrix is hadamard01"),
     ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
-    ("ri-signed", {"target": "sparse", "labels": "sign"}, "it needs them soft"),
+    ("ri-signed", {"target": "sparse", "labels": "sign"}, "or soft ones"),
     ("ri-permuted", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
     ("ri-gaussian", {"matrix": "gaussian", "labels": "sign"}, "here they are sign"),
@@ -111,7 +113,7 @@ HOLDS_NOT = [
     ("ri-01", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "here they are repeated"),
     ("ri-01", {"matrix": "hadamard01", "target": "sparse"}, "the target is sparse"),
     ("ri-01", {"matrix": "hadamard01", "target": "doubled"}, "the target is doubled"),
-    ("multiplicative", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "repeated rows have others"),
+    ("multiplicative", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "other features"),
     ("duplicates", {}, "set repeat, or replacement"),
     ("duplicates", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix is gaussian"),
     ("duplicates", {"matrix": {"kind": "xor", "repeat": 1}}, "the matrix is xor"),
@@ -161,25 +163,25 @@ BINDS_NOT = [
     ("svd-doubled", {"update": "hypentropy"}, "leave the span"),
     ("multiplicative", {"update": "gd"}, "neither EGU nor the spindly net"),
     ("multiplicative", {"update": {"kind": "egu", "lr": 0.4}}, "needs 1/3 or 1/2"),
-    ("svd-two-layer", {"update": "gd"}, "two fully connected layers"),
+    ("svd-two-layer", {"update": "gd"}, "two fully connected linear layers"),
     ("svd-two-layer", LLS, "is a solver"),
-    ("svd-two-layer", gd(0.1, kind="dense", widths=[4, 4]), "two fully connected layers"),
-    ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "transfer of it is relu"),
-    ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "without biases"),
+    ("svd-two-layer", gd(0.1, kind="dense", cb=0.1), "has biases"),
+    ("svd-two-layer", gd(0.1, kind="dense", widths=[4, 4]), "two fully connected linear layers"),
+    ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "dense with transfer relu"),
     ("svd-two-layer", {"update": "adam", "architecture": NET["architecture"]}, "different rates"),
     ("svd-two-layer", {"update": "egu-pm", "architecture": NET["architecture"]}, "along gradients"),
 ]
 
 
 def bound(kind):
-    return catalogue.make("bounds", kind)
+    return catalogue.make("theory", kind)
 
 
 @pytest.mark.parametrize(("kind", "words"), HOLDS)
 def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words):
     learners = BOUND.get(kind, {"GD": gd(0.01), "LLS": LLS})
     described = experiment(learners=learners, **{"d": 8, **words})
-    finding = bound(kind).on(described)
+    finding = bound(kind).holds(described)
     assert finding.holds, finding.reason
     for learner in described.learners:
         assert bound(kind).binds(learner, described).holds
@@ -188,7 +190,7 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
 
 @pytest.mark.parametrize(("kind", "words", "reason"), HOLDS_NOT)
 def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
-    finding = bound(kind).on(experiment(**{"d": 8, **words}))
+    finding = bound(kind).holds(experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
 
@@ -204,12 +206,12 @@ def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
 
 
 def test_every_bound_has_a_case_of_each_sort():
-    kinds = set(asked("bounds"))
+    kinds = set(asked("theory"))
     for table in (HOLDS, HOLDS_NOT, BINDS_NOT):
         assert kinds <= {case[0] for case in table}
 
 
-@pytest.mark.parametrize("kind", catalogue.members("bounds"))
+@pytest.mark.parametrize("kind", catalogue.members("theory"))
 def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict(kind):
     described = experiment(learners=LEARNERS)
     for learner in described.learners:
@@ -219,42 +221,42 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         if kind.startswith("ri-"):
             assert finding.holds == (verdict(learner, described).invariant is not False)
     for words in [case[1] for case in (*HOLDS, *HOLDS_NOT)]:
-        reason = bound(kind).on(experiment(**{"d": 8, **words})).reason
+        reason = bound(kind).holds(experiment(**{"d": 8, **words})).reason
         assert len(reason.split()) >= 5
         assert "\n" not in reason
 
 
-@pytest.mark.parametrize("kind", catalogue.members("bounds"))
-def test_bounds_name_their_sense_formula_and_source(kind):
+@pytest.mark.parametrize("kind", catalogue.members("theory"))
+def test_lines_name_their_direction_formula_and_source(kind):
     made = bound(kind)
-    assert made.sense in ("lower", "upper", "conjecture")
+    assert made.direction in get_args(Direction)
     assert made.formula
     assert made.source
 
 
 def drawn(described, kind):
     trace, _ = prepare(described)
-    return next(one for one in trace.bounds if one.kind == kind)
+    return next(one for one in trace.lines if one.kind == kind)
 
 
 def test_ri_signed_is_c_times_the_unseen_share():
     for loss, c in (("square", 1.0), ("logistic", math.log(2))):
         one = drawn(experiment(d=16, loss=loss), "ri-signed")
         for k in range(17):
-            assert one.loss[k] == pytest.approx(c * (1 - k / 16), abs=1e-15)
+            assert one.values[k] == pytest.approx(c * (1 - k / 16), abs=1e-15)
 
 
 def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():
     for loss, c in {"hinge": 1.0, "exponential": 1.0, "mistake": 0.0}.items():
         one = drawn(experiment(d=12, loss=loss), "ri-signed")
-        np.testing.assert_allclose(one.loss, c * (1 - one.x / 12), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(one.values, c * (1 - one.x / 12), rtol=0, atol=1e-15)
 
 
 def test_ri_01_is_a_quarter_or_ln_2_of_the_unseen_share():
     for loss, c in {"square": 0.25, "entropic": math.log(2)}.items():
         one = drawn(experiment("hadamard01", d=12, loss=loss), "ri-01")
         assert len(one.x) == 12, "k = 0 … d − 1"
-        np.testing.assert_allclose(one.loss, c * (1 - one.x / 11), rtol=0, atol=1e-15)
+        np.testing.assert_allclose(one.values, c * (1 - one.x / 11), rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("q", [1, 3])
@@ -262,13 +264,13 @@ def test_duplicates_is_a_saw_tooth_with_teeth_of_2q_examples(q):
     one = drawn(experiment({"kind": "hadamard", "repeat": q}, d=8), "duplicates")
     assert len(one.x) == 16 * q + 1
     for k in range(16 * q + 1):
-        assert one.loss[k] == pytest.approx(1 - math.ceil(k / (2 * q)) / 8, abs=1e-15)
+        assert one.values[k] == pytest.approx(1 - math.ceil(k / (2 * q)) / 8, abs=1e-15)
 
 
 @pytest.mark.parametrize("repeat", [None, 2])
 def test_duplicates_of_independent_draws_decay_geometrically(repeat):
     one = drawn(experiment({"kind": "hadamard", "repeat": repeat}, d=8, protocol=DRAWN), "duplicates")
-    np.testing.assert_allclose(one.loss, (7 / 8) ** one.x, rtol=1e-12)
+    np.testing.assert_allclose(one.values, (7 / 8) ** one.x, rtol=1e-12)
 
 
 def test_ranks_of_one_and_of_two_layers_are_k_plus_1_and_2k_plus_1_on_hadamard():
@@ -277,7 +279,7 @@ def test_ranks_of_one_and_of_two_layers_are_k_plus_1_and_2k_plus_1_on_hadamard()
         k = np.arange(d + 1)
         for kind, rank in (("svd", k), ("svd-doubled", k + 1), ("svd-two-layer", 2 * k + 1)):
             one = drawn(described, kind)
-            np.testing.assert_allclose(one.loss, np.maximum(0, 1 - rank / d), rtol=0, atol=1e-12)
+            np.testing.assert_allclose(one.values, np.maximum(0, 1 - rank / d), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("words", [{"n": 5}, {"n": 13}])
@@ -289,7 +291,7 @@ def test_rank_bounds_are_distances_to_labels_of_that_rank(words):
         one = drawn(described, kind)
         at = (one.x + 1 if rank else 2 * one.x + 1).astype(int)
         padded = np.pad(exact, (0, 2 * len(exact)))
-        np.testing.assert_allclose(one.loss, padded[at], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(one.values, padded[at], rtol=0, atol=1e-12)
 
 
 def ranks(learner, target, d):
@@ -317,32 +319,32 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     kernel = {"solver": {"kind": "kernel", "kernel": "xor-product"}}
     described = experiment("xor", "all", {"kernel": kernel, "VAW": {"solver": "vaw"}}, d=16)
     trace = run(described)
-    one = next(one for one in trace.bounds if one.kind == "svd")
+    one = next(one for one in trace.lines if one.kind == "svd")
     assert one.applies_to == ["kernel", "VAW"]
-    np.testing.assert_allclose(trace.curves[0].loss, one.loss, rtol=0, atol=1e-9)
-    assert (trace.curves[1].loss >= one.loss - 1e-12).all()
+    np.testing.assert_allclose(trace.curves[0].loss, one.values, rtol=0, atol=1e-9)
+    assert (trace.curves[1].loss >= one.values - 1e-12).all()
 
 
 def test_ri_permuted_reaches_zero_one_example_earlier():
     one = drawn(experiment(d=16), "ri-permuted")
     for k in range(17):
-        assert one.loss[k] == pytest.approx(max(0, 1 - k / 15), abs=1e-15)
+        assert one.values[k] == pytest.approx(max(0, 1 - k / 15), abs=1e-15)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "rademacher"])
 @pytest.mark.parametrize("n", [5, 8, 11])
 def test_random_matrices_have_the_product_of_unseen_rows_and_unseen_directions(family, n):
     one = drawn(experiment({"kind": family, "d": 8, "n": n}), f"ri-{family}")
-    assert len(one.loss) == n + 1
+    assert len(one.values) == n + 1
     for k in range(n + 1):
-        assert one.loss[k] == pytest.approx((1 - k / n) * max(0, 1 - k / 8), abs=1e-15)
-    assert one.sense == ("conjecture" if family == "rademacher" else "lower")
+        assert one.values[k] == pytest.approx((1 - k / n) * max(0, 1 - k / 8), abs=1e-15)
+    assert one.direction == ("conjecture" if family == "rademacher" else "lower")
 
 
 def test_svd_is_one_minus_k_over_d_for_all_hadamard_targets():
     for d in (4, 32):
         one = drawn(experiment(target="all", d=d, replicas=2), "svd")
-        np.testing.assert_allclose(one.loss, 1 - one.x / d, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(one.values, 1 - one.x / d, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 8, 13])
@@ -352,12 +354,12 @@ def test_svd_is_the_distance_to_the_nearest_labels_of_rank_k(family, n):
     data = data_of(described)
     labels = data.labels.view(3, data.targets, n).numpy()
     expected = np.mean([rank_bound(Y.T) for Y in labels], 0)
-    np.testing.assert_allclose(drawn(described, "svd").loss, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(drawn(described, "svd").values, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("doubled", [False, True])
 def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(doubled, monkeypatch):
-    monkeypatch.setattr(theory, "PIECE", 6)
+    monkeypatch.setattr(labels, "PIECE", 6)
     H = sylvester(16)
     twice = H.copy()
     twice[13] = H[2]
@@ -372,16 +374,16 @@ def test_one_target_that_is_not_orthogonal_is_noticed_among_many_that_are(double
 def test_svd_holds_for_these_very_labels():
     learners = {"GD": gd(0.02), "momentum": {"update": "momentum"}, "LLS": LLS}
     trace = run(experiment("gaussian", "all", learners, d=12, seed=1))
-    one = next(one for one in trace.bounds if one.kind == "svd")
+    one = next(one for one in trace.lines if one.kind == "svd")
     for curve in trace.curves:
-        assert (curve.loss >= one.loss - 1e-12).all()
+        assert (curve.loss >= one.values - 1e-12).all()
 
 
 def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():
     one = drawn(experiment("gaussian", d=8, **TWO), "ri-signed")
     assert not one.on_problem.holds
     assert one.applies_to == []
-    assert len(one.x) == len(one.loss) == 0
+    assert len(one.x) == len(one.values) == 0
     assert {finding.reason for finding in one.on_learners.values()} == {one.on_problem.reason}
 
 

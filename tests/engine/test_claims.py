@@ -9,7 +9,7 @@ from building import LLS, experiment, gd
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import of_one
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec.check import check
 
@@ -26,7 +26,7 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
     curve.append({"k": np.arange(len(loss), dtype=float)}, {"loss": pair})
     curve.divergences[:] = np.nan if diverged_at is None else diverged_at
     x = np.arange(D + 1, dtype=float)
-    one = BoundCurve(
+    one = TheoryLine(
         "ri-signed",
         "lower",
         True,

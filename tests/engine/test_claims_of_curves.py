@@ -7,7 +7,7 @@ from building import experiment, gd
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.plan import plan
 
 RECORDS = 9
@@ -41,7 +41,7 @@ def judged(claim, lines=(), **losses):
 
 def line(values):
     finding = Finding(True, "made by hand")
-    return BoundCurve("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values))
+    return TheoryLine("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values))
 
 
 def jackknife(statistic, *replicas):

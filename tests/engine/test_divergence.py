@@ -11,7 +11,7 @@ from engine.core.parts import Finding, Verdict
 from engine.results.judgement import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
-from engine.results.trace import BoundCurve, Curve
+from engine.results.trace import Curve, TheoryLine
 from engine.runtime.recorder import Block
 from engine.runtime.run import DIVERGED, Diverged, Finished, LearnerRun, Loaded, run
 
@@ -188,7 +188,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     x = curve.x
     line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
     finding = Finding(True, "made by hand")
-    bound = BoundCurve("line", "lower", False, "", "", finding, {"it": finding}, x, line)
+    bound = TheoryLine("line", "lower", False, "", "", finding, {"it": finding}, x, line)
     found = respect(described, bound, curve)
     assert found.holds is True
     assert "until it diverged at" in found.detail

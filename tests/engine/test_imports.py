@@ -73,7 +73,7 @@ def test_the_catalogue_and_a_preset_are_read_without_torch():
     program = (
         "import sys\n"
         "from engine.core import catalogue; from engine.spec import presets\n"
-        "[catalogue.make('bounds', kind) for kind in catalogue.members('bounds')]\n"
+        "[catalogue.make('theory', kind) for kind in catalogue.members('theory')]\n"
         "presets.load('hadamard-128')\n"
         f"print(*(name for name in {HEAVY} if name in sys.modules))"
     )

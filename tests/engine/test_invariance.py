@@ -6,8 +6,16 @@ from building import data_of, experiment, gd
 from crossing import crossed
 from discovery import EVERY, slower, traits
 
+from engine.core.groups import (
+    PERMUTATIONS,
+    ROTATIONS,
+    SIGNED_PERMUTATIONS,
+    TRIVIAL,
+    Group,
+    rotations,
+)
 from engine.core.streams import Streams
-from engine.results.invariance import certificate, rotation_with, verdict
+from engine.results.invariance import certificate, change_under, rotation_with, verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)
@@ -19,11 +27,93 @@ def test_the_verdict_is_what_the_certificate_measures(name, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch}
     described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=21, protocol=protocol)
     (learner,) = described.learners
-    invariant, reason = verdict(learner, described)
+    judged = verdict(learner, described)
     measured = certificate(described, learner)
-    assert (measured < INVARIANT) == (invariant is not False), f"{measured:.2g}: {reason}"
-    assert len(reason.split()) >= 5
-    assert "\n" not in reason
+    assert (measured < INVARIANT) == (judged.group == ROTATIONS), f"{measured:.2g}: {judged.reason}"
+    assert len(judged.reason.split()) >= 5
+    assert "\n" not in judged.reason
+
+
+def transformation(group, d, seed=5):
+    """An element of a group of coordinates that moves every coordinate it can, [d, d]."""
+    rng = np.random.default_rng(seed)
+    moved = np.eye(d)[np.roll(rng.permutation(d), 1)] if group.permutations else np.eye(d)
+    return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
+
+
+@crossed(name=traits(MOVING), problem=["hadamard", "gaussian"], batch=[1, 2])
+def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(name, problem, batch):
+    protocol = {"kind": "one-pass", "batch": batch}
+    described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=4, protocol=protocol)
+    (learner,) = described.learners
+    group, d = verdict(learner, described).group, described.problem.matrix.shape()[1]
+    for part in (PERMUTATIONS, Group(signs=True), SIGNED_PERMUTATIONS):
+        if part <= group and group != ROTATIONS:
+            assert change_under(described, learner, transformation(part, d)) < INVARIANT, part.words
+
+
+@pytest.mark.parametrize(("learner", "group"), [
+    ({"update": "egu"}, PERMUTATIONS),
+    ({"update": "eg"}, PERMUTATIONS),
+    ({"update": "private-rates"}, PERMUTATIONS),
+    (gd(0.1, kind="spindly"), PERMUTATIONS),
+    ({"update": "egu-pm"}, SIGNED_PERMUTATIONS),
+    ({"update": "p-norm"}, SIGNED_PERMUTATIONS),
+    ({"update": "adam"}, SIGNED_PERMUTATIONS),
+    ({"update": "adam", "architecture": "dense"}, SIGNED_PERMUTATIONS),
+    ({"update": "adam", "architecture": "spindly"}, PERMUTATIONS),
+    ({"solver": {"kind": "kernel", "kernel": "xor-product"}}, SIGNED_PERMUTATIONS),
+    ({"update": "gd"}, ROTATIONS),
+    (gd(0.1, kind="dense", init="identity"), TRIVIAL),
+    (gd(0.1, kind="conv"), TRIVIAL),
+])  # fmt: skip
+def test_the_group_of_a_learner_is_what_its_parts_have_in_common(learner, group):
+    described = experiment("gaussian", learners={"it": learner}, d=8)
+    judged = verdict(described.learners[0], described)
+    assert judged.group == group
+    assert (group.words in judged.sentence) == (group not in (ROTATIONS, TRIVIAL))
+
+
+def test_sign_flips_change_what_keeps_its_weights_positive():
+    described = experiment("gaussian", learners={"EGU": {"update": {"kind": "egu", "lr": 0.2}}}, d=8)
+    assert change_under(described, described.learners[0], transformation(Group(signs=True), 8)) > 0.1
+
+
+GROUPS = {
+    "trivial": TRIVIAL,
+    "permutations": PERMUTATIONS,
+    "signs": Group(signs=True),
+    "both": SIGNED_PERMUTATIONS,
+    "2·3·4": rotations(2, 3, 4),
+    "6·4": rotations(6, 4),
+    "2·12": rotations(2, 12),
+    "all": ROTATIONS,
+}
+CONTAINED = {
+    "trivial": set(GROUPS),
+    "permutations": {"permutations", "both", "all"},
+    "signs": {"signs", "both", "all"},
+    "both": {"both", "all"},
+    "2·3·4": {"2·3·4", "6·4", "2·12", "all"},
+    "6·4": {"6·4", "all"},
+    "2·12": {"2·12", "all"},
+    "all": {"all"},
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_inclusion_of_groups(name):
+    assert {other for other, group in GROUPS.items() if GROUPS[name] <= group} == CONTAINED[name]
+    for group in GROUPS.values():
+        meet = GROUPS[name] & group
+        assert meet <= GROUPS[name]
+        assert meet <= group
+    assert rotations(24) == ROTATIONS
+
+
+def test_a_group_of_rotations_has_no_permutations_beside_them():
+    with pytest.raises(ValueError, match="one of rotations or one of coordinates"):
+        Group(factors=(2, 3), signs=True)
 
 
 def test_the_certificate_of_gd_is_rounding_and_that_of_egu_is_large():

@@ -7,7 +7,7 @@ from building import LLS, experiment, gd
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.invariance import INVARIANT, certificate, verdict
 from engine.results.judgement import ENOUGH, judgement, respect
-from engine.results.trace import BoundCurve, Curve
+from engine.results.trace import Curve, TheoryLine
 from engine.runtime.run import run
 
 D = 8
@@ -61,7 +61,7 @@ def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(ru
 def bound(sense="lower", in_expectation=True):
     finding = Finding(True, "made by hand")
     x = np.arange(D + 1.0)
-    return BoundCurve("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE)
+    return TheoryLine("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE)
 
 
 def curve(gap, spread=0.0, replicas=1):

@@ -113,8 +113,8 @@ def test_bounds_over_epochs_are_those_for_the_training_rows():
     described = experiment(
         learners={"GD": gd(0.1)}, d=D, protocol={"kind": "epochs", "train": 6, "epochs": 3}
     )
-    bound = next(bound for bound in run(described).bounds if bound.kind == "ri-signed")
-    np.testing.assert_allclose(bound.loss, [1, 1 - 6 / D, 1 - 6 / D, 1 - 6 / D])
+    bound = next(bound for bound in run(described).lines if bound.kind == "ri-signed")
+    np.testing.assert_allclose(bound.values, [1, 1 - 6 / D, 1 - 6 / D, 1 - 6 / D])
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ ROUNDING = 1e-11
 
 def gap_in_errors(curve, bound) -> np.ndarray:
     """(mean loss − bound) / standard error at every k; rounding counts as nothing."""
-    gap = curve.loss - np.interp(curve.x, bound.x, bound.loss)
+    gap = curve.loss - np.interp(curve.x, bound.x, bound.values)
     gap[abs(gap) < ROUNDING] = 0
     return gap / np.maximum(curve.stderr, 1e-300)
 
 
 def bound_of(trace, kind):
-    return next(bound for bound in trace.bounds if bound.kind == kind)
+    return next(bound for bound in trace.lines if bound.kind == kind)
 
 
 @pytest.mark.parametrize(("d", "n"), [(16, None), (12, 8), (8, 20)])
@@ -32,7 +32,7 @@ def test_gaussian_least_squares_stays_on_its_bound(d, n):
     assert abs(off).max() <= ERRORS
     k = trace.curves[0].x
     expected = (1 - k / (n or d)) * np.maximum(0, 1 - k / d)
-    np.testing.assert_allclose(bound_of(trace, "ri-gaussian").loss, expected, atol=1e-15)
+    np.testing.assert_allclose(bound_of(trace, "ri-gaussian").values, expected, atol=1e-15)
 
 
 def test_gaussian_least_squares_is_not_on_the_hadamard_line():
@@ -123,8 +123,8 @@ def measured(request):
 
 def bound_somewhere(described) -> dict:
     """The learners that some lower bound binds on the problem."""
-    kinds = [catalogue.make("bounds", kind) for kind in catalogue.members("bounds")]
-    holding = [bound for bound in kinds if bound.sense != "upper" and bound.on(described).holds]
+    kinds = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
+    holding = [bound for bound in kinds if bound.direction != "upper" and bound.holds(described).holds]
     return {
         learner.name: small(LEARNERS[learner.name])
         for learner in described.learners
@@ -134,8 +134,8 @@ def bound_somewhere(described) -> dict:
 
 def test_no_learner_is_below_a_bound_that_applies_to_it(measured):
     seen = 0
-    for bound in measured.bounds:
-        if bound.sense == "upper":
+    for bound in measured.lines:
+        if bound.direction == "upper":
             continue
         for name in bound.applies_to:
             off = gap_in_errors(measured.curve(name), bound)
@@ -148,10 +148,10 @@ def test_every_bound_holds_on_some_problem():
     holding = set()
     for words in PROBLEMS.values():
         described = experiment(**{"d": 8, **words})
-        for kind in catalogue.members("bounds"):
-            if catalogue.make("bounds", kind).on(described).holds:
+        for kind in catalogue.members("theory"):
+            if catalogue.make("theory", kind).holds(described).holds:
                 holding.add(kind)
-    assert set(asked("bounds")) <= holding
+    assert set(asked("theory")) <= holding
 
 
 SPINDLY = gd(0.05, kind="spindly")
@@ -192,8 +192,8 @@ def test_learners_that_a_bound_does_not_bind_go_below_it(kind, learner, words):
 
 
 def test_every_lower_bound_is_undercut_by_somebody():
-    senses = {kind: catalogue.make("bounds", kind).sense for kind in catalogue.members("bounds")}
-    assert {kind for kind in asked("bounds") if senses[kind] != "upper"} <= {kind for kind, _, _ in BELOW}
+    senses = {kind: catalogue.make("theory", kind).direction for kind in catalogue.members("theory")}
+    assert {kind for kind in asked("theory") if senses[kind] != "upper"} <= {kind for kind, _, _ in BELOW}
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_every_lower_bound_is_undercut_by_somebody():
 )
 def test_least_squares_attains_a_bound_exactly(kind, words):
     trace = run(experiment(learners={"LLS": LLS}, **{"d": 16, **words}))
-    np.testing.assert_allclose(trace.curves[0].loss, bound_of(trace, kind).loss, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(trace.curves[0].loss, bound_of(trace, kind).values, rtol=0, atol=1e-9)
 
 
 def test_least_squares_attains_the_bound_for_independent_draws_on_average():
     trace = run(experiment(learners={"LLS": LLS}, d=16, protocol=DRAWN, replicas=400))
     bound = bound_of(trace, "duplicates")
-    np.testing.assert_allclose(bound.loss, (1 - 1 / 16) ** bound.x, rtol=1e-12)
+    np.testing.assert_allclose(bound.values, (1 - 1 / 16) ** bound.x, rtol=1e-12)
     assert abs(gap_in_errors(trace.curves[0], bound)).max() <= ERRORS
 
 
@@ -223,7 +223,7 @@ def test_least_squares_attains_the_bound_for_independent_draws_on_average():
 def test_least_squares_on_features_0_and_1_misses_the_bound_by_a_factor_that_is_known(d):
     trace = run(experiment("hadamard01", learners={"LLS": LLS}, d=d, replicas=400, seed=5))
     bound, k = bound_of(trace, "ri-01"), np.arange(d)
-    expected = bound.loss * (k + 2) / (k + 1)
+    expected = bound.values * (k + 2) / (k + 1)
     assert abs((trace.curves[0].loss - expected)[:-1] / trace.curves[0].stderr[:-1]).max() <= ERRORS
 
 
@@ -241,12 +241,12 @@ def test_two_linear_layers_attain_their_bound_at_the_start():
     bound = bound_of(trace, "svd-two-layer")
     assert bound.applies_to == ["net"]
     assert trace.curves[0].loss[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
-    assert bound.loss[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
+    assert bound.values[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
 
 
 def test_gradient_descent_is_one_example_above_svd_doubled():
     trace = run(experiment(target="doubled", learners={"GD": gd(1 / 32)}, d=16))
-    gap = trace.curves[0].loss - bound_of(trace, "svd-doubled").loss
+    gap = trace.curves[0].loss - bound_of(trace, "svd-doubled").values
     np.testing.assert_allclose(gap[:-1], 1 / 16, atol=1e-12)
 
 
@@ -256,7 +256,7 @@ def test_a_neuron_from_any_start_respects_svd_doubled_and_only_from_zero_svd(sta
     trace = run(experiment(target="doubled", learners={"it": neuron}, d=16, seed=2))
     assert bound_of(trace, "svd-doubled").applies_to == ["it"]
     assert bound_of(trace, "svd").applies_to == (["it"] if start == "zero" else [])
-    assert (trace.curves[0].loss >= bound_of(trace, "svd-doubled").loss - 1e-12).all()
+    assert (trace.curves[0].loss >= bound_of(trace, "svd-doubled").values - 1e-12).all()
 
 
 def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
@@ -267,11 +267,11 @@ def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
     trace = run(experiment(learners=solvers, replicas=30, **PAST_D))
     bound = bound_of(trace, "noise")
     assert bound.applies_to == ["ridge"]
-    assert bound.loss[1] > 2 * bound_of(trace, "ri-gaussian").loss[1] == 0, "k = 48 is past d = 32"
+    assert bound.values[1] > 2 * bound_of(trace, "ri-gaussian").values[1] == 0, "k = 48 is past d = 32"
     ridge, lasso = (gap_in_errors(curve, bound)[1] for curve in trace.curves)
     assert ridge > ERRORS
     assert lasso < -ERRORS
-    assert trace.curves[0].loss[1] < 1.7 * bound.loss[1]
+    assert trace.curves[0].loss[1] < 1.7 * bound.values[1]
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
@@ -292,5 +292,5 @@ def test_the_best_ridge_is_within_a_factor_of_two_of_what_noise_hides_past_d(sig
     assert (missed.mean(1)[3 * d :] <= 2 * hidden[3 * d :]).all()
     bound = bound_of(run(described), "noise")
     np.testing.assert_allclose(
-        bound.loss, (1 - k / n) * (sigma**2 + np.maximum(1 - k / d, hidden)), rtol=0, atol=1e-12
+        bound.values, (1 - k / n) * (sigma**2 + np.maximum(1 - k / d, hidden)), rtol=0, atol=1e-12
     )

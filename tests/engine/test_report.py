@@ -63,9 +63,9 @@ def test_the_numbers_are_those_that_were_computed(measured):
         assert written["loss"] == curve.loss.tolist()
         assert written["stderr"] == (None if curve.stderr is None else curve.stderr.tolist())
         assert written["diverged_at"] == curve.diverged_at
-    for written, bound in zip(found["bounds"], trace.bounds, strict=True):
+    for written, bound in zip(found["bounds"], trace.lines, strict=True):
         assert written["id"] == bound.kind
-        assert written["loss"] == bound.loss.tolist()
+        assert written["loss"] == bound.values.tolist()
         assert written["applies_to"] == bound.applies_to
         assert written["source"] == bound.source
 
@@ -108,7 +108,7 @@ def test_every_number_is_what_json_has_for_it_alone():
     values = np.array(
         [0.0, -0.0, 3.0, -7.0, 0.1, 2.0**53 - 1, 2.0**53, -(2.0**60), 1e300, np.nan, np.inf, -np.inf]
     )
-    numbers = reports._numbers(values)
+    numbers = reports.numbers(values)
     assert json.dumps(numbers) == json.dumps([reports._number(value) for value in values.tolist()])
 
 

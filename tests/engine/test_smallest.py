@@ -59,10 +59,10 @@ def test_every_bound_is_a_number_on_the_smallest_problems(noise, folder):
     held = set()
     for matrix, target in problems(folder):
         trace = judged(raw(matrix, target, two, noise=noise, replicas=2))
-        for bound in [] if trace is None else trace.bounds:
-            assert np.isfinite(bound.loss).all(), (bound.kind, matrix, target)
+        for bound in [] if trace is None else trace.lines:
+            assert np.isfinite(bound.values).all(), (bound.kind, matrix, target)
             held |= {bound.kind} if bound.on_problem.holds else set()
-    assert len(held) > len(catalogue.members("bounds")) / 3
+    assert len(held) > len(catalogue.members("theory")) / 3
 
 
 @pytest.mark.parametrize("shape", SHAPES[:2])

@@ -230,7 +230,7 @@ def test_the_training_loss_of_steps_is_that_of_the_training_rows_from_the_start(
 def test_bounds_are_asked_for_the_rows_that_were_seen_and_no_more():
     def bound(protocol):
         trace = run(experiment(learners={"GD": gd(0.01)}, d=D, protocol=protocol))
-        return next(bound for bound in trace.bounds if bound.kind == "ri-signed").loss
+        return next(bound for bound in trace.bounds if bound.kind == "ri-signed").values
 
     np.testing.assert_allclose(bound(steps(steps=3, train=6)), [1, *[1 - 6 / D] * 3])
     np.testing.assert_allclose(bound(steps(steps=3, batch=3, train=6)), [1, 1 - 3 / D, 1 - 6 / D, 1 - 6 / D])

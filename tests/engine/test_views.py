@@ -7,7 +7,7 @@ from building import experiment, gd
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.results import Results, of_one
-from engine.results.trace import BoundCurve, Curve, Trace
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.spec.picture import Picture, Read
 from engine.spec.plan import plan
@@ -34,7 +34,7 @@ def trace(*curves, lines=()):
 
 def line(values, holds=True):
     finding = Finding(holds, "made by hand")
-    return BoundCurve("ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values))
+    return TheoryLine("ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values))
 
 
 def one(*curves, lines=(), replicas=5, **picture):

@@ -69,9 +69,9 @@ def test_a_table_holds_every_number_as_it_was_computed(
         assert curve.stderr is not None
         for column, values in (("x", curve.x), ("loss", curve.loss), ("stderr", curve.stderr)):
             np.testing.assert_array_equal(columns(rows, "learner", curve.name, column), values)
-    for bound in trace.bounds:
-        np.testing.assert_array_equal(columns(rows, bound.sense, bound.kind, "loss"), bound.loss)
-    points = sum(curve.length for curve in trace.curves) + sum(len(bound.x) for bound in trace.bounds)
+    for bound in trace.lines:
+        np.testing.assert_array_equal(columns(rows, bound.direction, bound.kind, "loss"), bound.values)
+    points = sum(curve.length for curve in trace.curves) + sum(len(bound.x) for bound in trace.lines)
     assert len(rows) == points
 
 
@@ -103,9 +103,9 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
             writer.writerow(
                 ("learner", curve.name, *(None if one is None else float(one[i]) for one in numbers))
             )
-    for bound in quoted.bounds:
-        for point in zip(bound.x.tolist(), bound.loss.tolist(), strict=True):
-            writer.writerow((bound.sense, bound.kind, *point, None, None))
+    for bound in quoted.lines:
+        for point in zip(bound.x.tolist(), bound.values.tolist(), strict=True):
+            writer.writerow((bound.direction, bound.kind, *point, None, None))
     assert tables.as_csv(quoted) == naive.getvalue().encode()
 
 

@@ -60,25 +60,70 @@ class Matrix(Part, frozen=True, kw_only=True):
     drawn: ClassVar[Values] = "any"
     """What every entry of `rows` is."""
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(
+        ("rows", "draw", "instances", "named", "arrangement", "order")
+    )
+    declares: ClassVar[frozenset[str]] = frozenset(
+        (
+            "constant_column",
+            "drawn",
+            "is_hadamard",
+            "is_shifted_hadamard",
+            "isotropic",
+            "independent_signs",
+            "random_order",
+            "random_signs",
+            "entry_values",
+            "feature_values",
+            "is_orthogonal",
+            "is_sylvester",
+            "features_are_seen",
+            "second_moment",
+        )
+    )
+
     @property
     def is_hadamard(self) -> bool:
         """Whether the instances are the d rows of a Hadamard matrix, up to order, signs and rotation."""
         return False
 
     @property
+    def is_shifted_hadamard(self) -> bool:
+        """Whether they are the d − 1 rows ½(s h + 1) of one without a constant row, up to order and rotation.
+
+        The s are ±1, and the same for a row and its label.
+        """
+        return False
+
+    @property
+    def independent_signs(self) -> bool:
+        """Whether all entries of the instances are independent fair signs, up to rotation."""
+        return False
+
+    @property
     def random_order(self) -> bool:
         """Whether the rows come in a uniformly random order."""
-        return bool(getattr(self, "permute", False))
+        return False
 
     @property
     def random_signs(self) -> bool:
         """Whether every row and its labels are flipped together by a fair coin."""
-        return bool(getattr(self, "row_signs", False))
+        return False
+
+    @property
+    def entry_values(self) -> Values:
+        """What every entry of an instance is."""
+        return "any" if self.rotate or (self.drawn == "bits" and self.repeat is not None) else self.drawn
 
     @property
     def entries_are_signs(self) -> bool:
         """Whether every entry of an instance is +1 or −1."""
-        return self.drawn == "signs" and not self.rotate
+        return self.entry_values == "signs"
+
+    @property
+    def features_are_linear(self) -> bool:
+        """Whether the features that targets name are entries of the instances, up to their rotation."""
+        return type(self).named is Matrix.named
 
     @property
     def feature_values(self) -> Values:
@@ -100,10 +145,6 @@ class Matrix(Part, frozen=True, kw_only=True):
         """σ² if (1/n) Σ_j x_j x_jᵀ over the n instances has the mean σ²I; None if that is not known."""
         return None
 
-    def _rows_are_of(self, family: type[Matrix]) -> bool:
-        """Whether the rows are drawn as a family draws them, so that what it declares of them holds."""
-        return type(self).rows is family.rows
-
     @property
     def is_sylvester(self) -> bool:
         """Whether `arrangement` says all there is to the instances."""
@@ -112,7 +153,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     @property
     def features_are_seen(self) -> bool:
         """Whether a learner sees the very features that targets name."""
-        return not self.rotate
+        return self.features_are_linear and not self.rotate
 
     def size(self) -> tuple[int, int]:
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""

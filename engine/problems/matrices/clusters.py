@@ -50,8 +50,6 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
 
     @property
     def second_moment(self) -> float | None:
-        if not self._rows_are_of(Clusters):
-            return None
         return self._radius**2 * (1 if self.normalised else 1 + self.sigma**2) / self.d
 
     def rows(self, streams: Streams) -> Rows:

@@ -54,6 +54,10 @@ class Digits(Matrix, frozen=True, tag="digits"):
     def _available(self) -> int:
         return sum(COUNTS[digit] for digit in self._digits)
 
+    @property
+    def random_order(self) -> bool:
+        return self.permute
+
     def size(self) -> tuple[int, int]:
         return self.n or self._available, PIXELS
 

@@ -34,8 +34,12 @@ class File(Matrix, frozen=True, tag="file"):
         return "any" if values == "bits" and self.repeat is not None else values
 
     @property
-    def entries_are_signs(self) -> bool:
-        return self.feature_values == "signs" and not self.rotate
+    def entry_values(self) -> Values:
+        return "any" if self.rotate else self.feature_values
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
 
     def size(self) -> tuple[int, int]:
         n, d = read_table(self.path, "problem.matrix.path").shape

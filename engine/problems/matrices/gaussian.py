@@ -22,11 +22,11 @@ class Gaussian(Matrix, frozen=True, tag="gaussian"):
 
     @property
     def isotropic(self) -> bool:
-        return self.repeat is None and self._rows_are_of(Gaussian)
+        return self.repeat is None
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(Gaussian) else None
+    def second_moment(self) -> float:
+        return 1.0
 
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d

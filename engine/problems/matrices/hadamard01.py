@@ -36,6 +36,18 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
         super().__post_init__()
         check_order(self.d)
 
+    @property
+    def is_shifted_hadamard(self) -> bool:
+        return True
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
+
+    @property
+    def random_signs(self) -> bool:
+        return self.row_signs
+
     def size(self) -> tuple[int, int]:
         return self.d - 1, self.d
 

@@ -39,8 +39,6 @@ class Interval(Matrix, frozen=True, tag="interval"):
 
     @property
     def second_moment(self) -> float | None:
-        if not self._rows_are_of(Interval):
-            return None
         if self.points == "spaced":
             return float(np.square(self._spaced()).mean())
         return (self.low**2 + self.low * self.high + self.high**2) / 3

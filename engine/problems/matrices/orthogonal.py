@@ -26,8 +26,16 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     row_signs: RowSigns = True
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(Orthogonal) else None
+    def second_moment(self) -> float:
+        return 1.0
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
+
+    @property
+    def random_signs(self) -> bool:
+        return self.row_signs
 
     def size(self) -> tuple[int, int]:
         return self.d, self.d

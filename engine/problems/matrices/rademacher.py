@@ -24,8 +24,12 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(Rademacher) else None
+    def second_moment(self) -> float:
+        return 1.0
+
+    @property
+    def independent_signs(self) -> bool:
+        return self.repeat is None
 
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d

@@ -28,8 +28,8 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
         return self.n or self.d, self.d
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(Sphere) else None
+    def second_moment(self) -> float:
+        return 1.0
 
     def rows(self, streams: Streams) -> Rows:
         rows = streams("matrix").normal(*self.size())

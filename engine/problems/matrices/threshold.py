@@ -37,11 +37,11 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
 
     @property
     def isotropic(self) -> bool:
-        return self.repeat is None and self._rows_are_of(Threshold)
+        return self.repeat is None
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(Threshold) else None
+    def second_moment(self) -> float:
+        return 1.0
 
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d

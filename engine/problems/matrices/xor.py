@@ -53,8 +53,12 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return self.d.bit_length() - 1
 
     @property
-    def second_moment(self) -> float | None:
-        return 1.0 if self._rows_are_of(XOR) else None
+    def second_moment(self) -> float:
+        return 1.0
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
 
     def size(self) -> tuple[int, int]:
         return self.d, self.bits if self.features == "bits" else self.d

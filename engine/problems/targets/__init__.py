@@ -42,11 +42,22 @@ class Combination(NamedTuple):
 class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
+    declared_of: ClassVar[frozenset[str]] = frozenset(("columns", "combination", "labels"))
+    declares: ClassVar[frozenset[str]] = frozenset(("unit", "fixed_feature", "with_negatives", "values"))
+
     unit: ClassVar[bool] = False
     """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
 
     linear: ClassVar[bool] = False
     """Whether every target is a `combination` on each family that has a constant feature or needs none."""
+
+    with_negatives: ClassVar[bool] = False
+    """Whether the targets are all features and their negatives."""
+
+    @property
+    def fixed_feature(self) -> int | None:
+        """The number of the only feature that is a target, if there is one and it was chosen beforehand."""
+        return None
 
     def columns(self, matrix: Matrix) -> int:
         """m: how many targets are learned at once."""
@@ -68,4 +79,4 @@ class Target(Part, frozen=True):
 
     def values(self, matrix: Matrix) -> Values:
         """What every label is before noise."""
-        return matrix.feature_values
+        return "any"

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
@@ -25,3 +26,6 @@ class All(Target, frozen=True, tag="all"):
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         return Combination.of(np.arange(matrix.feature_count()), 1.0, len(streams.seeds))
+
+    def values(self, matrix: Matrix) -> Values:
+        return matrix.feature_values

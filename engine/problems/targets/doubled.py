@@ -21,6 +21,7 @@ class Doubled(Target, frozen=True, tag="doubled"):
 
     unit: ClassVar[bool] = True
     linear: ClassVar[bool] = True
+    with_negatives: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
         return 2 * matrix.feature_count()

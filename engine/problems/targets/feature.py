@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import MOST, BadInput
+from engine.core.parts import MOST, BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
@@ -33,5 +33,12 @@ class Feature(Target, frozen=True, tag="feature"):
                 + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only one is feature 0"),
             )
 
+    @property
+    def fixed_feature(self) -> int:
+        return self.index
+
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         return Combination.of(np.array([self.index]), 1.0, len(streams.seeds))
+
+    def values(self, matrix: Matrix) -> Values:
+        return matrix.feature_values

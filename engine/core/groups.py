@@ -1,0 +1,71 @@
+"""Groups of transformations of the instances, and which of them contains which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
+
+
+@dataclass(frozen=True)
+class Group:
+    """Orthogonal transformations x → g x of instances x ∈ ℝ^d, the same for all of them.
+
+    Either rotations: all of O(d), or those of the single factors of x = x₁ ⊗ x₂ ⊗ …; or transformations of
+    the coordinates: permutations, sign flips of single ones, or both. Inclusion is ≤, and & is the largest
+    group described here that is known to lie in both.
+    """
+
+    factors: tuple[int, ...] | None = None
+    """The sizes d₁, d₂, … of the factors that are rotated; () for all of O(d), None for no rotations."""
+
+    permutations: bool = False
+    signs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.factors is not None and (self.permutations or self.signs):
+            raise ValueError("a group is one of rotations or one of coordinates")
+
+    def __le__(self, other: Group) -> bool:
+        if other.factors == () or self == TRIVIAL:
+            return True
+        if self.factors is None and other.factors is None:
+            return self.permutations <= other.permutations and self.signs <= other.signs
+        if self.factors is None or other.factors is None:
+            return False
+        return self.factors != () and _products(other.factors) <= _products(self.factors)
+
+    def __and__(self, other: Group) -> Group:
+        if self <= other or other <= self:
+            return self if self <= other else other
+        if self.factors is None and other.factors is None:
+            return Group(
+                permutations=self.permutations and other.permutations, signs=self.signs and other.signs
+            )
+        return TRIVIAL
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        if self.factors is not None:
+            return " × ".join(f"O({size})" for size in self.factors) or "all rotations, O(d)"
+        kinds = (self.permutations and "permutations", self.signs and "sign flips")
+        names = " and ".join(kind for kind in kinds if kind)
+        return f"{names} of the coordinates" if names else "nothing"
+
+
+def rotations(*factors: int) -> Group:
+    """Rotations of every factor of x = x₁ ⊗ x₂ ⊗ … by its size; of a single factor these are all of O(d)."""
+    return Group(factors if len(factors) > 1 else ())
+
+
+def _products(factors: tuple[int, ...]) -> set[int]:
+    """The sizes of the first factor, of the first two together, …; coarser factors have some of them."""
+    return set(accumulate(factors, mul))
+
+
+TRIVIAL = Group()
+ROTATIONS = rotations()
+PERMUTATIONS = Group(permutations=True)
+SIGNED_PERMUTATIONS = Group(permutations=True, signs=True)
+"""The hyperoctahedral group."""

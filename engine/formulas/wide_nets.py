@@ -1,0 +1,103 @@
+"""Signals of fully connected nets at their start, for one input: infinitely wide, and what width n changes.
+
+Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
+mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
+theory-nets.md §24.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Transfer = Callable[[Floats], Floats]
+"""A transfer function σ, or its slope σ′, of many numbers."""
+
+NODES = 200
+"""Points of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
+
+NEAR, MOST = 1e-14, 10**5
+"""A recursion rests when it changes its value by less than a share NEAR, and after MOST steps anyway."""
+
+
+def gaussian_mean(function: Transfer, variance: float) -> float:
+    """E f(z) for z ~ N(0, variance), by NODES points."""
+    places, weights = _quadrature()
+    return float(weights @ function(math.sqrt(variance) * places))
+
+
+def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: Sequence[float]) -> Floats:
+    """V_l = C_w E σ(z^l)² for the hidden layers l = 1 … L, with z^{l+1} ~ N(0, C_b + V_l).
+
+    Args:
+        first: the variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
+        cw: C_w of the layer that follows layer l, [L].
+        cb: its C_b, [L].
+    """
+    variances, variance = [], first
+    for weights, biases in zip(cw, cb, strict=True):
+        variances.append(weights * gaussian_mean(lambda z: transfer(z) ** 2, variance))
+        variance = biases + variances[-1]
+    return np.array(variances)
+
+
+def fixed_point(transfer: Transfer, cw: float, cb: float = 0.0, start: float = 1.0) -> float:
+    """K* = C_b + C_w E σ(z)² with z ~ N(0, K*), which the recursion from `start` comes to."""
+    variance = start
+    for _ in range(MOST):
+        (found,) = cb + layer_variances(transfer, variance, [cw], [cb])
+        if abs(found - variance) <= NEAR * abs(found):
+            return float(found)
+        variance = float(found)
+    return variance
+
+
+def chi_parallel(transfer: Transfer, cw: float, variance: float) -> float:
+    """χ∥ = ½ C_w E (σ²)″: by how much a small change of K is multiplied from one layer to the next.
+
+    By partial integration ½ C_w E σ(z)² (z²/K − 1)/K, which needs no slopes.
+    """
+    mean = gaussian_mean(lambda z: transfer(z) ** 2 * (z * z / variance - 1), variance)
+    return cw * mean / (2 * variance)
+
+
+def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
+    """χ⊥ = C_w E σ′(z)²: by how much the distance of two near inputs is multiplied; 1 is the critical line.
+
+    Args:
+        slope: σ′.
+    """
+    return cw * gaussian_mean(lambda z: slope(z) ** 2, variance)
+
+
+def spread(transfer: Transfer, variance: float = 1.0) -> float:
+    """The variance of σ(z)² relative to its mean squared: 5 for ReLU, 2 for the identity.
+
+    The same for every K if σ is positively homogeneous.
+    """
+    mean = gaussian_mean(lambda z: transfer(z) ** 2, variance)
+    return gaussian_mean(lambda z: transfer(z) ** 4, variance) / mean**2 - 1
+
+
+def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
+    """Mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+
+    To first order in 1/n, for positively homogeneous σ without biases: there every layer multiplies V by an
+    independent mean of n numbers. −5l/(2n) and 5l/n for ReLU; −l/n and 2l/n for the identity.
+    """
+    variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
+    return -variances / 2, variances
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Points and weights of the mean over N(0, 1)."""
+    from scipy.special import roots_hermitenorm  # type: ignore[import-untyped]
+
+    places, weights = roots_hermitenorm(NODES)
+    return places, weights / weights.sum()

@@ -1,0 +1,68 @@
+"""The labels that were drawn, and what rank says of predictions of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.floating[Any]]
+
+PROBES, PIECE = 4, 256
+"""Vectors by which orthogonal targets are known, and how many targets are multiplied by them at once."""
+
+
+class Labels:
+    """The labels Y of m targets on n rows that were drawn, and what several lines ask of them."""
+
+    def __init__(self, values: Rows) -> None:
+        """For labels [R, m, n]."""
+        self._values = values
+        _, self.m, self.n = values.shape
+
+    def rank_bound(self, rank: Floats) -> Floats:
+        """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""
+        bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
+        return bound
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """The same for ranks 0 … min(m, n), averaged over replicas."""
+        squares = np.stack([_squared_singular_values(one) for one in self._values])  # [R, min(m, n)]
+        tails = np.zeros((len(squares), squares.shape[1] + 1))
+        tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
+        mean: Floats = tails.mean(0) / (self.n * self.m)
+        return mean
+
+
+def _squared_singular_values(labels: Rows) -> Floats:
+    """s_i² of a matrix [m, n], largest first.
+
+    Where its rows are orthogonal, or its columns if it has more rows, these are their squared lengths. All
+    features of a Hadamard matrix are such targets, and so are these with their negatives.
+    """
+    wide = labels if len(labels) <= labels.shape[1] else labels.T
+    if (lengths := _lengths_if_orthogonal(wide)) is not None:
+        return np.sort(lengths)[::-1]
+    return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
+
+
+def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
+    """‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal.
+
+    They are if YYᵀv has the entries ‖y_i‖² v_i for random whole-number vectors v; for another matrix of whole
+    numbers, which are exact here, that happens with probability 2⁻⁸⁰ at most.
+    """
+    probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
+    images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))
+    pieces = [slice(first, first + PIECE) for first in range(0, len(labels), PIECE)]
+    for some in pieces:
+        rows = labels[some].astype(np.float64)
+        images += rows.T @ probes[some]
+        lengths[some] = np.einsum("mn,mn->m", rows, rows)
+    expected = lengths[:, None] * probes
+    same = (np.array_equal(labels[some].astype(np.float64) @ images, expected[some]) for some in pieces)
+    return lengths if all(same) else None

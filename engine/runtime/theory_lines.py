@@ -1,0 +1,119 @@
+"""What theory says of a run: every line that speaks of something it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from engine.core import catalogue
+from engine.core import device as devices
+from engine.core.parts import Finding
+from engine.core.streams import Streams
+from engine.measures import named
+from engine.problems.data import Data, draw
+from engine.results.trace import Along, Curve, Floats, TheoryLine
+from engine.runtime.asked import asked
+from engine.runtime.descent import rates_of
+from engine.spec.experiment import Experiment
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Drawn, Line
+from engine.updates import BEST
+
+NOTHING = np.empty(0)
+
+
+def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Floats]) -> list[TheoryLine]:
+    """Every line that speaks of a measure recorded here, with its findings; with values where it holds.
+
+    A line on what will be measured gets them by `with_measured`.
+    """
+    recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
+    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
+    at = At(experiment, Drawn(lambda: data), planned)
+    return [_line(line, at) for line in lines if line.measure in recorded]
+
+
+def curve_names(learner: Learner) -> dict[str, float | None]:
+    """The rate of every curve of a learner by its name; None for a rate that is chosen in the end."""
+    if getattr(learner.update, "lr", None) == BEST:
+        return {learner.name: None}
+    rates = rates_of(learner)
+    if len(rates) == 1:
+        return {learner.name: rates[0]}
+    return {f"{learner.name} η={rate:.4g}": rate for rate in rates}
+
+
+def with_measured(line: TheoryLine, experiment: Experiment, curve: Curve) -> TheoryLine:
+    """A line with its values on what was measured along a curve, where it asks for that; else as it is."""
+    made: Line = catalogue.make("theory", line.kind)
+    if not made.of_measured or curve.learner not in line.applies_to or not curve.length:
+        return line
+    (learner,) = (one for one in experiment.learners if one.name == curve.learner)
+    rate = curve_names(learner).get(curve.name) or curve.rate
+    series = {name: values for name in curve.measures if (values := curve.values(name)) is not None}
+    indices = _indices(made, learner, experiment)
+    at = At(experiment, Drawn(partial(_drawn, experiment)), curve.clocks, indices, learner, rate, series)
+    return replace(line, of_curves={**line.of_curves, curve.name: _along(made, at)})
+
+
+def _drawn(experiment: Experiment) -> Data:
+    """The data of a run, drawn again: nothing keeps it until the learners have ended."""
+    run = experiment.run
+    streams = Streams(range(run.seed, run.seed + run.replicas))
+    return draw(experiment.problem, streams, run.dtype, devices.resolve(run.device))
+
+
+def _line(line: Line, at: At) -> TheoryLine:
+    experiment, on_problem = at.experiment, line.holds(at.experiment)
+    on_learners = {
+        learner.name: line.binds(learner, experiment) if on_problem.holds else on_problem
+        for learner in experiment.learners
+    }
+    x, values, of_curves = NOTHING, NOTHING, {}
+    if on_problem.holds:
+        x = next(iter(at.clocks.values()))
+        if not line.per_learner:
+            values = _along(line, at).values
+        elif not line.of_measured:
+            of_curves = _of_curves(line, at, on_learners)
+    return TheoryLine(
+        kind=line.kind,
+        direction=line.direction,
+        in_expectation=line.in_expectation,
+        formula=line.formula,
+        source=line.source,
+        on_problem=on_problem,
+        on_learners=on_learners,
+        x=x,
+        values=values,
+        measure=line.measure,
+        group=line.group,
+        of_curves=of_curves,
+    )
+
+
+def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[str, Along]:
+    """The line of every curve of every learner that it binds."""
+    found = {}
+    for learner in at.experiment.learners:
+        if on_learners[learner.name].holds:
+            indices = _indices(line, learner, at.experiment)
+            for name, rate in curve_names(learner).items():
+                found[name] = _along(line, replace(at, indices=indices, learner=learner, rate=rate))
+    return found
+
+
+def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:
+    measure = named()[line.measure]
+    return {index.name: index.values for index in measure.index(learner, experiment.problem)}
+
+
+def _along(line: Line, at: At) -> Along:
+    records = len(next(iter(at.clocks.values())))
+    shape = (records, *(len(places) for places in at.indices.values()))
+    values = np.array(np.broadcast_to(line.value(at), shape), np.float64)
+    return Along(dict(at.clocks), dict(at.indices), values)

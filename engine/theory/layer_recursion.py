@@ -1,0 +1,80 @@
+"""The variance of the layers of an infinitely wide net at its start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.architectures import Signals
+from engine.core.activations import transfer
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+
+
+class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
+    """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to the next, as n → ∞.
+
+    At the start, averaged over the instances; E V_l is right at every width where σ is ReLU or linear. The
+    mean over N(0, K) is taken by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2; theory-nets.md
+    §24.
+    """
+
+    experimental: ClassVar[bool] = True
+    measure: ClassVar[str] = "layer-variance"
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "exact"
+    formula: ClassVar[str] = "V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1})"
+    source: ClassVar[str] = "RYH ch. 2"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if signals_of(learner) is None:
+            return Finding(
+                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+            )
+        return Finding(True, f"{learner.name} is fully connected and starts with Gaussian weights")
+
+    def value(self, at: At) -> Floats:
+        return only_at_the_start(at, infinite(at))
+
+
+def signals_of(learner: Learner) -> Signals | None:
+    """The law of a learner's signals at the start; None if they obey no recursion known here."""
+    return None if learner.architecture is None else learner.architecture.signals
+
+
+def as_function(signals: Signals) -> wide_nets.Transfer:
+    """σ of numpy arrays."""
+    return lambda z: transfer(signals.activation, torch.from_numpy(z)).numpy()
+
+
+def infinite(at: At) -> Floats:
+    """V_l of infinitely wide layers, averaged over instances and replicas, [L]."""
+    assert at.learner is not None, "a line per learner"
+    signals = signals_of(at.learner)
+    assert signals is not None, "binds() admits no other architecture"
+    rows = at.drawn.data.instances.rows.double()
+    lengths, counts = np.unique(
+        (rows.square().sum(-1) / rows.shape[-1]).numpy().round(12), return_counts=True
+    )
+    found = [
+        wide_nets.layer_variances(
+            as_function(signals), signals.cb[0] + signals.cw[0] * length, signals.cw[1:], signals.cb[1:]
+        )
+        for length in lengths
+    ]
+    mean: Floats = counts @ np.array(found) / counts.sum()
+    return mean
+
+
+def only_at_the_start(at: At, values: Floats) -> Floats:
+    """Values [L] at the first record, NaN at the others, which steps have changed, [S, L]."""
+    records = len(next(iter(at.clocks.values())))
+    return np.where(np.arange(records)[:, None] == 0, values, np.nan)

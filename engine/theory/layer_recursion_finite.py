@@ -1,0 +1,46 @@
+"""What finite width makes of the variance of layers at the start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats
+from engine.theory.layer_recursion import LayerRecursion, as_function, infinite, only_at_the_start, signals_of
+
+HOMOGENEOUS = ("identity", "relu", "leaky_relu")
+
+
+class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-finite"):
+    """exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, exp(−l/n) for linear nets: what a typical draw has.
+
+    To first order in 1/n, for positively homogeneous σ and no biases; V_l itself has the mean of infinitely
+    wide nets, carried by rare draws once 5l/n is large. Medians over replicas follow this line, means the
+    other. Source: RYH ch. 5; theory-nets.md §24.
+    """
+
+    direction: ClassVar[Direction] = "asymptotic"
+    formula: ClassVar[str] = "exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets"
+    source: ClassVar[str] = "RYH ch. 5"
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        found, signals = super().binds(learner, experiment), signals_of(learner)
+        if signals is None:
+            return found
+        if signals.activation not in HOMOGENEOUS or any(signals.cb):
+            return Finding(
+                False, f"it requires relu, leaky_relu or identity without biases, not {learner.name}"
+            )
+        return found
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        signals = signals_of(at.learner)
+        assert signals is not None, "binds() admits no other architecture"
+        shift, _ = wide_nets.log_moments(as_function(signals), signals.widths)
+        return only_at_the_start(at, infinite(at) * np.exp(shift))

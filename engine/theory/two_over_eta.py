@@ -1,0 +1,55 @@
+"""The edge of stability: the sharpness at which steps of gradient descent begin to diverge."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.updates import BEST
+
+
+class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
+    """2/η: full-batch gradient descent diverges along directions of a higher curvature, and hovers there.
+
+    On a quadratic of curvature S steps are stable where ηS < 2, with heavy-ball momentum where ηS < 2(1 + μ).
+    Nets sharpen until they come there and stay about there while the loss still falls. Source: CKL21;
+    theory-nets.md §30.
+    """
+
+    experimental: ClassVar[bool] = True
+    measure: ClassVar[str] = "sharpness"
+    direction: ClassVar[Direction] = "reference"
+    per_learner: ClassVar[bool] = True
+    formula: ClassVar[str] = "2/η, with momentum 2(1 + μ)/η"
+    source: ClassVar[str] = "CKL21"
+
+    def holds(self, experiment: Setup) -> Finding:
+        if not experiment.protocol.full_batch:
+            other = experiment.protocol.kind
+            return Finding(False, f"requires steps along the gradient of all training rows, not {other}")
+        return Finding(True, "every step follows the gradient of the loss over the same rows")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, update, architecture = learner.name, learner.update, learner.architecture
+        if update is None or architecture is None:
+            return Finding(False, f"it requires steps with a rate, and {name} is a solver")
+        if update.stable_up_to is None or update.mini_batch is not None:
+            return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
+        if getattr(update, "lr", BEST) == BEST:
+            return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
+        factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
+        if learner.layer_rates or any(factor != 1 for factor in factors):
+            return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
+        return Finding(True, f"{name} takes plain steps with one rate along the whole gradient")
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.update is not None, "binds() admits no solver"
+        assert at.learner.update.stable_up_to is not None, "binds() admits no other rule"
+        assert at.rate is not None, "binds() admits no other rate"
+        return np.array(at.learner.update.stable_up_to / at.rate)

@@ -1,0 +1,254 @@
+"""What parts declare of themselves: true of every member, and not inherited by one that does otherwise."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from building import LLS, experiment, gd
+from discovery import variants
+
+from engine.architectures.linear import Linear
+from engine.core import catalogue
+from engine.core.groups import TRIVIAL
+from engine.core.streams import Streams
+from engine.losses.square import Square
+from engine.problems.matrices.gaussian import Gaussian
+from engine.problems.matrices.hadamard import Hadamard
+from engine.problems.matrices.rademacher import Rademacher
+from engine.problems.targets.feature import Feature
+from engine.results.invariance import verdict
+from engine.solvers.ridge import Ridge
+from engine.updates.adam import Adam
+from engine.updates.egu import EGU
+from engine.updates.gd import GD
+
+D, REPLICAS, ERRORS = 4, 1500, 4.5
+FAMILIES = {
+    kind: member
+    for kind, member in catalogue.members("matrices").items()
+    if "d" in member.__struct_fields__  # others bring data of their own
+}
+
+
+def of_family(kind: str) -> list[Any]:
+    """Its members: each choice of each field, with rows that are repeated and without."""
+    described = [{**words, "d": D} for words in variants(FAMILIES[kind])]
+    described += [{**words, "repeat": 2} for words in described]
+    return [msgspec.convert(words, FAMILIES[kind]) for words in described]
+
+
+def instances(matrix, replicas=REPLICAS):
+    streams = Streams(range(replicas))
+    return np.asarray(matrix.instances(matrix.draw(streams), streams), float)
+
+
+def assert_mean(sample, expected, what):
+    """The mean over replicas, the first dimension, is as expected up to ERRORS standard errors."""
+    error = np.maximum(sample.std(0) / np.sqrt(len(sample)), 1e-6)
+    assert (abs(sample.mean(0) - expected) / error).max() < ERRORS, what
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_signs_that_are_declared_independent_have_their_moments(kind):
+    for matrix in of_family(kind):
+        if not matrix.independent_signs or matrix.rotate:
+            continue
+        x = instances(matrix)
+        first, second = x[:, 0], x[:, 1]
+        assert_mean(first, 0, f"mean of {matrix}")
+        assert_mean(first[:, :, None] * first[:, None], np.eye(D), f"entries of {matrix}")
+        assert_mean(first[:, :, None] * second[:, None], 0, f"rows of {matrix}")
+        assert_mean(first.prod(1) * second.prod(1), 0, f"products of {matrix}")
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_families_have_the_structure_that_they_declare(kind):
+    for matrix in of_family(kind):
+        x = instances(matrix, 8)
+        gram = x @ x.swapaxes(1, 2)
+        if matrix.is_orthogonal:
+            np.testing.assert_allclose(gram, np.tile(D * np.eye(D), (8, 1, 1)), atol=1e-6)
+        if matrix.is_hadamard and not matrix.rotate:
+            np.testing.assert_array_equal(abs(x), 1)
+        if matrix.is_shifted_hadamard and matrix.repeat is None:
+            np.testing.assert_allclose(gram, np.tile(D / 4 * (np.eye(D - 1) + 1), (8, 1, 1)), atol=1e-6)
+        for values, allowed in (("signs", {-1.0, 1.0}), ("bits", {0.0, 1.0})):
+            if matrix.entry_values == values:
+                assert set(np.unique(x)) <= allowed, matrix
+            if matrix.feature_values == values:
+                assert set(np.unique(matrix.named(matrix.draw(Streams([1]))))) <= allowed, matrix
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(kind):
+    for matrix in of_family(kind):
+        if matrix.repeat is not None:
+            continue
+        rows = np.asarray(matrix.rows(Streams(range(1000))), float)
+        signed = 2 * rows - 1 if matrix.is_shifted_hadamard else rows
+        if matrix.random_signs:
+            assert_mean(signed, 0, f"signs of {matrix}")
+        if matrix.random_order:
+            products = signed[:, :, :, None] * signed[:, :, None]  # whatever the sign of a row
+            averages = products.mean(0)
+            error = np.maximum(products.std(0) / np.sqrt(len(rows)), 1e-6)
+            assert (abs(averages - averages.mean(0)) / error).max() < ERRORS, matrix
+
+
+class Correlated(Gaussian, frozen=True, tag="correlated"):
+    """Gaussian rows of which neighbouring entries are correlated."""
+
+    def rows(self, streams):
+        rows = super().rows(streams)
+        return rows + np.roll(rows, 1, axis=2)
+
+
+class Stretched(Gaussian, frozen=True, tag="stretched"):
+    """Gaussian rows of which a learner sees the first entry ten times larger."""
+
+    def instances(self, rows, streams):
+        return rows * np.where(np.arange(rows.shape[2]) == 0, 10.0, 1.0)
+
+
+class Wide(Gaussian, frozen=True, tag="wide"):
+    """The same with other defaults."""
+
+    n: int = 3
+
+
+class Rescaled(Correlated, frozen=True, tag="rescaled"):
+    """Rows that are isotropic after all, and whose author says so."""
+
+    @property
+    def isotropic(self):
+        return True
+
+    def rows(self, streams):
+        return 2 * Gaussian.rows(self, streams)
+
+
+class Broken(Hadamard, frozen=True, tag="broken"):
+    """Rows that are no Hadamard matrix."""
+
+    def rows(self, streams):
+        return np.abs(super().rows(streams))
+
+
+class Dependent(Rademacher, frozen=True, tag="dependent"):
+    """Signs of which every row has the same twice."""
+
+    def rows(self, streams):
+        rows = super().rows(streams)
+        rows[:, :, 1] = rows[:, :, 0]
+        return rows
+
+
+def with_matrix(matrix, **words):
+    described = experiment("gaussian", learners={"GD": gd(0.01)}, d=D, **words)
+    return msgspec.structs.replace(
+        described, problem=msgspec.structs.replace(described.problem, matrix=matrix)
+    )
+
+
+def holds(kind, described):
+    return catalogue.make("theory", kind).holds(described)
+
+
+@pytest.mark.parametrize("matrix", [Correlated(d=D), Stretched(d=D)])
+def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
+    assert not matrix.isotropic
+    found = holds("ri-gaussian", with_matrix(matrix))
+    assert not found.holds
+    assert found.reason == f"requires Gaussian instances, and the matrix is {matrix.kind}"
+    assert not holds("noise", with_matrix(matrix, noise=0.1)).holds
+
+
+def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
+    for matrix in (Wide(d=D), Rescaled(d=D)):
+        assert holds("ri-gaussian", with_matrix(matrix)).holds
+    assert not Correlated(d=D).isotropic, "the word of a derived class is not that of its base"
+
+
+def test_a_family_derived_from_hadamard_with_other_rows_is_no_hadamard_matrix():
+    broken = Broken(d=D)
+    for claim in ("is_hadamard", "is_orthogonal", "is_sylvester", "random_signs", "random_order"):
+        assert not getattr(broken, claim), claim
+    assert broken.entry_values == "any"
+    assert broken.constant_column is None
+    for kind in ("ri-signed", "ri-permuted", "duplicates"):
+        assert not holds(kind, with_matrix(broken)).holds
+    assert not holds("ri-rademacher", with_matrix(Dependent(d=D))).holds
+
+
+class Labelled(Feature, frozen=True, tag="labelled"):
+    """Labels that are no feature."""
+
+    def combination(self, matrix, streams):
+        return None
+
+
+class Signed(GD, frozen=True, tag="signed"):
+    """A step by signs."""
+
+    def step(self, params, gradients, rates, state):
+        return {name: w - rates[name] * gradients[name].sign() for name, w in params.items()}, state
+
+
+class Halved(Adam, frozen=True, tag="halved", kw_only=True):
+    """A step by halves."""
+
+    def step(self, params, gradients, rates, state):
+        return super().step(params, gradients, rates, state)
+
+
+class Doubling(EGU, frozen=True, tag="doubling"):
+    """Other factors."""
+
+    def multiply(self, params, factors, state):
+        return params, state
+
+
+class Axis(Linear, frozen=True, tag="axis"):
+    """A neuron that sees one entry only."""
+
+    def predict(self, params, instances):
+        return super().predict(params, instances)
+
+
+class Chosen(Ridge, frozen=True, tag="chosen"):
+    """Another solution."""
+
+    def begin(self, data):
+        return super().begin(data)
+
+
+class Cubic(Square, frozen=True, tag="cubic"):
+    """Another loss."""
+
+    def value(self, predictions, labels):
+        return (predictions - labels).abs() ** 3
+
+
+def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
+    labelled = Labelled()
+    assert (labelled.unit, labelled.fixed_feature, labelled.values(Hadamard(d=D))) == (False, None, "any")
+    signed = Signed()
+    assert (signed.along_gradients, signed.stable_up_to) == (False, None)
+    assert Doubling().exponentiated_rate(Linear()) is None
+    assert (Axis().linear_layers, Axis().starts_at_zero) == (None, False)
+    assert not Chosen().linear_in_labels
+    assert not Cubic().is_square
+    assert (Cubic().constant, Square().constant) == (None, 1.0)
+
+
+@pytest.mark.parametrize("part", [Signed(), Halved(), Axis(), Chosen()])
+def test_a_part_that_replaces_what_its_verdict_is_about_has_none(part):
+    described = experiment(learners={"GD": gd(0.01), "LLS": LLS}, d=D)
+    trained, solved = described.learners
+    place = {"updates": "update", "architectures": "architecture", "solvers": "solver"}
+    (field,) = (name for family, name in place.items() if f"engine.{family}" in str(type(part).__mro__))
+    learner = msgspec.structs.replace(solved if field == "solver" else trained, **{field: part})
+    judged = verdict(learner, described)
+    assert judged.group == TRIVIAL
+    assert part.kind in judged.reason

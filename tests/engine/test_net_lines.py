@@ -1,0 +1,98 @@
+"""Theory lines on nets: the edge of stability, and the variance of layers at the start."""
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, data_of, experiment, gd
+
+from engine.core import catalogue
+from engine.core.activations import transfer
+from engine.core.streams import Streams
+from engine.runtime.theory_lines import curve_names
+from engine.theory import At, Drawn
+
+EPOCHS = {"kind": "epochs", "epochs": 2}
+
+
+def made(kind):
+    return catalogue.make("theory", kind)
+
+
+def at(described, **index):
+    (learner,) = described.learners
+    ((_, rate),) = curve_names(learner).items()
+    clocks = {"epoch": np.arange(3.0), "k": np.arange(3.0)}
+    return At(described, Drawn(lambda: data_of(described)), clocks, index, learner, rate)
+
+
+@pytest.mark.parametrize(("update", "value"), [
+    ({"kind": "gd", "lr": 0.05}, 40.0),
+    ({"kind": "momentum", "lr": 0.05, "momentum": 0.5}, 60.0),
+])  # fmt: skip
+def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
+    described = experiment(learners={"it": {"update": update}}, d=8, protocol=EPOCHS)
+    line = made("two-over-eta")
+    assert line.holds(described).holds
+    assert line.binds(described.learners[0], described).holds
+    assert line.value(at(described)) == pytest.approx(value)
+    for curvature, diverges in ((0.99 * value, False), (1.01 * value, True)):
+        w, velocity, momentum = 1.0, 0.0, update.get("momentum", 0.0)
+        for _ in range(3000):
+            velocity = momentum * velocity + curvature * w
+            w -= 0.05 * velocity
+        assert (abs(w) > 1) == diverges
+
+
+@pytest.mark.parametrize(("learner", "reason"), [
+    (LLS, "is a solver"),
+    ({"update": "adam"}, "uses adam"),
+    ({"update": "sgd"}, "uses sgd"),
+    ({"update": {"kind": "gd", "lr": "best"}}, "chosen in the end"),
+    (gd(0.1, kind="dense", parametrisation="mup", widths=[4]), "one rate for all layers"),
+    ({**gd(0.1, kind="dense", widths=[4]), "layer_rates": {"W1": 0.5}}, "one rate for all layers"),
+])  # fmt: skip
+def test_the_edge_says_whom_it_does_not_bind(learner, reason):
+    described = experiment(learners={"it": learner}, d=8, protocol=EPOCHS)
+    assert reason in made("two-over-eta").binds(described.learners[0], described).reason
+
+
+def test_the_edge_requires_full_batches():
+    assert "one-pass" in made("two-over-eta").holds(experiment(d=8)).reason
+
+
+def net(**words):
+    return experiment("gaussian", learners={"it": gd(0.1, kind="dense", depth=3, **words)}, d=8, replicas=400)
+
+
+@pytest.mark.parametrize("words", [
+    {"width": 16, "activation": "relu", "cw": 2.0},
+    {"width": 200, "activation": "tanh", "cw": 1.5, "cb": 0.2},
+    {"width": 16, "activation": "identity", "cw": (1.0, 2.0, 0.5, 3.0), "parametrisation": "ntk"},
+])  # fmt: skip
+def test_layers_at_the_start_have_these_variances(words):
+    described = net(**words)
+    (learner,) = described.learners
+    architecture, data = learner.architecture, data_of(described)
+    start = architecture.start(Streams(range(400))("start"), 8)
+    params = {name: torch.from_numpy(np.asarray(each, float)) for name, each in start.items()}
+    signals = architecture.preactivations(params, data.instances)
+    found = made("layer-recursion").value(at(described, layer=np.arange(1.0, 4)))
+    assert np.isnan(found[1:]).all()
+    cw = architecture.signals.cw[1:]
+    for number, signal in enumerate(signals):
+        sample = (cw[number] * transfer(architecture.activation, signal).square().mean((1, 2))).numpy()
+        error = sample.std() / np.sqrt(len(sample))
+        finite = 0.02 * found[0, number] if words["activation"] == "tanh" else 0
+        assert abs(sample.mean() - found[0, number]) < 4 * error + finite, number
+
+
+def test_the_correction_is_for_homogeneous_nets():
+    described = net(width=16, activation="relu", cw=2.0)
+    whole = made("layer-recursion").value(at(described))[0]
+    finite = made("layer-recursion-finite").value(at(described))[0]
+    np.testing.assert_allclose(np.log(finite / whole), -5 * np.arange(1, 4) / 32, rtol=1e-9)
+    for words in ({"activation": "tanh"}, {"activation": "relu", "cb": 0.1}):
+        other = net(width=16, **words)
+        assert "it requires relu" in made("layer-recursion-finite").binds(other.learners[0], other).reason
+    other = net(width=16, init="orthogonal")
+    assert "Gaussian start" in made("layer-recursion").binds(other.learners[0], other).reason

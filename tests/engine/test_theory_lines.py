@@ -1,0 +1,145 @@
+"""Theory lines of any measure: with indices, of every curve its own, and on what was measured."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from building import experiment, gd
+
+from engine.core import catalogue
+from engine.core.parts import Finding
+from engine.measures.loss import AverageLoss
+from engine.measures.spectrum import SingularValues
+from engine.problems import labels
+from engine.results.report import report
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.run import run
+from engine.spec.picture import Picture
+from engine.theory import At, Direction, Line
+
+D = 8
+
+
+class Made(Line, frozen=True):
+    """A line that holds everywhere and binds all but EGU."""
+
+    direction: ClassVar[Direction] = "reference"
+    formula: ClassVar[str] = "y"
+    source: ClassVar[str] = "this test"
+
+    def holds(self, experiment):
+        return Finding(True, "it holds everywhere in this test")
+
+    def binds(self, learner, experiment):
+        return Finding(learner.name != "EGU", "it binds all learners but EGU")
+
+
+class Rates(Made, frozen=True, tag="rates"):
+    """1/η."""
+
+    per_learner: ClassVar[bool] = True
+
+    def value(self, at: At):
+        return np.array(1 / at.rate)
+
+
+class Halves(Made, frozen=True, tag="halves"):
+    """Half of what the loss was at the start."""
+
+    per_learner: ClassVar[bool] = True
+    of_measured: ClassVar[bool] = True
+
+    def value(self, at: At):
+        return at.measured["loss"][0].mean() / 2 * np.ones_like(at.k) + 0 * at.labels.n
+
+
+class Decay(Made, frozen=True, tag="decay"):
+    """(1 + k)/j of the singular values."""
+
+    measure: ClassVar[str] = "spectrum"
+    per_learner: ClassVar[bool] = True
+
+    def value(self, at: At):
+        return (1 + at.k)[:, None] / at.indices["j"]
+
+
+LINES = {"rates": Rates, "halves": Halves, "decay": Decay}
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    everything = catalogue.members
+    monkeypatch.setattr(
+        catalogue, "members", lambda family: LINES if family == "theory" else everything(family)
+    )
+
+
+def learned(target="feature", **words):
+    learners = {"GD": {"update": {"kind": "gd", "lr": [0.01, 0.02]}}, "M": {"update": "momentum"}}
+    learners["EGU"] = {"update": "egu"}
+    learners["best"] = {"update": {"kind": "gd", "lr": "best"}}
+    described = experiment(target=target, learners=learners, d=D, replicas=2, **words)
+    return described, run(described)
+
+
+def line(trace, kind):
+    return next(one for one in trace.lines if one.kind == kind)
+
+
+def test_a_line_of_every_curve_knows_its_rate(lines):
+    described = experiment(learners={"GD": gd(0.05), "EGU": {"update": "egu"}}, d=D)
+    found = line(run(described), "rates")
+    assert found.applies_to == ["GD"]
+    assert {name: along.values.tolist() for name, along in found.of_curves.items()} == {
+        "GD": [20.0] * (D + 1)
+    }
+    with_two = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [0.01, 0.02]}}}, d=D)
+    trace = run(with_two)
+    found = line(trace, "rates").of_curves
+    assert {name: along.values[0] for name, along in found.items()} == {
+        curve.name: pytest.approx(1 / curve.rate) for curve in trace.curves
+    }
+
+
+def test_a_line_on_what_was_measured_has_values_in_the_end(lines, monkeypatch):
+    monkeypatch.delitem(LINES, "rates")
+    described, trace = learned()
+    found = line(trace, "halves").of_curves
+    assert set(found) == {curve.name for curve in trace.curves if curve.learner != "EGU"}
+    for curve in trace.curves:
+        if curve.name in found:
+            np.testing.assert_allclose(found[curve.name].values, curve.loss[0] / 2, rtol=1e-12)
+    before = run(described, gate=lambda: 0)
+    assert line(before, "halves").of_curves == {}
+
+
+def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
+    found = []
+    monkeypatch.setattr(labels, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one)))
+    run(experiment(target="doubled", learners={"GD": gd(0.01)}, d=D, replicas=2))
+    assert len(found) == 2, "once for every replica, whatever the number of lines"
+
+
+def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch):
+    monkeypatch.delitem(LINES, "rates")
+    _, without = learned("all")
+    assert {one.kind for one in without.lines} == {"halves"}
+    described, trace = learned("all", spectrum=True)
+    assert {one.kind for one in trace.lines} == {"halves", "decay"}
+    assert [one.kind for one in trace.lines_of("spectrum")] == ["decay"]
+    assert report(described, trace)["bounds"] == [], "they are the same for all learners"
+
+
+def test_a_line_with_an_index_is_drawn_along_it(lines, monkeypatch):
+    monkeypatch.delitem(LINES, "rates")
+    described, trace = learned("all", spectrum=True)
+    results = of_one(described, trace)
+    found = view(Picture(x="j", measure=SingularValues(), at={"k": 3.0}), results)
+    assert {one.kind for one in found.lines} == {"decay"}
+    first = found.lines[0]
+    assert first.name.startswith("decay of ")
+    assert first.direction == "reference"
+    np.testing.assert_array_equal(first.x, np.arange(1.0, D + 1))
+    np.testing.assert_allclose(first.y, 4 / first.x, rtol=1e-12)
+    assert {one.kind for one in view(Picture(measure=AverageLoss()), results).lines} == {"halves"}

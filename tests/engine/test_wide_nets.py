@@ -1,0 +1,115 @@
+"""Signals of wide nets at their start: against integrals, against nets, and the printed numbers."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from engine.formulas import wide_nets
+
+ERRORS = 4
+
+
+def relu(z):
+    return np.maximum(z, 0.0)
+
+
+def identity(z):
+    return z
+
+
+def slope_of_tanh(z):
+    return 1 / np.cosh(z) ** 2
+
+
+def layers(transfer, first, cw, depth, cb=0.0):
+    return wide_nets.layer_variances(transfer, first, [cw] * depth, [cb] * depth)
+
+
+@pytest.mark.parametrize("variance", [0.1, 1.0, 7.0])
+def test_a_gaussian_mean_is_the_integral(variance):
+    def density(z):
+        return np.exp(-z * z / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+
+    for function in (np.tanh, lambda z: relu(z) ** 2, lambda z: np.cos(z) * z**2):
+        width = 12 * np.sqrt(variance)
+        exact, _ = quad(lambda z, f=function: f(z) * density(z), -width, width, points=[0.0], epsabs=1e-13)
+        assert wide_nets.gaussian_mean(function, variance) == pytest.approx(exact, abs=1e-11)
+
+
+@pytest.mark.parametrize("cw", [0.5, 1.0, 2.2])
+def test_closed_forms_of_relu_and_the_identity(cw):
+    expected = 3.0 * np.cumprod(np.full(30, cw / 2))
+    np.testing.assert_allclose(layers(relu, 3.0, cw, 30), expected, rtol=1e-11)
+    np.testing.assert_allclose(layers(identity, 3.0, cw, 30), expected * 2.0 ** np.arange(1, 31), rtol=1e-11)
+
+
+def test_every_layer_has_its_own_variances():
+    found = wide_nets.layer_variances(identity, 2.0, [1.0, 3.0, 0.5], [1.0, 0.25, 7.0])
+    np.testing.assert_allclose(found, [2.0, 3.0 * (2.0 + 1.0), 0.5 * (9.0 + 0.25)], rtol=1e-12)
+
+
+def test_tanh_at_its_critical_point_falls_like_one_over_twice_the_layer():
+    found = layers(np.tanh, 1.0, 1.0, 1000)
+    for layer, value in ((10, 1.0440), (100, 1.0138), (1000, 1.0023)):
+        assert 2 * layer * found[layer - 1] == pytest.approx(value, abs=1e-4)
+    for first, value in ((0.1, 0.963), (10.0, 1.022)):
+        assert 200 * layers(np.tanh, first, 1.0, 100)[-1] == pytest.approx(value, abs=5e-4)
+
+
+@pytest.mark.parametrize(("cw", "cb", "fixed", "parallel", "perpendicular"), [
+    (1.5, 0.0, 0.286894, 0.69549, 1.04057),
+    (2.0, 0.0, 0.617965, None, 1.10553),
+    (1.3, 0.1, 0.419815, None, 0.81246),
+])  # fmt: skip
+def test_fixed_points_of_tanh_and_what_happens_near_them(cw, cb, fixed, parallel, perpendicular):
+    variance = wide_nets.fixed_point(np.tanh, cw, cb)
+    assert variance == pytest.approx(fixed, abs=1e-6)
+    assert variance == pytest.approx(wide_nets.fixed_point(np.tanh, cw, cb, start=5.0), rel=1e-9)
+    assert wide_nets.chi_perp(slope_of_tanh, cw, variance) == pytest.approx(perpendicular, abs=1e-5)
+    by_derivative = np.diff([layers(np.tanh, variance + step, cw, 1)[0] for step in (-1e-5, 1e-5)]) / 2e-5
+    found = wide_nets.chi_parallel(np.tanh, cw, variance)
+    assert found == pytest.approx(by_derivative[0], rel=1e-6)
+    assert parallel is None or found == pytest.approx(parallel, abs=1e-5)
+
+
+@pytest.mark.parametrize(("transfer", "slope", "cw"), [
+    (relu, lambda z: (z > 0).astype(float), 2.0),
+    (identity, np.ones_like, 1.0),
+])  # fmt: skip
+def test_relu_and_the_identity_are_critical_at_2_and_at_1(transfer, slope, cw):
+    for variance in (0.3, 4.0):
+        assert wide_nets.chi_perp(slope, cw, variance) == pytest.approx(1.0, rel=1e-12)
+        assert wide_nets.chi_parallel(transfer, cw, variance) == pytest.approx(1.0, rel=1e-11)
+
+
+def test_what_finite_width_adds_has_the_printed_size():
+    mean, variance = wide_nets.log_moments(relu, [256] * 50)
+    assert mean[-1] == pytest.approx(-0.488, abs=5e-4)
+    assert variance[-1] == pytest.approx(0.977, abs=5e-4)
+    np.testing.assert_allclose(mean, -5 * np.arange(1, 51) / 512, rtol=1e-10)
+    mean, variance = wide_nets.log_moments(identity, [256] * 50)
+    assert mean[-1] == pytest.approx(-0.195, abs=5e-4)
+    np.testing.assert_allclose(variance, 2 * np.arange(1, 51) / 256, rtol=1e-10)
+    np.testing.assert_allclose(wide_nets.log_moments(relu, [10, 40])[1], [0.5, 0.625], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("transfer", "cw"), [(relu, 2.0), (relu, 1.8), (identity, 1.0)])
+def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
+    widths, draws, d = [128, 64], 1500, 8
+    rng = np.random.default_rng(3)
+    signal = np.tile(np.ones(d), (draws, 1))
+    logs = []
+    expected = layers(transfer, cw, cw, len(widths))
+    for width, infinite in zip(widths, expected, strict=True):
+        fan_in = signal.shape[1]
+        weights = rng.standard_normal((draws, width, fan_in), dtype=np.float32) * np.sqrt(cw / fan_in)
+        signal = transfer(np.einsum("rij,rj->ri", weights, signal))
+        ratio = cw * np.square(signal).mean(1) / infinite
+        assert abs(ratio.mean() - 1) < ERRORS * ratio.std() / np.sqrt(draws), "E V is right at every width"
+        logs.append(np.log(ratio))
+    mean, variance = wide_nets.log_moments(transfer, widths)
+    sample = np.array(logs)
+    second_order = variance**2  # the next term of the expansion in 1/n is of this size
+    off = abs(sample.mean(1) - mean)
+    assert (off < ERRORS * sample.std(1) / np.sqrt(draws) + second_order).all()
+    assert (abs(sample.var(1) / variance - 1) < ERRORS * np.sqrt(2 / draws) + 3 * variance).all()
