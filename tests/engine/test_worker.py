@@ -12,6 +12,7 @@ from building import LLS, experiment, gd, raw
 
 from engine.runtime import memory_estimate, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
+from engine.runtime.sweep import Begun, PointDone
 from engine.runtime.worker import Changed, Failed, Refused, Worker
 from engine.spec import reading
 from engine.spec.plan import only
@@ -67,7 +68,8 @@ def test_a_run_from_start_to_finish():
     watched.worker.start()
     watched.end("finished")
     assert watched.states == ["loading", "running", "finished"]
-    assert [type(event) for event in watched.told] == [Changed, Changed, Loaded, Finished, Changed]
+    kinds = [Changed, Changed, Begun, Loaded, PointDone, Finished, Changed]
+    assert [type(event) for event in watched.told] == kinds
     for curve, other in zip(watched.trace.curves, run(small()).curves, strict=True):
         assert curve.complete
         assert curve.loss == pytest.approx(other.loss, abs=1e-14)
@@ -253,10 +255,10 @@ def test_an_exception_in_the_engine_becomes_a_failure_with_its_traceback(monkeyp
 
 
 def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("nothing to run")
 
-    monkeypatch.setattr(worker, "run", broken)
+    monkeypatch.setattr(worker, "sweep", broken)
     watched = Watched(small())
     watched.worker.start()
     assert "RuntimeError: nothing to run" in watched.until(Failed).traceback
