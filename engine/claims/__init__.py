@@ -221,7 +221,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Another curve, or a line of the theory, at the places of a curve: its name, and how to take it."""
     try:
-        line = view.line(name)
+        line = view.line(name, curve.name)
     except KeyError:
         other = view.curve(name)
         return other.name, lambda take: np.interp(curve.x, other.x, take(other))

@@ -45,7 +45,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
     def judge(self, view: View) -> Outcome:
         curve, kind = self.of(view), self.kind_of_line
         try:
-            line = view.line(kind)
+            line = view.line(kind, curve.name)
         except KeyError:
             reason = view.absent.get(kind, "there is none in this picture")
             return self.fails(f"{kind} does not apply: {reason}")

@@ -101,6 +101,9 @@ class LineView:
     name: str
     kind: str
     apart: Apart = ()
+    curve: str = ""
+    """The name of the curve whose own it is; empty if it is the same for all."""
+
     direction: str
     applies_to: tuple[str, ...]
     x: Floats
@@ -138,10 +141,11 @@ class View:
                 return curve
         raise KeyError(name)
 
-    def line(self, kind: str) -> LineView:
-        """The line of the theory of this name or kind. Raises: KeyError."""
+    def line(self, kind: str, curve: str) -> LineView:
+        """The line of the theory of this name or kind that is about a curve. Raises: KeyError."""
         for line in self.lines:
-            if kind in (line.name, line.kind):
+            about = not line.curve or curve == line.curve or curve.startswith(f"{line.curve}, ")
+            if kind == line.name or (kind == line.kind and about):
                 return line
         raise KeyError(kind)
 

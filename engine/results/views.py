@@ -76,6 +76,7 @@ def view(picture: Picture, results: Results) -> View:
                 kind=kind,
                 apart=apart,
                 direction=taken[0][2].direction,
+                curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
                 y=values[0],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
 from engine.measures import named
@@ -11,9 +9,6 @@ from engine.runtime.asked import missing
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
-
-if TYPE_CHECKING:
-    pass
 
 
 def check(experiment: Experiment) -> None:

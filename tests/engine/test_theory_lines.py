@@ -143,3 +143,15 @@ def test_a_line_with_an_index_is_drawn_along_it(lines, monkeypatch):
     np.testing.assert_array_equal(first.x, np.arange(1.0, D + 1))
     np.testing.assert_allclose(first.y, 4 / first.x, rtol=1e-12)
     assert {one.kind for one in view(Picture(measure=AverageLoss()), results).lines} == {"halves"}
+
+
+def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
+    monkeypatch.delitem(LINES, "rates")
+    described, trace = learned()
+    found = view(Picture(measure=AverageLoss()), of_one(described, trace))
+    for curve in trace.curves:
+        if curve.learner != "EGU":
+            assert found.line("halves", curve.name).y[0] == pytest.approx(curve.loss[0] / 2)
+            assert found.line("halves", curve.name).curve == curve.name
+    with pytest.raises(KeyError):
+        found.line("halves", "EGU")
