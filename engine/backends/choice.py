@@ -98,6 +98,8 @@ def _without_structure(learner: Learner, experiment: Experiment) -> str | None:
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
+    if learner.rate_unit != "one":
+        return "its rates are in units of its own sharpness, over the instances themselves"
     if matrix.is_sylvester or _turns(learner, experiment):
         return None
     if matrix.is_orthogonal:
@@ -114,6 +116,8 @@ def _without_loop(learner: Learner, experiment: Experiment) -> str | None:
         or update.multiplicative_step(learner.architecture) is None
     ):
         return "its steps are more than one of two numbers for every weight"
+    if learner.rate_unit != "one":
+        return "its rates are in units of its own sharpness"
     if learner.layer_rates:
         return "its layers have rates of their own"
     if not (problem.matrix.is_sylvester and problem.matrix.entries_are_signs):

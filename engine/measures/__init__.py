@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
@@ -44,14 +44,17 @@ class Probe:
         hypothesis: Weighted,
         counts: Callable[[], torch.Tensor],
         start: Params | None = None,
+        first: Mapping[Measure, torch.Tensor] | None = None,
     ) -> None:
         """`counts` says how often every row is among the examples seen, [B or 1, n].
 
-        `start` has the trained tensors at the first record, for measures that ask for them.
+        `start` has the trained tensors at the first record, for measures that ask for them, and `first` what
+        was measured there; None at the first record itself.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
-        self._values: dict[Measure, torch.Tensor] = {}
+        self._first = first
+        self.values: dict[Measure, torch.Tensor] = {}
 
     @cached_property
     def predictions(self) -> torch.Tensor:
@@ -123,9 +126,13 @@ class Probe:
 
     def value(self, measure: Measure) -> torch.Tensor:
         """What a measure says here, for other measures that are made of it."""
-        if measure not in self._values:
-            self._values[measure] = measure.value(self)
-        return self._values[measure]
+        if measure not in self.values:
+            self.values[measure] = measure.value(self)
+        return self.values[measure]
+
+    def value_at_start(self, measure: Measure) -> torch.Tensor:
+        """What it said at the first record, for measures that ask it at every record."""
+        return self.value(measure) if self._first is None else self._first[measure]
 
 
 class Measure(Part, frozen=True):

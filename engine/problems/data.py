@@ -72,7 +72,7 @@ class Data:
         places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in star)
         errors = weights.clone(memory_format=torch.contiguous_format)
         by_target = errors.view(self.replicas, self.variants, self.targets, -1)
-        by_target.scatter_add_(3, places, -sizes)
+        by_target.scatter_add_(3, places, -sizes.to(weights.dtype))
         return errors
 
 

@@ -174,6 +174,10 @@ class Protocol(Part, frozen=True):
         """How many different examples have been seen at every record, at most: what bounds are asked for."""
         return self.clocks(n)["k"]
 
+    def clocks_beyond(self, n: int) -> dict[str, Floats]:
+        """What the clocks would say after the last record if training went on; empty where it cannot."""
+        return {}
+
     def drawn_rows(self, n: int) -> int:
         """Of how many rows a step has a copy of its own."""
         return 0

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from engine.spec.learner import Learner
 
 
+MOST_BEYOND = 1 << 16
+"""Places between the end of a pass and the last row at which lines are computed, where there are more."""
+
+
 class OnePass(Protocol, frozen=True, tag="one-pass"):
     """One update per example, the average loss over all n rows, seen ones included, after k = 0 … n of them.
 
@@ -74,6 +78,11 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
     def last(self, n: int) -> int:
         return min(n, self.examples or n)
+
+    def clocks_beyond(self, n: int) -> dict[str, Floats]:
+        last = self.last(n)
+        places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
+        return {"k": np.unique(places.round())} if last < n else {}
 
     def training_run(
         self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()

@@ -159,7 +159,8 @@ class Stepping(InPieces):
         full = self._solves or not protocol.drawn_rows(n)
         draws = streams("batches")
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
-        self._rates = np.array(rates_of(learner)) if hasattr(learner.update, "lr") else None
+        timed = hasattr(learner.update, "lr") and learner.rate_unit == "one"
+        self._rates = np.array(rates_of(learner)) if timed else None
         self._recorder = Recorder(data, loss, self.hypothesis, len(self._places), measures, every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False

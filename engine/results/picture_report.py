@@ -56,6 +56,7 @@ def _picture(found: View) -> dict[str, Any]:
         "x": picture.x,
         "y": picture.y,
         "measure": picture.measure.name,
+        "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in picture.marks],
         "x_label": found.x_label,
         "y_label": found.y_label,
         "curves": [_curve(curve) for curve in found.curves],

@@ -340,6 +340,8 @@ class TheoryLine:
     measure: str = "loss"
     group: Group | None = None
     of_curves: dict[str, Along] = field(default_factory=dict)
+    beyond: Along | None = None
+    """What it would be after the last record, where training ends before the theorem does."""
 
     @property
     def applies_to(self) -> list[str]:

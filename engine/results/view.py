@@ -142,9 +142,14 @@ class View:
         raise KeyError(name)
 
     def line(self, kind: str, curve: str) -> LineView:
-        """The line of the theory of this name or kind that is about a curve. Raises: KeyError."""
+        """The line of the theory of this name or kind that is about a curve. Raises: KeyError.
+
+        It is at the same values of the axes that tell curves apart.
+        """
+        apart = next((one.apart for one in self.curves if one.name == curve), ())
         for line in self.lines:
             about = not line.curve or curve == line.curve or curve.startswith(f"{line.curve}, ")
+            about = about and line.apart == apart
             if kind == line.name or (kind == line.kind and about):
                 return line
         raise KeyError(kind)

@@ -294,10 +294,12 @@ def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[s
             if (samples := of_curve(curve, picture.measure, point.experiment, trace)) is not None:
                 curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
         for line in trace.lines:
-            if not line.on_problem.holds:
+            if picture.lines is not None and line.kind not in picture.lines:
+                absent[line.kind] = "the picture does not name it among its lines"
+            elif not line.on_problem.holds:
                 absent[line.kind] = line.on_problem.reason
             elif line.measure == picture.measure.name:
-                for name, samples in of_line(line, trace).items():
+                for name, samples in of_line(line, trace, picture.reads_places).items():
                     lines[line.kind, name, apart].append((point, samples, line))
             else:
                 absent[line.kind] = f"it is about the {line.measure}, and this is the {picture.measure.name}"

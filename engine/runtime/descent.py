@@ -12,6 +12,8 @@ from engine.core.params import Params
 from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
+from engine.runtime.curvature import Curvature
+from engine.runtime.eigenvalues import largest
 from engine.runtime.hypothesis import Hypothesis
 from engine.spec.learner import Learner
 from engine.updates import BEST, GRID, Multiplicative, Rates, State
@@ -50,6 +52,20 @@ class Descent:
             factor = factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
             rates = [rate * factor for rate in lr]
             self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
+        if learner.rate_unit == "start-sharpness":
+            self._divide_rates(self._sharpness(data))
+
+    def _sharpness(self, data: Data) -> torch.Tensor:
+        """That of the mean loss over all rows now [B]."""
+        shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
+        parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
+        with torch.enable_grad():
+            return largest(Curvature(*parts)).to(data.labels)
+
+    def _divide_rates(self, units: torch.Tensor) -> None:
+        """Make the rates of every member of the batch multiples of 1/units [B]."""
+        for name, w in self._params.items():
+            self._rates[name] = self._rates[name] / units.view(-1, *[1] * (w.dim() - 1))
 
     def _begun(self, params: Params) -> tuple[Params, State]:
         """The parameters as the rule starts them, if there is one, and what it remembers at first."""

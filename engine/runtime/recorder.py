@@ -128,6 +128,7 @@ class Recorder:
         self._taken = 0
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
         self._waiting = 0
+        self._first: Mapping[Measure, torch.Tensor] | None = None
         self._weights: dict[int, torch.Tensor] = {}
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._others}
 
@@ -166,9 +167,12 @@ class Recorder:
                 self._hypothesis,
                 lambda: seen_counts(self._data, self._order, seen),
                 self._start,
+                self._first,
             )
             for measure in due:
                 self._values[measure.name][self._waiting] = probe.value(measure).cpu()
+            if self._first is None:
+                self._first = probe.values
 
     def _due(self, measure: Measure, record: int) -> bool:
         """Whether a measure is made at a record."""

@@ -73,11 +73,12 @@ def _line(line: Line, at: At) -> TheoryLine:
         learner.name: line.binds(learner, experiment) if on_problem.holds else on_problem
         for learner in experiment.learners
     }
-    x, values, of_curves = NOTHING, NOTHING, {}
+    x, values, of_curves, beyond = NOTHING, NOTHING, {}, None
     if on_problem.holds:
         x = next(iter(at.clocks.values()))
         if not line.per_learner:
             values = _along(line, at).values
+            beyond = _beyond(line, at)
         elif not line.of_measured:
             of_curves = _of_curves(line, at, on_learners)
     return TheoryLine(
@@ -93,7 +94,18 @@ def _line(line: Line, at: At) -> TheoryLine:
         measure=line.measure,
         group=line.group,
         of_curves=of_curves,
+        beyond=beyond,
     )
+
+
+def _beyond(line: Line, at: At) -> Along | None:
+    """A line where the protocol does not go, if a picture asks when it reaches something."""
+    pictures = getattr(at.experiment, "pictures", ())
+    n, _ = at.experiment.problem.matrix.shape()
+    clocks = at.experiment.protocol.clocks_beyond(n)
+    if not clocks or not any(picture.reads_places for picture in pictures):
+        return None
+    return _along(line, replace(at, clocks=clocks, beyond=True))
 
 
 def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[str, Along]:

@@ -46,6 +46,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="multiplies the rate of single layers, as in W1 = 0",
         ),
     ] = {}
+    rate_unit: Annotated[
+        Literal["one", "start-sharpness"],
+        Meta(
+            title="unit of rates",
+            description="one; or 1/S, S the sharpness of the mean loss over all rows at the start",
+            extra=FILES_ONLY,
+        ),
+    ] = "one"
     role: Annotated[
         Literal["learner", "reference"],
         Meta(
@@ -60,6 +68,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     def __post_init__(self) -> None:
+        if self.rate_unit != "one" and getattr(self.update, "lr", "best") == "best":
+            raise BadField("rate_unit", "this is for update rules with rates that are given")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(

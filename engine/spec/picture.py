@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 else:
     AnyMeasure = catalogue.union("measures")
 
+MOST_MARKS = 20
+"""Marks of a picture at most: each has its line in the legend."""
+
 MOST_TEXT = 200
 """Letters of an expression, or of a title, at most."""
 
@@ -51,6 +54,18 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.take is None
 
 
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A place that a picture marks by a straight line, at x or at y."""
+
+    name: Text
+    x: Number | None = None
+    y: Number | None = None
+
+    def __post_init__(self) -> None:
+        if (self.x is None) == (self.y is None):
+            raise BadField("x", "a mark is at one place, x or y; give one of them")
+
+
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
@@ -58,7 +73,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,
-    and over replicas the `summary`.
+    and over replicas the `summary`. Theory lines of the measure take the same steps, all of them, or those
+    that `lines` names; `marks` are places worth a straight line.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None = None
@@ -73,6 +89,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     relative: Name | None = None
     summary: Literal["mean", "median", "first", "max", "min"] = "mean"
     lines: tuple[Text, ...] | None = None
+    marks: Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)] = ()
     title: Annotated[str, Meta(max_length=MOST_TEXT)] = ""
     x_log: bool | None = None
     y_log: bool | None = None
@@ -82,6 +99,12 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         """The axes that tell curves apart."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(name for name in named if name != "learner")
+
+    @property
+    def reads_places(self) -> bool:
+        """Whether it reads off how far training had come when something was reached."""
+        how = self.reading
+        return how is not None and how.is_place and how.over == "record"
 
     @property
     def reading(self) -> Read | None:

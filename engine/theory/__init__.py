@@ -64,9 +64,14 @@ class At:
     measured: Mapping[str, Floats] = field(default_factory=dict)
     """What was measured of the learner [S, R] by name, from the start on, for a line that asks for it."""
 
+    beyond: bool = False
+    """Whether the clocks say what they would after the last record, if training went on."""
+
     @property
     def k(self) -> Floats:
         """The number of examples seen at every record."""
+        if self.beyond:
+            return self.clocks["k"]
         n, records = self.experiment.problem.matrix.shape()[0], len(next(iter(self.clocks.values())))
         return self.experiment.protocol.examples_seen(n)[:records]
 

@@ -43,6 +43,8 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
         if getattr(update, "lr", BEST) == BEST:
             return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
         factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
+        if learner.rate_unit != "one":
+            return Finding(False, f"it requires rates as such, and those of {name} are in units of its own")
         if learner.layer_rates or any(factor != 1 for factor in factors):
             return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
         return Finding(True, f"{name} takes plain steps with one rate along the whole gradient")

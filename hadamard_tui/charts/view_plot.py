@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.results.view import HeatView, View
-from hadamard_tui.charts.heat_map import HeatMap
+from engine.spec.picture import Mark
+from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
-from hadamard_tui.charts.series_builder import colour, mark, theory
+from hadamard_tui.charts.series_builder import colour, theory
+from hadamard_tui.charts.series_builder import mark as letter
+from hadamard_tui.looks import palette
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
 """Those of lines that are less than proved; others are dashed."""
@@ -31,12 +34,31 @@ def view_series(view: View) -> list[Series]:
         if curve.stderr is not None:
             error = np.nan_to_num(curve.stderr[there], posinf=0.0)
             band = y - error, y + error
-        series.append(Series(curve.name, x, y, colour(number), band=band, mark=mark(number)))
+        series.append(Series(curve.name, x, y, colour(number), band=band, mark=letter(number)))
     for line in view.lines:
         there = np.isfinite(line.y)
         style = LINE_STYLES.get(line.direction, "dashed")
         series.append(Series(line.name, line.x[there], line.y[there], theory(), style))
-    return series
+    return [*series, *_marks(view, series)]
+
+
+def _marks(view: View, series: Sequence[Series]) -> list[Series]:
+    """Straight lines through all that the series show."""
+    xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
+    if not len(xs):
+        return []
+    others = palette.current().others
+    found = []
+    for mark in view.picture.marks:
+        if mark.x is not None:
+            found.append(
+                Series(mark.name, np.full(2, mark.x), np.array([ys.min(), ys.max()]), others, "pairs")
+            )
+        elif mark.y is not None:
+            found.append(
+                Series(mark.name, np.array([xs.min(), xs.max()]), np.full(2, mark.y), others, "pairs")
+            )
+    return found
 
 
 def view_axes(view: View, series: Sequence[Series]) -> Axes:
@@ -72,4 +94,12 @@ def heat_map(view: View, heat: HeatView) -> HeatMap:
         x_log=view.x_log and bool(heat.x[0] > 0),
         y_log=view.rows_log and bool(heat.y[0] > 0),
         z_log=view.y_log,
+        contours=tuple(_contour(mark, heat) for mark in picture.marks),
     )
+
+
+def _contour(mark: Mark, heat: HeatView) -> Contour:
+    """A straight line over a heat map."""
+    x = heat.x[[0, -1]] if mark.x is None else np.full(2, mark.x)
+    y = heat.y[[0, -1]] if mark.y is None else np.full(2, mark.y)
+    return Contour(mark.name, np.stack([x, y], 1))

@@ -8,6 +8,7 @@ from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
+from engine.runtime.sweep import sweep
 from engine.spec.plan import plan
 
 RECORDS = 9
@@ -345,3 +346,21 @@ def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, said):
         swept([{**TEXT, **claim}], [np.ones(2)] * 3)
     assert caught.value.where == where
     assert said in caught.value.what
+
+
+def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
+    nets = [{"name": "net", "architecture": {"kind": "dense", "depth": 3, "width": 8, "cw": "cw"}}]
+    follows = {"kind": "line", "follows": "layer-recursion", "standard_errors": 5}
+    claims = [{**follows, "text": "it follows its own", "curve": f"net, cw = {cw:g}"} for cw in (1, 4)]
+    described = plan(
+        {
+            "axes": [{"name": "cw", "values": [1, 4]}],
+            "problem": {"matrix": {"kind": "sphere", "n": 1, "d": 8}, "target": "coin"},
+            "protocol": "at-init",
+            "learners": nets,
+            "run": {"replicas": 100, "device": "cpu"},
+            "pictures": [{"x": "layer", "measure": "layer-variance", "curves": "cw"}],
+            "claims": claims,
+        }
+    )
+    assert [outcome.holds for outcome in judge(sweep(described))] == [True, True]

@@ -1,0 +1,29 @@
+"""Sharpness in units of that at the start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+from engine.measures.sharpness import Sharpness
+
+
+class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
+    """S/S₀: the sharpness over what it was at the start, of every replica with its own.
+
+    With rates that are c in units of 1/S₀, c S/S₀ = ηS: plain steps are stable where that is below 2.
+    Source: Lewkowycz et al. 2020; theory-nets.md §31.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "sharpness / that at the start"
+    expensive: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return Sharpness().numbers(parameters, signals, batch)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        sharpness = Sharpness()
+        return probe.value(sharpness) / probe.value_at_start(sharpness)
