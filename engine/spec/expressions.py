@@ -18,7 +18,13 @@ LONGEST = 200
 DEEPEST = 30
 """Parentheses, signs and exponents that may stand inside one another: the parser calls itself for each."""
 
-FUNCTIONS: dict[str, Callable[[float], float]] = {"log": math.log, "log2": math.log2, "sqrt": math.sqrt}
+FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "log": math.log,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "ceil": math.ceil,
+    "floor": math.floor,
+}
 """What may stand before parentheses; log is the natural logarithm."""
 
 OF_X: dict[str, Callable[[Any], Any]] = {

@@ -44,6 +44,7 @@ class Trial:
     size: tuple[int, int] = WIDE
     tour: bool = False
     replicas: int = 1
+    pictures: tuple[dict[str, str], ...] = ()
 
 
 def place(app: HadamardApp) -> float:
@@ -104,6 +105,9 @@ TRIALS: dict[str, Trial] = {
     "unzoom": Trial(lambda app: app.laboratory.lens, (RUN, "z")),
     "smooth": Trial(lambda app: app.laboratory.lens, (RUN,)),
     "band": Trial(lambda app: app.laboratory.lens, (RUN,), replicas=2),
+    "next_picture": Trial(
+        lambda app: app.laboratory.query_one(Stage).picture, pictures=({"measure": "loss"},)
+    ),
     "view": Trial(panel),
     **{f"panel-{number}": Trial(panel) for number in range(1, len(ABOUT) + 1)},
     "panel-1": Trial(panel, ("v",)),
@@ -156,6 +160,7 @@ async def test_every_action_acts(
     trial = TRIALS[action.id]
     tour = Tour(("hadamard-128", "zero-one-128")) if trial.tour else None
     draft.put("run.replicas", trial.replicas)
+    draft.put("pictures", list(trial.pictures))
     app = HadamardApp(draft, tour=tour)
     async with opened(app, trial.size) as pilot:
         if tour is not None:

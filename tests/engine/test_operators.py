@@ -19,7 +19,7 @@ from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
 from engine.results.report import report
-from engine.runtime import hypothesis, recorder
+from engine.runtime import descent, recorder
 from engine.runtime.run import run
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -265,7 +265,7 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
     asked = []
     chosen = Dense.chosen
     monkeypatch.setattr(Dense, "chosen", lambda *given: asked.append(given) or chosen(*given))
-    monkeypatch.setattr(hypothesis, "MANY", 0)
+    monkeypatch.setattr(descent, "MANY", 0)
     for curve, twin in zip(run(experiment(matrix, **words)).curves, expected, strict=True):
         np.testing.assert_allclose(curve.loss, twin.loss, **EXACT)
         np.testing.assert_allclose(curve.weights, twin.weights, **EXACT)

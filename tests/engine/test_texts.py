@@ -138,12 +138,13 @@ MANY = {f"learner {number}": gd(0.01) for number in range(300)}
             gd(0.01, kind="conv", depth=1024) | {"name": "deep", "layer_rates": {"w": 1.0}},
             "there is no layer w; the layers are w1, w2, w3, w4, w5, … w1024 (1024 in all)",
         ),
-        ("claims[0].learner", "nobody", "'learner 4', … 'learner 299' (300 in all)"),
+        ("claims[0].curve", "nobody", "'learner 4', … 'learner 299' (300 in all)"),
     ],
 )
 def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
     described = {**raw(learners=MANY, d=16), "claims": copy.deepcopy(GOOD["claims"])}
-    described["claims"][0]["learner"] = "learner 1"
+    described["claims"][0] |= {"curve": "learner 1"}
+    described["claims"][0].pop("learner", None)
     reading.put(described, place, value)
     assert told in refused(described).what
 

@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import naive
 import numpy as np
 import pytest
@@ -27,7 +28,17 @@ OF_WEIGHTS = (
 
 def claims_of(*names, learner="it", k=0):
     """Claims that make a run record these measures."""
-    return [{"text": name, "learner": learner, "k": k, "above": -1e9, "of": name} for name in names]
+    return [
+        {
+            "kind": "value",
+            "text": name,
+            "curve": learner,
+            "at": k,
+            "above": -1e9,
+            "measure": msgspec.to_builtins(named()[name]),
+        }
+        for name in names
+    ]
 
 
 def recorded(name, learner, *words, **more):
