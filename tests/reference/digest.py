@@ -22,10 +22,14 @@ from typing import Any
 import numpy as np
 
 from engine.core.lazy import load_torch
+from engine.results.outcomes import judge
+from engine.results.picture_report import picture_report
 from engine.results.report import report
 from engine.results.view import ROUNDING
 from engine.runtime.run import run
+from engine.runtime.sweep import sweep
 from engine.spec import presets
+from engine.spec.plan import plan
 
 FOLDER = Path(__file__).resolve().parent / "digests"
 
@@ -64,7 +68,10 @@ def names() -> list[str]:
 def digest(name: str) -> dict[str, Any]:
     """The digest of a preset or of a SMALL one, run on the processor."""
     preset, overrides = SMALL.get(name, (name, []))
-    described = presets.load(preset, ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])])
+    changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
+    described = presets.load(preset, changes)
+    if described.axes:
+        return _shortened(_along_axes(presets.document(preset, changes)), DIGITS[described.run.dtype])
     found = report(described, run(described))
     whole = {
         "dtype": described.run.dtype,
@@ -74,6 +81,27 @@ def digest(name: str) -> dict[str, Any]:
     }
     shortened: dict[str, Any] = _shortened(whole, DIGITS[described.run.dtype])
     return shortened
+
+
+def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
+    """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
+    results = sweep(plan(document))
+    found = picture_report(document, results, judge(results))
+    pictures = found["pictures"]
+    return {
+        "dtype": document["run"]["dtype"],
+        "curves": [
+            {"name": one["name"], "x": _series(one["x"]), "y": _series(one["y"])}
+            for picture in pictures
+            for one in picture["curves"]
+        ],
+        "bounds": [
+            {"name": one["name"], "x": _series(one["x"]), "y": _series(one["y"])}
+            for picture in pictures
+            for one in picture["theory"]
+        ],
+        "claims": [{key: claim[key] for key in ("text", "holds", "measured")} for claim in found["claims"]],
+    }
 
 
 def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
