@@ -172,7 +172,7 @@ def run_headless(
     from hadamard_tui.headless import console
     from hadamard_tui.headless.outcome import computed
 
-    done = computed(document, console.errors(), fresh)
+    done = computed(preset, document, console.errors(), fresh)
 
     def show() -> None:
         if as_json:

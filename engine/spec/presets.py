@@ -59,6 +59,12 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
         return plan.in_full(raw, plan.first(raw))
 
 
+def planned(preset: str, document: Raw) -> plan.Plan:
+    """All points of a preset's document. Raises: BadInput whose place begins with `preset`."""
+    with _named(preset):
+        return plan.plan(document)
+
+
 def _raw(preset: str, overrides: Iterable[str]) -> Raw:
     raw = reading.read_raw(path_of(preset))
     for override in overrides:

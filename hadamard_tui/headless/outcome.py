@@ -14,8 +14,8 @@ from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime.store import Store
+from engine.spec import presets
 from engine.spec.experiment import Experiment
-from engine.spec.plan import plan
 from engine.spec.reading import Raw
 from hadamard_tui.headless.compute import compute_all
 
@@ -54,12 +54,14 @@ class Done:
         return encode(self.experiment, self.trace)
 
 
-def computed(document: Raw, errors: Console, fresh: bool = False) -> Done:
-    """Run what a document describes. Points of axes are kept on disk, and taken from there unless `fresh`.
+def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
+    """Run what the document of a preset describes.
+
+    Points of axes are kept on disk, and taken from there unless `fresh`.
 
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
-    whole = plan(document)
+    whole = presets.planned(preset, document)
     store = Store(user_cache_path("hadamard-tui") / "points") if whole.axes and not fresh else None
     results = compute_all(whole, errors, store=store)
     strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])

@@ -15,7 +15,6 @@ from engine.claims import Outcome
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.spec import presets
 from engine.spec.experiment import Experiment
-from engine.spec.plan import plan
 from hadamard_tui.headless.compute import compute_all
 
 
@@ -43,7 +42,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
     Raises: BadInput for one that cannot be run, before any is.
     """
-    plans = [(name, plan(presets.document(name))) for name in names]
+    plans = [(name, presets.planned(name, presets.document(name))) for name in names]
     for name, whole in plans:
         began = time.perf_counter()
         results = compute_all(whole, errors, threads=1)

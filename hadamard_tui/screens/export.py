@@ -70,24 +70,28 @@ class Export(Modal[None]):
         if self._writing:
             return
         name = event.value.strip()
-        if self.app.is_web:
-            self._download(name)
-        else:
-            self._save(name)
-
-    def _save(self, name: str) -> None:
-        """Have a file written on this machine."""
         try:
-            with files.faults(name, "cannot be written"):
-                path = Path(name).expanduser()
+            if self.app.is_web:
+                self._download(name)
+            else:
+                self._save(name)
         except BadInput as error:
             self._refuse(error)
-        else:
-            make = partial(exporting.content, path, self._shown(), "")
-            self._await(name, self._files.write(name, make, partial(place_file, path)))
+
+    def _save(self, name: str) -> None:
+        """Have a file written on this machine. Raises: BadInput for what the name alone shows to be wrong."""
+        with files.faults(name, "cannot be written"):
+            path = Path(name).expanduser()
+        exporting.check_kind(path, "")
+        make = partial(exporting.content, path, self._shown(), "")
+        self._await(name, self._files.write(name, make, partial(place_file, path)))
 
     def _download(self, name: str) -> None:
-        """Have a file made for the browser: viewers write nothing on this machine."""
+        """Have a file made for the browser: viewers write nothing on this machine.
+
+        Raises: BadInput for a bad name.
+        """
+        exporting.check_download(name)
         app = self.app
 
         def deliver(file: BytesIO) -> str:

@@ -58,7 +58,7 @@ LONGEST_NAME = 200
 
 def check(path: Path, option: str) -> None:
     """See before a run that a file can be written. Raises: BadInput."""
-    _need_kind(path, option)
+    check_kind(path, option)
     atomic_write.check(path, option)
 
 
@@ -76,19 +76,25 @@ def content(path: Path, shown: Shown, option: str) -> bytes:
         raise BadInput(f"{option} {path}".strip(), error.what) from error
 
 
-def download(name: str, shown: Shown) -> BytesIO:
-    """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
+def check_download(name: str) -> None:
+    """See that a file for a browser can have this name. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
         or len(name.encode()) > LONGEST_NAME
     ):
         raise BadInput(name, "a file for your browser has a plain name of moderate length, without a folder")
-    _need_kind(Path(name), "")
+    check_kind(Path(name), "")
+
+
+def download(name: str, shown: Shown) -> BytesIO:
+    """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
+    check_download(name)
     return BytesIO(KINDS[Path(name).suffix.lower()][1](shown))
 
 
-def _need_kind(path: Path, option: str) -> None:
+def check_kind(path: Path, option: str) -> None:
+    """See that a name says what is in its file. Raises: BadInput."""
     if path.suffix.lower() not in KINDS:
         raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
 

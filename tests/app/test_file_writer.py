@@ -132,6 +132,34 @@ async def test_what_is_wrong_with_a_file_is_told_on_its_page_which_takes_another
     assert (tmp_path / "x.csv").exists()
 
 
+class Browser(Pages):
+    """The same for a viewer in a browser."""
+
+    is_web = True  # type: ignore[assignment]
+    delivered = ""
+
+    def deliver_binary(self, *_: object, save_filename: str, **__: object) -> None:  # type: ignore[override]
+        self.delivered = save_filename
+
+
+@pytest.mark.parametrize("pages", [Pages, Browser])
+async def test_a_name_that_cannot_be_is_refused_at_once_while_another_file_is_made(
+    pages: type[Pages], page: Export, slow: Slow, tmp_path: Path
+) -> None:
+    app = pages()
+    before = page._files.write("before.csv", lambda: slow(page._shown()), lambda _: None)
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(Input))
+        await pilot.press("end", "z", "enter")
+        await until(pilot, lambda: page.query_one("#wrong").display)
+        await pilot.press("backspace", "enter")
+        await until(pilot, lambda: page.query_one("#doing").display)
+        assert not before.done()
+        slow.let_go.set()
+        await until(pilot, lambda: (tmp_path / "x.csv").exists() or getattr(app, "delivered", "") == "x.csv")
+
+
 async def test_a_picture_of_the_screen_is_whole_or_not_there(
     draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
+from hadamard_tui.headless.outcome import Done
 
 from .conftest import SMALL, Answer
 
@@ -55,11 +56,12 @@ def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
 @pytest.mark.parametrize("no_color", [False, True])
 def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bool) -> None:
     experiment = presets.load("small.toml")
-    trace = run(experiment)
+    results = of_one(experiment, run(experiment))
+    done = Done(presets.document("small.toml"), results, judge(results), [])
     console = Console(
         file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=no_color, width=80
     )
-    summary.show(experiment, trace, judge(of_one(experiment, trace)), [], console, changed=False)
+    summary.show(done, console, changed=False)
     assert isinstance(console.file, io.StringIO)
     assert ("\x1b[38;2" in console.file.getvalue()) is not no_color
 

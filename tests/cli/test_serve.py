@@ -29,6 +29,9 @@ from hadamard_tui.serving.server import listen
 
 from .conftest import Answer
 
+MOST = 120.0
+"""Seconds that a viewer may take for all that is asked of it on a busy machine."""
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -83,7 +86,7 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_killed_server(served: Served):
-    async with aiohttp.ClientSession() as session:
+    async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]
         async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
             await page.send_json(["stdin", "S"])  # waits in the pipe until the app has begun

@@ -92,3 +92,14 @@ def test_a_claim_about_all_points_of_an_axis_is_verified(small: Path, call: Call
     code, out, _ = call("run", "sizes.toml", "--fresh")
     assert code == 1
     assert "✗ fails  GD needs d examples" in out
+
+
+@pytest.mark.parametrize("command", ["verify", "run"])
+def test_what_is_wrong_at_a_later_point_begins_with_the_name_of_the_preset(
+    command: str, small: Path, call: Call
+) -> None:
+    file = small.with_name("sizes.toml")
+    file.write_text(SIZES.replace("[8, 16, 32]", "[8, 16, 17]"))
+    code, out, err = call(command, "sizes.toml")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: sizes.toml: problem.matrix.d where size = 17: ")

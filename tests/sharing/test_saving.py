@@ -20,7 +20,7 @@ KILLS = 30
 KILLING = f"""
 import os, random, signal, sys, time
 from pathlib import Path
-from hadamard_tui.state import atomic_write
+from engine.core import atomic_write
 
 file, moment = Path(sys.argv[1]), random.Random(7)
 whole = [bytes([letter]) * 400_000 for letter in b"ab"]
