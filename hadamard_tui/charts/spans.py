@@ -23,6 +23,9 @@ from hadamard_tui.charts.scale import Scale
 # than the loop saves.
 _STACKED = 4096
 
+# Rows beyond this are all alike: out of sight. A logarithmic axis has the place of 0 at −∞.
+_FAR = 1 << 30
+
 
 @dataclass(frozen=True)
 class Spans:
@@ -112,7 +115,8 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
     last = up.size - 1
     shown = ~np.isnan(top)
     top, bottom = (
-        np.floor(last + 0.5 - np.where(shown, edge, 0.0)).astype(np.int32) for edge in (top, bottom)
+        np.floor(last + 0.5 - np.nan_to_num(edge).clip(-_FAR, _FAR)).astype(np.int32)
+        for edge in (top, bottom)
     )
     spans.centre[which] = ((top + bottom) // 2).clip(0, last)
     top, bottom = _meet(top, bottom, joined[:, 1:-1])
