@@ -59,10 +59,3 @@ def test_nothing_to_draw_still_gives_axes():
 @pytest.mark.parametrize("colour", [False, True])
 def test_printing_is_reproducible(colour):
     assert printed(SERIES, axes(), 80, 24, colour) == printed(SERIES, axes(), 80, 24, colour)
-
-
-@pytest.mark.filterwarnings("error")
-def test_what_falls_to_nothing_on_a_logarithmic_axis_leaves_it_without_a_warning():
-    falling = curve(np.array([1.0, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-300, 0.0]), name="GD")
-    text = printed([falling], axes((0.0, 7.0), (1e-9, 1.0), y_log=True), 40, 12, colour=False)
-    assert "hidden" in text
