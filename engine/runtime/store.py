@@ -6,6 +6,7 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine import __version__
+import engine
 from engine.core import atomic_write, files
 from engine.measures import Measure
 from engine.results.trace import Curve
@@ -28,8 +29,8 @@ MEASURES = "measures"
 class Store:
     """Finished curves by what they were computed from: the same learner on the same problem is found again.
 
-    The key is the learner with its problem, protocol and run, all resolved, and the version of the engine; of
-    a data file its content counts. Titles, pictures, claims and other learners are no part of it.
+    The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; of a
+    data file its content counts. Titles, pictures, claims and other learners are no part of it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,13 +72,23 @@ class Store:
 
     def _path(self, setup: Setup, learner: Learner) -> Path:
         """Where the curves of a learner are: a name made of all that they depend on."""
-        words = msgspec.to_builtins((__version__, setup.problem, setup.protocol, setup.run, learner))
+        words = msgspec.to_builtins((code(), setup.problem, setup.protocol, setup.run, learner))
         for part in (words[1]["matrix"], words[1]["target"]):
             if part["kind"] == "file":
                 part["path"] = _digest(Path(part["path"]))
         words[4].pop("where", None)
         key = hashlib.sha256(msgspec.json.encode(words, order="sorted")).hexdigest()
         return self._folder / key[:2] / f"{key[2:34]}.npz"
+
+
+@cache
+def code() -> str:
+    """The engine's own files in a few letters: what other code computed is not found."""
+    folder = Path(engine.__file__).parent
+    found = hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        found.update(file.read_bytes())
+    return found.hexdigest()
 
 
 def _of_curve(file: Any, number: int) -> Arrays:

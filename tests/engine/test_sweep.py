@@ -11,6 +11,7 @@ from building import gd
 
 import engine.runtime.run as runs
 from engine.core.parts import BadInput
+from engine.runtime import store
 from engine.runtime.run import Finished, run
 from engine.runtime.store import Store
 from engine.runtime.sweep import Begun, PointDone, sweep
@@ -93,6 +94,15 @@ def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
     sweep(plan(document()), store=store)
     begun.clear()
     sweep(plan(document(**change)), store=store)
+    assert len(begun) == 5
+
+
+def test_what_another_version_of_the_code_computed_is_not_found(tmp_path, begun, monkeypatch):
+    sweep(plan(document()), store=Store(tmp_path))
+    begun.clear()
+    assert len(store.code()) == 64
+    monkeypatch.setattr(store, "code", lambda: "another")
+    sweep(plan(document()), store=Store(tmp_path))
     assert len(begun) == 5
 
 
