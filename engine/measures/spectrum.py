@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from engine.core.lazy import torch
+from engine.core.spectrum import singular_values
 from engine.measures import Index, Measure, Probe
-from engine.spectrum import singular_values
 
 if TYPE_CHECKING:
     from engine.spec.learner import Learner

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.spectrum import looked_at
 from engine.losses.square import Square
 from engine.measures import Measure, Probe
 from engine.measures.error import sides
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
 from engine.runtime.hypothesis import Parametrised, Weighted
-from engine.spectrum import looked_at
 
 CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""

@@ -9,13 +9,13 @@ from building import curve, experiment, gd, weights
 
 import engine.runtime.run as runs
 from engine.core.parts import BadInput
+from engine.core.spectrum import looked_at
 from engine.measures import Index, Measure, named
 from engine.protocols import one_pass
 from engine.results.report import report
 from engine.runtime import recorder
 from engine.runtime.asked import asked
 from engine.runtime.run import run
-from engine.spectrum import looked_at
 
 D = 8
 

@@ -5,8 +5,8 @@ import pytest
 from building import curve, experiment, gd, weights
 
 from engine.core.parts import BadInput
+from engine.core.spectrum import DENSE, looked_at
 from engine.runtime.run import run
-from engine.spectrum import DENSE, looked_at
 
 D = 16
 ALL_TARGETS = {"d": D, "target": "all", "spectrum": True}
