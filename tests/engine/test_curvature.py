@@ -5,17 +5,19 @@ import math
 import numpy as np
 import pytest
 import torch
-from building import LLS, beginning, experiment, gd
+from building import LLS, beginning, experiment, gd, raw
 from discovery import matrix_for, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
-from engine.measures import Measure, named, sharpness
+from engine.measures import Measure, named
 from engine.runtime import asked as asking
+from engine.runtime import eigenvalues
 from engine.runtime.asked import asked
 from engine.runtime.curvature import Curvature
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
+from engine.spec import reading
 
 D = 4
 NET = {"kind": "dense", "widths": [3, 2], "activation": "tanh"}
@@ -72,8 +74,8 @@ def mean_loss(layers, x, y):
 @pytest.mark.parametrize("exact", [True, False])
 def test_sharpness_and_gradient_are_those_of_torch_along_the_steps(exact, monkeypatch):
     if not exact:
-        monkeypatch.setattr(sharpness, "EXACT", 0)
-        monkeypatch.setattr(sharpness, "TOLERANCE", 1e-10)
+        monkeypatch.setattr(eigenvalues, "EXACT", 0)
+        monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
     made = described(NET, lr=[0.05, 0.1])
     found, _ = by_hand(made, (0.05, 0.1))
     for curve in run(made).curves:
@@ -100,10 +102,10 @@ def test_lanczos_is_as_exact_as_it_says():
     loss = catalogue.make("losses", "square")
     arguments = hypothesis.architecture, hypothesis.tensors, data.instances, data.labels, shares, loss
     curvature = Curvature(*arguments)
-    assert curvature.size > sharpness.EXACT
+    assert curvature.size > eigenvalues.EXACT
     tops = torch.linalg.eigvalsh(curvature.matrices())[:, -1]
-    found = [sharpness._top(operator) for operator in curvature.operators()]
-    np.testing.assert_allclose(found, tops, rtol=sharpness.TOLERANCE**2)
+    found = [eigenvalues._of_operator(operator) for operator in curvature.operators()]
+    np.testing.assert_allclose(found, tops, rtol=eigenvalues.TOLERANCE**2)
 
 
 SMALL = {
@@ -311,5 +313,38 @@ def test_what_second_derivatives_take_is_in_the_estimate():
         needed(described(net, d=256, replicas=1, pictures=pictures, protocol="at-init"))
         for pictures in ([{"kind": "sharpness"}], [])
     )
-    assert with_it - without > sharpness.KRYLOV * 8 * 2 * 256 * 256
+    assert with_it - without > eigenvalues.KRYLOV * 8 * 2 * 256 * 256
     assert asking.SWITCHES.keys() <= named().keys()
+
+
+PROBLEM = {"matrix": {"kind": "gaussian", "n": 12, "d": 3}, "target": {"kind": "feature", "index": 1}}
+
+
+def test_rates_in_units_of_the_start_are_divided_by_the_sharpness_of_every_replica():
+    protocol = {"kind": "steps", "steps": 2}
+    words = raw(
+        learners={"it": gd(0.5)}, protocol=protocol, labels="sign", replicas=2, dtype="float64", **PROBLEM
+    )
+    words["learners"][0]["rate_unit"] = "start-sharpness"
+    described = reading.parse(words)
+    found = run(described).curves[0].values("loss")
+    _, data = beginning(described)
+    for replica in range(2):
+        X, y = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
+        rate = 0.5 / np.linalg.eigvalsh(2 * X.T @ X / len(X))[-1]
+        w, losses = np.zeros(3), []
+        for _ in range(3):
+            losses.append(np.mean((X @ w - y) ** 2))
+            w = w - rate * 2 * X.T @ (X @ w - y) / len(X)
+        np.testing.assert_allclose(found[:, replica], losses, rtol=1e-9)
+
+
+def test_relative_sharpness_is_that_over_its_own_start():
+    net = gd(0.05, kind="dense", widths=[4], activation="tanh")
+    protocol = {"kind": "steps", "steps": 4}
+    words = raw(learners={"net": net}, protocol=protocol, replicas=3, dtype="float64", **PROBLEM)
+    words["pictures"] = [{"x": "step", "measure": each} for each in ("sharpness", "relative-sharpness")]
+    curve = run(reading.parse(words)).curves[0]
+    sharpness, relative = curve.values("sharpness"), curve.values("relative-sharpness")
+    np.testing.assert_allclose(relative, sharpness / sharpness[0], rtol=1e-6)
+    assert np.ptp(relative[-1]) > 0
