@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -36,13 +37,12 @@ def described(architecture, lr=0.05, pictures=PICTURES, **words):
 
 
 def with_pictures(made, measures):
-    import msgspec
 
     from engine.spec import reading
 
-    raw = msgspec.to_builtins(made)
-    raw["pictures"] = [{"measure": measure, "x": "step"} for measure in measures]
-    return reading.parse(raw)
+    words = msgspec.to_builtins(made)
+    words["pictures"] = [{"measure": measure, "x": "step"} for measure in measures]
+    return reading.parse(words)
 
 
 def by_hand(made, lrs):
