@@ -174,6 +174,11 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
     return rates if isinstance(rates, tuple) else (rates,)
 
 
+def curve_name(learner: Learner, rate: float) -> str:
+    """What the curve of a learner at one of its rates is called."""
+    return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
+
+
 def _by_member(rates: list[float], w: torch.Tensor, targets: int) -> torch.Tensor:
     """One rate per member of the batch, shaped so that it multiplies w [B, …]."""
     each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(targets)

@@ -23,7 +23,7 @@ from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace, stride_of_weights
 from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
-from engine.runtime.descent import rates_of
+from engine.runtime.descent import curve_name, rates_of
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
@@ -193,7 +193,7 @@ class LearnerRun:
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Compare the rates in hindsight by the mean of their curves."""
+        """Compare the rates, once all are known, by the mean of their curves."""
         best = min(self.curves, key=Curve.mean_loss)
         best.best = True
         if self.shown is not None:
@@ -219,7 +219,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
         measures = asked(experiment, learner)
         curves = [
             Curve(
-                learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}",
+                curve_name(learner, rate),
                 records,
                 experiment.run.replicas,
                 judged,

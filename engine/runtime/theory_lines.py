@@ -16,7 +16,7 @@ from engine.measures import named
 from engine.problems.data import Data, draw
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.runtime.asked import asked
-from engine.runtime.descent import rates_of
+from engine.runtime.descent import curve_name, rates_of
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
@@ -41,10 +41,7 @@ def curve_names(learner: Learner) -> dict[str, float | None]:
     """The rate of every curve of a learner by its name; None for a rate that is chosen in the end."""
     if getattr(learner.update, "lr", None) == BEST:
         return {learner.name: None}
-    rates = rates_of(learner)
-    if len(rates) == 1:
-        return {learner.name: rates[0]}
-    return {f"{learner.name} η={rate:.4g}": rate for rate in rates}
+    return {curve_name(learner, rate): rate for rate in rates_of(learner)}
 
 
 def with_measured(line: TheoryLine, experiment: Experiment, curve: Curve) -> TheoryLine:
