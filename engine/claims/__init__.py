@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
+from engine.results import reductions
 from engine.results.view import CurveView, View
 from engine.spec.learner import Name
 
@@ -177,7 +178,7 @@ def jackknife(statistic: Callable[[Callable[[CurveView], Floats]], float], repli
         return statistic(lambda curve: curve.without(replica))
 
     each = np.array([without(replica) for replica in range(replicas)])
-    return float(np.sqrt((replicas - 1) / replicas * np.square(each - each.mean()).sum()))
+    return float(reductions.jackknife(each))
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:

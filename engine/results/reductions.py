@@ -61,3 +61,10 @@ def summary(how: str, values: Floats) -> Floats:
     with np.errstate(invalid="ignore"):  # infinite places
         found = np.nanmedian(known, 0) if how == "median" else np.nanmean(known, 0)
     return np.where(none, np.nan, found)
+
+
+def jackknife(each: Floats) -> Floats:
+    """The delete-one error √((R − 1)/R · Σ(θ_r − θ̄)²) of estimates θ_r without replica r, [R, …]."""
+    count = len(each)
+    with np.errstate(invalid="ignore"):  # infinite places
+        return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.results import reductions
 from engine.results.results import Results
@@ -110,14 +111,7 @@ def _jackknife(how: str, values: Floats) -> Floats:
     """The delete-one standard error [N] of a summary of values [R, N]."""
     count = len(values)
     each = np.stack([reductions.summary(how, np.delete(values, one, 0)) for one in range(count)])
-    return _spread(each)
-
-
-def _spread(each: Floats) -> Floats:
-    """The delete-one jackknife error [N] of estimates without one replica [R, N]."""
-    count = len(each)
-    with np.errstate(invalid="ignore"):  # infinite places
-        return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
+    return reductions.jackknife(each)
 
 
 class _Reduction:
@@ -209,7 +203,7 @@ class _Reduction:
         if (reference := self._picture.relative) in (None, name):
             return x, y
         if (reference, apart) not in self._curves:
-            known = ", ".join(dict.fromkeys(name for name, _ in self._curves))
+            known = listed(dict.fromkeys(name for name, _ in self._curves))
             raise BadInput("relative", f"there is no curve {reference!r} among {known}")
         with np.errstate(divide="ignore", invalid="ignore"):
             return x, y / np.interp(x, *self._estimate((str(reference), apart), replicas))
@@ -223,7 +217,7 @@ class _Reduction:
         values = np.stack(
             [self._estimate(self._key, [one for one in every if one != left])[1] for left in every]
         )
-        return _spread(values)
+        return reductions.jackknife(values)
 
     def _lost_along_records(self, x: Floats) -> NDArray[np.int64]:
         if not len(there := self._divergences):
@@ -256,7 +250,7 @@ class _Reduction:
             number
             for number, point in enumerate(self._results.plan.points)
             if _chosen(self._picture, point)
-            and _apart(self._picture, self._results.plan, point) == apart
+            and self._results.plan.apart(self._picture, point) == apart
             and any(one.name == learner for one in point.experiment.learners)
         ]
         return all(ended) and all(number in self._results.traces for number in wanted)
@@ -289,7 +283,7 @@ def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[s
         point = results.plan.points[number]
         if not _chosen(picture, point):
             continue
-        apart = _apart(picture, results.plan, point)
+        apart = results.plan.apart(picture, point)
         for curve in trace.curves:
             if (samples := of_curve(curve, picture.measure, point.experiment, trace)) is not None:
                 curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
@@ -304,10 +298,6 @@ def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[s
             else:
                 absent[line.kind] = f"it is about the {line.measure}, and this is the {picture.measure.name}"
     return curves, lines, absent
-
-
-def _apart(picture: Picture, plan: Plan, point: Point) -> Apart:
-    return tuple(point.place[plan.number_of(name)] for name in picture.told_apart)
 
 
 def _chosen(picture: Picture, point: Point) -> bool:

@@ -61,12 +61,11 @@ class Plan:
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
         """The claims with the numbers that they have along a curve, at these values of the axes that tell
         curves apart."""
-        axes = [self.number_of(name) for name in picture.told_apart]
-        return next(
-            point.experiment.claims
-            for point in self.points
-            if tuple(point.place[axis] for axis in axes) == apart
-        )
+        return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
+
+    def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
+        """Which values a point has of the axes that tell the curves of a picture apart. Raises: BadInput."""
+        return tuple(point.place[self.number_of(name)] for name in picture.told_apart)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -114,9 +113,8 @@ def _check_claims(found: Plan) -> None:
         picture = picture_of(found.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
         for point in found.points:
-            apart = tuple(point.place[found.number_of(name)] for name in picture.told_apart)
             here = point.experiment.claims[number]
-            if along.setdefault(apart, here) != here:
+            if along.setdefault(found.apart(picture, point), here) != here:
                 what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
                 raise BadInput(f"claims[{number}]", what)
 
