@@ -186,12 +186,13 @@ def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable
         terminal = Terminal(command, environment, **options)  # type: ignore[arg-type]
 
         times: dict[str, list[float]] = {}
-        with log.open() as lines:
+        with log.open("rb") as lines:
 
             def noted(what: str) -> list[float]:
-                for line in lines:  # those that came since the last time; each is written at once
-                    name, _, moment = line.partition(" ")
+                while (line := lines.readline()).endswith(b"\n"):  # those that came since the last time
+                    name, _, moment = line.decode().partition(" ")
                     times.setdefault(name, []).append(float(moment))
+                lines.seek(lines.tell() - len(line))  # to the start of one that is not yet whole
                 return times.get(what, [])
 
             terminal.shows(PAINTED)

@@ -119,8 +119,11 @@ def run(seed: int, count: int) -> Outcome:
                 raw = mutate(raw, number)
             experiment = read(raw)
             outcome.count("mutated" if mutated else "generated")
-            outcome.count("refused in one line" if experiment is None else "understood")
-            if experiment is not None and number % RUN_EVERY == 0:
+            if experiment is None:
+                outcome.count("refused in one line")
+                continue
+            outcome.count("understood")
+            if outcome.did["understood"] % RUN_EVERY == 0:
                 outcome.count("run" if run_briefly(experiment) else "refused to run")
         except Exception as error:
             kind = "hang" if isinstance(error, TimeoutError) else "exception"
@@ -128,7 +131,10 @@ def run(seed: int, count: int) -> Outcome:
             outcome.fail(
                 kind, f"preset {number}: {type(error).__name__}: {error}"[:500], again, f"{raw!r}"[:3000]
             )
-        if (number - seed) % 1000 == 999:
-            print(f"presets: {number - seed + 1} of {count}, {len(outcome.failures)} failures", flush=True)
+        finally:
+            if (number - seed) % 1000 == 999:
+                print(
+                    f"presets: {number - seed + 1} of {count}, {len(outcome.failures)} failures", flush=True
+                )
     faulthandler.cancel_dump_traceback_later()
     return outcome
