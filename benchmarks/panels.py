@@ -24,9 +24,9 @@ from engine.core.parts import Finding, Verdict
 from engine.results.trace import Curve, TheoryLine, Trace, stride_of_weights
 from engine.spec import presets
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.widgets.stage import PanelView, Stage
 
 WIDTH, HEIGHT = 120, 40
@@ -70,11 +70,11 @@ class Bench(App[None]):
         yield Stage()
 
 
-def redraw(draw: Callable[[Sight], None], sight: Sight) -> float:
+def redraw(draw: Callable[[PanelContext], None], context: PanelContext) -> float:
     """Milliseconds for one redraw, median; the first is thrown away."""
     times = []
     for repeat in range(REPEATS + 1):
-        moved = replace(sight, place=sight.trace.last * (0.3 + 0.02 * repeat))
+        moved = replace(context, place=context.trace.last * (0.3 + 0.02 * repeat))
         begin = thread_time()
         draw(moved)
         times.append(thread_time() - begin)
@@ -84,7 +84,7 @@ def redraw(draw: Callable[[Sight], None], sight: Sight) -> float:
 async def measure(records: int) -> dict[str, list[float]]:
     """For every panel a time per way of looking."""
     experiment, trace = recorded(records)
-    lenses = (Lens(), Lens(smooth=True), Lens(x_log=True, y_log=True))
+    every_options = (ChartOptions(), ChartOptions(smooth=True), ChartOptions(x_log=True, y_log=True))
     app = Bench()
     async with app.run_test(size=(WIDTH, HEIGHT)) as pilot:
         stage = app.query_one(Stage)
@@ -92,15 +92,17 @@ async def measure(records: int) -> dict[str, list[float]]:
         for name in reversed(ABOUT):
             stage.choose(name)
             await pilot.pause()
-            for lens in lenses:
-                sight = Sight(experiment, trace, trace.curves[0], trace.last, 0.0, lens, (), None, None)
-                stage.show(sight)
+            for chart_options in every_options:
+                context = PanelContext(
+                    experiment, trace, trace.curves[0], trace.last, 0.0, chart_options, (), None, None
+                )
+                stage.show(context)
                 await pilot.pause()
                 if stage.panel is None:
-                    found.setdefault("chart and table", []).append(redraw(stage.show, sight))
+                    found.setdefault("chart and table", []).append(redraw(stage.show, context))
                 else:
                     show = partial(stage.query_one(PanelView).show, stage.panel)
-                    found.setdefault(name, []).append(redraw(show, sight))
+                    found.setdefault(name, []).append(redraw(show, context))
         return found
 
 

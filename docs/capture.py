@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
 async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40)) -> Path:
     """Run a preset in a terminal of `size`, press `keys`, and write what is on the screen."""
-    app = HadamardApp(Draft.of(preset), autorun=True)
+    app = HadamardApp(EditableExperiment.of(preset), autorun=True)
     async with app.run_test(size=size) as pilot:
         while (session := app.laboratory.session) is None or session.trace is None:
             await pilot.pause(0.1)

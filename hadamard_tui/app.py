@@ -24,7 +24,7 @@ from textual.widgets import OptionList
 
 from engine.core.parts import BadInput
 from hadamard_tui.charts.series_builder import loss_plot
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
@@ -75,7 +75,7 @@ class HadamardApp(App[None]):
 
     def __init__(
         self,
-        draft: Draft,
+        editable: EditableExperiment,
         autorun: bool = False,
         config: Config | None = None,
         view: View | None = None,
@@ -101,7 +101,7 @@ class HadamardApp(App[None]):
         view = view or View()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
-        self.laboratory = Laboratory(draft, autorun, view, rate, self.config.ascii)
+        self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
         self._guide = None if tour is None else Guide(tour, self.laboratory)
         self.files = FileWriter()
         """Writes what the person asks for."""
@@ -125,7 +125,7 @@ class HadamardApp(App[None]):
 
     async def _welcomed(self, preset: str | None) -> None:
         if preset is not None:
-            await self.laboratory.present(Draft.of(preset))
+            await self.laboratory.present(EditableExperiment.of(preset))
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
         """Show a message. It is text wherever it comes from: names that are quoted may look like markup."""
@@ -227,7 +227,9 @@ class HadamardApp(App[None]):
         """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
         if self.laboratory.refused():
             return
-        command = command_line(self.laboratory.draft.document, self.laboratory.draft.preset, *self._options())
+        command = command_line(
+            self.laboratory.editable.document, self.laboratory.editable.preset, *self._options()
+        )
         self.copy_to_clipboard(command)
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
@@ -238,7 +240,7 @@ class HadamardApp(App[None]):
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
-        view = msgspec.structs.replace(self.laboratory.view(), lens=self.laboratory.lens)
+        view = msgspec.structs.replace(self.laboratory.view(), chart=self.laboratory.chart_options)
         return [
             *look,
             *(part for change in views(view) for part in ("--view", change)),
@@ -248,16 +250,18 @@ class HadamardApp(App[None]):
 
     def _shown(self) -> Shown:
         """What there is to export now."""
-        draft, sight = self.laboratory.draft, self.laboratory.sight
-        if sight is None:
-            return Shown(draft.document, draft.experiment, None, (), None)
+        editable, context = self.laboratory.editable, self.laboratory.context
+        if context is None:
+            return Shown(editable.document, editable.experiment, None, (), None)
         with palette.on_paper():
-            plot = loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned)
-        return Shown(draft.document, sight.experiment, sight.trace.snapshot(), plot.series, plot.axes)
+            plot = loss_plot(
+                context.trace, context.shown, context.place, context.chart_options, context.pinned
+            )
+        return Shown(editable.document, context.experiment, context.trace.snapshot(), plot.series, plot.axes)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""
-        preset = self.laboratory.draft.preset
+        preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
         names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
         return next(name for name in names if not os.path.exists(name))
@@ -277,11 +281,11 @@ class HadamardApp(App[None]):
         """See what is left for the next start; nothing yet where the screen was never composed."""
         if not self.laboratory.query(Setup):
             return
-        draft = self.laboratory.draft
+        editable = self.laboratory.editable
         view = self.laboratory.view()
         if self.theme != self.config.theme:
             view.theme = self.theme  # type: ignore[assignment]
-        self.left = Memory(view, draft.document, draft.preset, draft.off)
+        self.left = Memory(view, editable.document, editable.preset, editable.off)
 
     def write(self) -> str:
         """Write what is left for the next start; one line about why that cannot be done, or nothing."""
@@ -332,7 +336,7 @@ def open_app(start: Start) -> int:
     Quitting takes a second, unless a file is still being made.
     """
     app = HadamardApp(
-        Draft(start.document, start.preset, start.off),
+        EditableExperiment(start.document, start.preset, start.off),
         start.autorun,
         start.config,
         start.view,

@@ -96,7 +96,7 @@ def laboratory(
         typer.Option(
             "--view",
             metavar="PLACE=VALUE",
-            help="How to look at it, as in --view panel=svd or --view lens.y_log=true; every value its own.",
+            help="How to look at it, as in --view panel=svd or --view chart.y_log=true; every value its own.",
         ),
     ] = None,
     version: Annotated[

@@ -56,10 +56,10 @@ def test_the_panel_shows_words(module):
         class Trace:
             curves = (Curve(),)
 
-        class Sight:
+        class PanelContext:
             trace = Trace()
 
-        shown = module.PANEL.show(Sight())
+        shown = module.PANEL.show(PanelContext())
         assert isinstance(shown, Text)
         assert shown.plain == "GD: 2"
 

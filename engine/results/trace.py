@@ -379,7 +379,7 @@ class Trace:
     def frontier(self) -> float:
         """How far every learner that is still at work has come; −1 before the first record.
 
-        A curve of hindsight has no records until its learner is done; nobody waits for it.
+        An oracle-tuned curve has no records until its learner is done; nobody waits for it.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]

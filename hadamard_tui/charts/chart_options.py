@@ -23,7 +23,7 @@ DECADES = 8
 
 
 @dataclass(frozen=True)
-class Lens:
+class ChartOptions:
     """What a person has chosen to see; no refresh changes it.
 
     Args:
@@ -43,7 +43,7 @@ class Lens:
                 told = f"{[low, high]} is no window; take two numbers, the smaller first, as in [2, 9.5]"
                 raise ValueError(told)
 
-    def zoomed(self, by: float, around: float, x: np.ndarray) -> Lens:
+    def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
         """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
 
         Args:
@@ -57,7 +57,7 @@ class Lens:
         share = min(max((around - low) / (high - low), 0.0), 1.0)
         return replace(self, window=_within(around - share * width, width, first, last))
 
-    def following(self, place: float, x: np.ndarray) -> Lens:
+    def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """The same, moved so far along the x-axis that `place` is in sight."""
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self

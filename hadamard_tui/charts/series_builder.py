@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.results.trace import Curve, TheoryLine, Trace
-from hadamard_tui.charts.chart_options import DECADES, Lens, why_not_log
+from hadamard_tui.charts.chart_options import DECADES, ChartOptions, why_not_log
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
-WHOLE = Lens()
+WHOLE = ChartOptions()
 """All of a run, on linear axes."""
 
 LOSS_TITLE = "Average loss over all rows"
@@ -74,7 +74,7 @@ class Pen:
 
     shown: float
     place: float
-    lens: Lens = WHOLE
+    chart_options: ChartOptions = WHOLE
     number: int = 0
 
     @property
@@ -97,11 +97,11 @@ class Pen:
             what: names y among the arrays of the curve.
             y: what was measured at curve.x [n]; shorter where a curve is being written.
             ground: what is subtracted from it.
-            stderr: its standard error [n], drawn as a band where the lens has bands.
+            stderr: its standard error [n], drawn as a band where the chart_options has bands.
         """
         count = min(int(np.searchsorted(curve.x, self.shown, side="right")), len(y))
         x, y = curve.x[:count], y[:count]
-        low, high = self.lens.window or (-np.inf, np.inf)
+        low, high = self.chart_options.window or (-np.inf, np.inf)
         picked = thinned(curve, what, x, y, low, high)
         picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
         name = "" if self.number else curve.name
@@ -111,11 +111,11 @@ class Pen:
         raw = y[picked] - under
         shown, band = raw, None
         lines = []
-        if self.lens.smooth and count:
+        if self.chart_options.smooth and count:
             half = max(1, round(curve.capacity * SMOOTHED_SHARE))
             shown = smoothed(curve, what, y, picked, half) - under
             lines.append(Series("", at, raw, tint, faint=True))
-        if stderr is not None and self.lens.band:
+        if stderr is not None and self.chart_options.band:
             error = stderr[:count][picked]
             band = (shown - error, shown + error)
         past = int(np.searchsorted(at, self.place, side="right"))
@@ -165,26 +165,26 @@ def loss_series(
     trace: Trace,
     shown: float,
     place: float | None = None,
-    lens: Lens = WHOLE,
+    chart_options: ChartOptions = WHOLE,
     pinned: Sequence[tuple[str, Trace]] = (),
 ) -> list[Series]:
     """The curves of pinned runs, those of the learners up to x = `shown`, then the bounds.
 
     Bounds come last: their dashes stay visible on a curve that runs along them.
     """
-    pen = Pen(shown, shown if place is None else place, lens)
+    pen = Pen(shown, shown if place is None else place, chart_options)
     return [
         *(
             one
             for number, (name, other) in enumerate(pinned, start=1)
-            for one in _pinned(name, other, Pen(np.inf, np.inf, lens, number))
+            for one in _pinned(name, other, Pen(np.inf, np.inf, chart_options, number))
         ),
         *(
             one
             for learner, curve in enumerate(trace.curves)
             for one in pen.draw(learner, curve, "loss", curve.loss, stderr=curve.stderr)
         ),
-        *(_bound(bound, lens) for bound in trace.bounds if bound.on_problem.holds),
+        *(_bound(bound, chart_options) for bound in trace.bounds if bound.on_problem.holds),
     ]
 
 
@@ -198,9 +198,9 @@ def _pinned(name: str, trace: Trace, pen: Pen) -> list[Series]:
     return lines
 
 
-def _bound(bound: TheoryLine, lens: Lens) -> Series:
+def _bound(bound: TheoryLine, chart_options: ChartOptions) -> Series:
     style: LineStyle = "dotted" if bound.direction == "conjecture" else "dashed"
-    low, high = lens.window or (-np.inf, np.inf)
+    low, high = chart_options.window or (-np.inf, np.inf)
     picked = thinned(bound, "loss", bound.x, bound.values, low, high)
     return Series(
         f"{bound.kind} {bound.formula}", bound.x[picked], bound.values[picked], theory(), style=style
@@ -218,14 +218,14 @@ def loss_axes(trace: Trace, series: Sequence[Series]) -> Axes:
 
 
 def loss_plot(
-    trace: Trace, shown: float, place: float, lens: Lens, pinned: Sequence[tuple[str, Trace]]
+    trace: Trace, shown: float, place: float, chart_options: ChartOptions, pinned: Sequence[tuple[str, Trace]]
 ) -> Plot:
-    """The chart of losses; its axes stay still while the run goes on, unless the lens asks for others."""
-    series = loss_series(trace, shown, place, lens, pinned)
-    on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, lens, most=tallest(trace))
+    """The chart of losses; its axes stay still while the run goes on, unless the options ask for others."""
+    series = loss_series(trace, shown, place, chart_options, pinned)
+    on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, chart_options, most=tallest(trace))
     longest = max([trace.x, *(other.x for _, other in pinned)], key=lambda x: float(x[-1]))
-    on = replace(on, x_limits=lens.x_limits(longest))
-    if lens.window is None and not on.y_log:
+    on = replace(on, x_limits=chart_options.x_limits(longest))
+    if chart_options.window is None and not on.y_log:
         whole = loss_axes(trace, series)
         on = replace(whole, x_limits=on.x_limits, x_log=on.x_log)
     return Plot(series, on, refused, place if place < shown else None)
@@ -241,24 +241,24 @@ def axes(
     trace: Trace,
     y_label: str,
     series: Sequence[Series],
-    lens: Lens,
+    chart_options: ChartOptions,
     floor: float = np.inf,
     most: float = np.inf,
 ) -> tuple[Axes, str]:
     """Axes that hold `floor` and what the series show in the window, on linear axes no more than ± `most`.
 
-    And why the y-axis is not logarithmic although the lens asks for it.
+    And why the y-axis is not logarithmic although the chart_options asks for it.
     """
-    low, high = x_limits = lens.x_limits(trace.x)
+    low, high = x_limits = chart_options.x_limits(trace.x)
     ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
     values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
-    refused = why_not_log("y", values) if lens.y_log and len(values) else ""
-    if lens.y_log and not refused and len(values):
+    refused = why_not_log("y", values) if chart_options.y_log and len(values) else ""
+    if chart_options.y_log and not refused and len(values):
         top = float(values.max())
         bottom = max(float(values[values > 0].min()), top * 10.0**-DECADES)
         y_limits = (bottom / 1.5, top * 1.5)
     else:
         held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
         y_limits = limits(held)
-    log = lens.y_log and not refused and len(values) > 0
-    return Axes(title, trace.x_label, y_label, x_limits, y_limits, lens.x_log, log), refused
+    log = chart_options.y_log and not refused and len(values) > 0
+    return Axes(title, trace.x_label, y_label, x_limits, y_limits, chart_options.x_log, log), refused

@@ -1,7 +1,7 @@
 """The colours of curves: one palette per ground, each told apart by colour-blind people, too.
 
 Made from Okabe and Ito's colours by a search for the largest least distance in OKLab between any two, as seen
-with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009).
+with normal context, protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009).
 """
 
 from __future__ import annotations

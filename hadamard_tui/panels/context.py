@@ -11,13 +11,13 @@ from engine.claims import Outcome
 from engine.results.results import Results
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series_builder import Pen
 from hadamard_tui.running.certificate_worker import Measuring
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class PanelContext:
     """All that a panel may look at.
 
     Args:
@@ -36,7 +36,7 @@ class Sight:
     curve: Curve
     shown: float
     place: float
-    lens: Lens
+    chart_options: ChartOptions
     pinned: Sequence[tuple[str, Trace]]
     outcomes: list[Outcome] | None
     measuring: Measuring | None
@@ -46,7 +46,7 @@ class Sight:
     @property
     def pen(self) -> Pen:
         """How the curves of this run are drawn."""
-        return Pen(self.shown, self.place, self.lens)
+        return Pen(self.shown, self.place, self.chart_options)
 
     @property
     def playhead(self) -> float | None:

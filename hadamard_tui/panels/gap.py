@@ -9,20 +9,20 @@ from rich.text import Text
 
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, tallest, theory
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing, plot
 
 
-def show(sight: Sight) -> Plot | Text:
+def show(context: PanelContext) -> Plot | Text:
     """Loss minus the strongest bound, for all learners; 0 is the bound."""
-    trace = sight.trace
+    trace = context.trace
     if not any(trace.compared(curve.learner) for curve in trace.curves):
         reasons = "".join(f"\n{bound.kind}: {bound.on_problem.reason}." for bound in trace.bounds)
         return nothing(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
     series = [
         one
         for number, curve in enumerate(trace.curves)
-        for one in sight.pen.draw(
+        for one in context.pen.draw(
             number,
             curve,
             "loss",
@@ -31,9 +31,9 @@ def show(sight: Sight) -> Plot | Text:
             curve.stderr,
         )
     ]
-    ends = np.array(sight.lens.window or (trace.x[0], trace.x[-1]))
+    ends = np.array(context.chart_options.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
-    return plot(sight, "Gap: loss − bound", "gap", [*series, zero], most=tallest(trace))
+    return plot(context, "Gap: loss − bound", "gap", [*series, zero], most=tallest(trace))
 
 
 PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show, place=40)

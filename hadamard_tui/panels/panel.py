@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, axes
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 
 
 class Panel(NamedTuple):
@@ -25,12 +25,12 @@ class Panel(NamedTuple):
 
     name: str
     about: str
-    show: Callable[[Sight], Plot | Text]
+    show: Callable[[PanelContext], Plot | Text]
     place: int = 100
 
 
 def plot(
-    sight: Sight,
+    context: PanelContext,
     title: str,
     y_label: str,
     series: Iterable[Series],
@@ -42,17 +42,17 @@ def plot(
     Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
     """
     series = list(series)
-    on, refused = axes(title, sight.trace, y_label, series, sight.lens, floor, most)
-    return Plot(series, on, refused, sight.playhead)
+    on, refused = axes(title, context.trace, y_label, series, context.chart_options, floor, most)
+    return Plot(series, on, refused, context.playhead)
 
 
-def measured(sight: Sight, measure: str) -> list[Series]:
+def measured(context: PanelContext, measure: str) -> list[Series]:
     """A measure of every learner that has it, up to what is shown."""
     return [
         one
-        for number, curve in enumerate(sight.trace.curves)
+        for number, curve in enumerate(context.trace.curves)
         if (values := curve.mean(measure)) is not None
-        for one in sight.pen.draw(number, curve, measure, values)
+        for one in context.pen.draw(number, curve, measure, values)
     ]
 
 

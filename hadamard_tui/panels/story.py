@@ -7,14 +7,14 @@ from rich.text import Text
 from engine.claims import Outcome
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import DIRECTIONS
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
 
-def show(sight: Sight) -> Text:
+def show(context: PanelContext) -> Text:
     """Story, theorem and claims of a run."""
     return Text("\n").join(
-        [told(sight.experiment), theorem(sight), *claims(sight.experiment, sight.outcomes)]
+        [told(context.experiment), theorem(context), *claims(context.experiment, context.outcomes)]
     )
 
 
@@ -29,10 +29,10 @@ def told(experiment: Experiment) -> Text:
     return text
 
 
-def theorem(sight: Sight) -> Text:
+def theorem(context: PanelContext) -> Text:
     """The strongest bound that the learner selected is compared with at the place, in words."""
-    name = sight.curve.learner
-    bound = sight.trace.strongest(name, sight.place)
+    name = context.curve.learner
+    bound = context.trace.strongest(name, context.place)
     if bound is None:
         return Text(f"No theorem here bounds the loss of {name} from below.\n")
     about = f"{DIRECTIONS[bound.direction]} ({bound.kind}, {bound.source})"

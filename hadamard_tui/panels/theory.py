@@ -6,19 +6,19 @@ from rich.text import Text
 
 from engine.results.trace import FROM_BELOW, Curve, TheoryLine
 from hadamard_tui.charts.series_builder import DIRECTIONS, PATHS
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
 
-def show(sight: Sight) -> Text:
+def show(context: PanelContext) -> Text:
     """Verdict, lines, and the rates that were tried."""
-    curve = sight.curve
+    curve = context.curve
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
     if way := PATHS.get(curve.path):
         text.append(f"It is computed {way}; run.path dense takes the matrix.\n", "dim")
-    for line in sorted(sight.trace.lines, key=lambda line: not line.on_problem.holds):
+    for line in sorted(context.trace.lines, key=lambda line: not line.on_problem.holds):
         text.append("\n").append_text(_line_text(line, curve.learner))
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))

@@ -8,27 +8,27 @@ from rich.text import Text
 from engine.results.judgement import standing
 from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour, mark
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.certificate_worker import Measuring
 
 
-def show(sight: Sight) -> Text:
+def show(context: PanelContext) -> Text:
     """All learners, the one selected first."""
-    curves = sorted(sight.trace.curves, key=lambda curve: curve is not sight.curve)
-    return Text("\n").join(_learner(sight, curve) for curve in curves)
+    curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
+    return Text("\n").join(_learner(context, curve) for curve in curves)
 
 
-def _learner(sight: Sight, curve: Curve) -> Text:
-    number = sight.trace.curves.index(curve)
+def _learner(context: PanelContext, curve: Curve) -> Text:
+    number = context.trace.curves.index(curve)
     text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
-    text.append("  measured   ", "dim").append_text(_measured(sight.measuring, curve.learner)).append("\n")
-    bounds = [bound for bound in sight.trace.bounds if curve.learner in bound.applies_to]
-    judged = sight.measuring.judged.get(curve.learner) if sight.measuring is not None else None
+    text.append("  measured   ", "dim").append_text(_measured(context.measuring, curve.learner)).append("\n")
+    bounds = [bound for bound in context.trace.bounds if curve.learner in bound.applies_to]
+    judged = context.measuring.judged.get(curve.learner) if context.measuring is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:
-        text.append(f"  {bound.kind}  ", "dim").append_text(_here(sight, curve, bound))
+        text.append(f"  {bound.kind}  ", "dim").append_text(_here(context, curve, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
             text.append(f" by the whole curve; {respect.detail}")
@@ -56,9 +56,9 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     return text
 
 
-def _here(sight: Sight, curve: Curve, bound: TheoryLine) -> Text:
+def _here(context: PanelContext, curve: Curve, bound: TheoryLine) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
-    count = int(np.searchsorted(curve.x, sight.place, side="right"))
+    count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:
         return Text("no record yet", "italic")
     return Text(standing(bound, curve, count - 1))

@@ -8,7 +8,7 @@ from rich.text import Text
 from engine.problems.targets.feature import Feature
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import Plot, colour, others
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 
 MOST_LINES = 256
@@ -18,31 +18,36 @@ MOST_POINTS = 1 << 15
 """All lines together have no more points than this; a screen has fewer dots."""
 
 
-def show(sight: Sight) -> Plot | Text:
+def show(context: PanelContext) -> Plot | Text:
     """The weights up to what is shown."""
-    curve = sight.curve
+    curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
     if curve.weights is None:
         return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
-    series = weight_series(sight)
-    low, high = sight.lens.x_limits(sight.trace.x)
+    series = weight_series(context)
+    low, high = context.chart_options.x_limits(context.trace.x)
     limits = _limits(series)
     on = Axes(
-        f"Weights of {curve.name}", sight.trace.x_label, "weight", (low, high), limits, sight.lens.x_log
+        f"Weights of {curve.name}",
+        context.trace.x_label,
+        "weight",
+        (low, high),
+        limits,
+        context.chart_options.x_log,
     )
-    note = "y stays linear: weights may be negative" if sight.lens.y_log else ""
-    return Plot(series, on, note, sight.playhead)
+    note = "y stays linear: weights may be negative" if context.chart_options.y_log else ""
+    return Plot(series, on, note, context.playhead)
 
 
-def weight_series(sight: Sight) -> list[Series]:
+def weight_series(context: PanelContext) -> list[Series]:
     """Every weight of the learner selected up to what is shown; the target's last, so that it is on top.
 
     The names tell the values at the playhead, where there is one.
     """
-    curve, problem = sight.curve, sight.experiment.problem
+    curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
-    count = int(np.searchsorted(curve.weights_x, sight.shown, side="right"))
+    count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
     d = curve.weights.shape[1]
     target = None
     named = not problem.matrix.rotate and problem.matrix.feature_count() == d  # each by a weight of its own
@@ -56,7 +61,7 @@ def weight_series(sight: Sight) -> list[Series]:
     other = "other " if target is not None else ""
     name = f"{len(rest)} {other}weights" + (f" of {d}" if len(drawn) < d else "")
     of_target = f"weight {target}, the target"
-    if (record := sight.marked(curve.weights_x)) is not None:
+    if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += "" if target is None else f": {now[target]:.3f}"
         name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if len(rest) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual import on
 
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.runs import Kept, Runs
@@ -17,8 +17,8 @@ from hadamard_tui.widgets.side import RunList
 class Comparing(Running):
     """Keeps runs, and the list of them."""
 
-    def __init__(self, draft: Draft, pace: Pace) -> None:
-        super().__init__(draft, pace)
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__(editable, pace)
         self.runs = Runs()
 
     def run_changed(self, session: Session) -> None:
@@ -55,11 +55,11 @@ class Comparing(Running):
     async def action_another_seed(self) -> None:
         runs = self.query_one(RunList)
         chosen = runs.selected if runs.has_focus_within else None
-        draft = self._draft if chosen is None else Draft(chosen.document, chosen.preset)
-        if draft.error is None:
-            run = draft.experiment.run
-            draft.put("run.seed", run.seed + run.replicas)
-            await self._take(draft)
+        editable = self._editable if chosen is None else EditableExperiment(chosen.document, chosen.preset)
+        if editable.error is None:
+            run = editable.experiment.run
+            editable.put("run.seed", run.seed + run.replicas)
+            await self._take(editable)
         self._begin()
 
     def action_rename_run(self) -> None:
@@ -80,7 +80,7 @@ class Comparing(Running):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        await self._take(Draft(event.run.document, event.run.preset))
+        await self._take(EditableExperiment(event.run.document, event.run.preset))
         self.notify(f"This is the set-up of {event.run.name}; {key('run')} runs it.")
 
     @property

@@ -13,10 +13,10 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.comparing import Comparing
@@ -56,7 +56,7 @@ class Laboratory(Looking, Comparing):
 
     def __init__(
         self,
-        draft: Draft,
+        editable: EditableExperiment,
         autorun: bool = False,
         view: View | None = None,
         rate: FrameRate | None = None,
@@ -64,16 +64,16 @@ class Laboratory(Looking, Comparing):
     ) -> None:
         self._ascii_only = ascii_only
         left = view or View()
-        super().__init__(draft, Pace(left.pace, left.unlimited))
+        super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
-        self._autorun, self._left, self.lens = autorun, left, left.lens
+        self._autorun, self._left, self.chart_options = autorun, left, left.chart
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
-            yield Setup(self._draft, id="setup")
+            yield Setup(self._editable, id="setup")
             yield Stage(id="stage", ascii_only=self._ascii_only)
             yield Side(self.runs, id="side")
         yield Static(id="too-small", markup=False)
@@ -84,7 +84,7 @@ class Laboratory(Looking, Comparing):
         if self._left.panel in ABOUT:
             self.query_one(Stage).choose(self._left.panel)
         self.set_class(self._left.setup_hidden, "-setup-hidden")
-        self._pick(min(self._left.learner, len(self._draft.learners) - 1))
+        self._pick(min(self._left.learner, len(self._editable.learners) - 1))
         self._forget()
         self._frame()
         if self._autorun:
@@ -162,7 +162,7 @@ class Laboratory(Looking, Comparing):
             learner=self._selected,
             pace=self._pace.factor,
             unlimited=self._pace.unlimited,
-            lens=replace(self.lens, window=None),
+            chart=replace(self.chart_options, window=None),
         )
 
     def redraw(self) -> None:
@@ -197,35 +197,35 @@ class Laboratory(Looking, Comparing):
         session = self.session
         if session is not None:
             session.tick(seconds)
-            if (sight := self.sight) is not None:
-                self._show(session, sight)
+            if (context := self.context) is not None:
+                self._show(session, context)
             if session.trace is None or session.trace.frontier < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
-        self.query_one(Status).show(session, self._draft, self._pace, self._frames.rate)
+        self.query_one(Status).show(session, self._editable, self._pace, self._frames.rate)
 
-    def _show(self, session: Session, sight: Sight) -> None:
+    def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
-            session.measure(sight.curve.learner)
+            session.measure(context.curve.learner)
         if session.playback.replaying:
             self._follow(session)
-        stage.show(sight)
+        stage.show(context)
         if self.has_class("-huge"):
-            self.query_one(Story).show(sight, session.experiment)
+            self.query_one(Story).show(context, session.experiment)
 
     @property
-    def sight(self) -> Sight | None:
+    def context(self) -> PanelContext | None:
         """What there is to see of the run on the screen, once there is any of it."""
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
-        return Sight(
+        return PanelContext(
             session.experiment,
             trace,
             self._curve(trace),
             session.shown,
             session.place,
-            self.lens,
+            self.chart_options,
             self.runs.others(trace),
             session.outcomes if session.over else None,
             session.measuring,
@@ -235,8 +235,8 @@ class Laboratory(Looking, Comparing):
 
     def show_set_up(self) -> None:
         """Say in the empty laboratory what a run would show there."""
-        experiment = self._draft.experiment
-        title, error = experiment.title or "Your own experiment", self._draft.error
+        experiment = self._editable.experiment
+        title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         learners = [learner.name for learner in experiment.learners]
         self.query_one(Stage).clear(title, learners, experiment.pictures, refused)
@@ -249,21 +249,21 @@ class Laboratory(Looking, Comparing):
     def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         if self.focused is not event.data_table:
             return
-        trace, experiment = self._trace, self._draft.experiment
+        trace, experiment = self._trace, self._editable.experiment
         rows = (
             [one.name for one in experiment.learners] if trace is None else [c.learner for c in trace.curves]
         )
-        names = [learner["name"] for learner in self._draft.learners]
+        names = [learner["name"] for learner in self._editable.learners]
         if event.cursor_row < len(rows) and rows[event.cursor_row] in names:
             self._pick(names.index(rows[event.cursor_row]))
 
     @on(Setup.Changed)
     def _setup_changed(self) -> None:
         setup = self.query_one(Setup)
-        self._draft = setup.draft
+        self._editable = setup.editable
         if self.session is None:
             self.show_set_up()
-        place = self._draft.place_in_run(setup.learner)
+        place = self._editable.place_in_run(setup.learner)
         row = place if self._trace is None else self._trace.curves.index(self._curve(self._trace))
         if row is not None:
             self.query_one(Scoreboard).select(row)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from textual import on
 
-from hadamard_tui.charts.chart_options import Lens, why_not_log
+from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.series_builder import loss_plot
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
@@ -23,15 +23,15 @@ LEAPS, ZOOM = 10, 1 / 2
 class Looking(Running):
     """Moves the playhead and chooses how charts look and which panel is shown."""
 
-    def __init__(self, draft: Draft, pace: Pace) -> None:
-        super().__init__(draft, pace)
-        self.lens = Lens()
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__(editable, pace)
+        self.chart_options = ChartOptions()
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
-        window, trace = self.lens.window, session.trace
+        window, trace = self.chart_options.window, session.trace
         if window is not None and trace is not None and window[1] > trace.last:
-            self.lens = replace(self.lens, window=None)
+            self.chart_options = replace(self.chart_options, window=None)
 
     def action_back(self) -> None:
         self._move(-1)
@@ -67,7 +67,7 @@ class Looking(Running):
 
     def _follow(self, session: Session) -> None:
         if session.trace is not None:
-            self.lens = self.lens.following(session.place, session.trace.x)
+            self.chart_options = self.chart_options.following(session.place, session.trace.x)
 
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
@@ -96,33 +96,35 @@ class Looking(Running):
             self.notify("There is nothing to zoom into before a run.")
             return
         place = session.place if around is None else around
-        self.lens = self.lens.zoomed(by, place, session.trace.x)
+        self.chart_options = self.chart_options.zoomed(by, place, session.trace.x)
 
     def action_x_log(self) -> None:
         refused = "" if self._trace is None else why_not_log("x", self._trace.x)
-        self._change_lens("" if self.lens.x_log else refused, x_log=not self.lens.x_log)
+        self._change_chart_options(
+            "" if self.chart_options.x_log else refused, x_log=not self.chart_options.x_log
+        )
 
     def action_y_log(self) -> None:
         refused, session = "", self.session
-        if session is not None and session.trace is not None and not self.lens.y_log:
-            tried = replace(self.lens, y_log=True)
+        if session is not None and session.trace is not None and not self.chart_options.y_log:
+            tried = replace(self.chart_options, y_log=True)
             refused = loss_plot(session.trace, session.shown, session.place, tried, ()).note
-        self._change_lens(refused, y_log=not self.lens.y_log)
+        self._change_chart_options(refused, y_log=not self.chart_options.y_log)
 
     def action_smooth(self) -> None:
-        self._change_lens(smooth=not self.lens.smooth)
+        self._change_chart_options(smooth=not self.chart_options.smooth)
 
     def action_band(self) -> None:
         trace = self._trace
         alone = trace is not None and all(curve.stderr is None for curve in trace.curves)
         one = "One replica has no standard error; set replicas to 2 or more for a band."
-        self._change_lens(one if alone else "", band=not self.lens.band)
+        self._change_chart_options(one if alone else "", band=not self.chart_options.band)
 
-    def _change_lens(self, refused: str = "", **changes: bool) -> None:
+    def _change_chart_options(self, refused: str = "", **changes: bool) -> None:
         if refused:
             self.notify(refused, severity="warning")
         else:
-            self.lens = replace(self.lens, **changes)  # type: ignore[arg-type]
+            self.chart_options = replace(self.chart_options, **changes)  # type: ignore[arg-type]
 
     # The panels
 
@@ -148,7 +150,7 @@ class Looking(Running):
         self.query_one(PanelView).scroll(-1)
 
     def action_next_learner(self) -> None:
-        self._pick((self._selected + 1) % len(self._draft.learners))
+        self._pick((self._selected + 1) % len(self._editable.learners))
 
     def action_previous_learner(self) -> None:
-        self._pick((self._selected - 1) % len(self._draft.learners))
+        self._pick((self._selected - 1) % len(self._editable.learners))

@@ -12,7 +12,7 @@ from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Diverged
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session, refusal
@@ -29,17 +29,17 @@ class EngineSpoke(Message):
 
 
 class Running(Screen[None]):
-    """Runs the draft of the set-up."""
+    """Runs the experiment of the set-up."""
 
-    def __init__(self, draft: Draft, pace: Pace) -> None:
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__()
-        self._draft, self._pace = draft, pace
+        self._editable, self._pace = editable, pace
         self.session: Session | None = None
 
     @property
-    def draft(self) -> Draft:
+    def editable(self) -> EditableExperiment:
         """The set-up."""
-        return self._draft
+        return self._editable
 
     @property
     def _trace(self) -> Trace | None:
@@ -48,7 +48,7 @@ class Running(Screen[None]):
     def _curve(self, trace: Trace) -> Curve:
         """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
         names = [curve.learner for curve in trace.curves]
-        name = self._draft.learners[self._selected]["name"]
+        name = self._editable.learners[self._selected]["name"]
         return trace.curves[names.index(name) if name in names else min(self._selected, len(names) - 1)]
 
     @property
@@ -103,18 +103,18 @@ class Running(Screen[None]):
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        draft = self._draft
+        editable = self._editable
         try:
-            whole = draft.plan()
+            whole = editable.plan()
         except BadInput as error:
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
             return
-        self.session = Session(whole, draft.document, self._hear, spare, self._pace, draft.preset)
+        self.session = Session(whole, editable.document, self._hear, spare, self._pace, editable.preset)
         self.session.start(paused)
 
     def refused(self) -> bool:
         """Whether the set-up cannot run; the person is told why."""
-        if (error := self._draft.error) is not None:
+        if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
 
@@ -153,16 +153,16 @@ class Running(Screen[None]):
         """End the engine's work; whether its threads ended within `seconds`."""
         return self.session is None or self.session.end(seconds)
 
-    async def present(self, draft: Draft) -> None:
+    async def present(self, editable: EditableExperiment) -> None:
         """Show another set-up and run it."""
-        await self._take(draft)
+        await self._take(editable)
         self._begin()
 
-    async def _take(self, draft: Draft) -> None:
-        """Put another draft on the panels, the learner selected staying so if there are as many."""
-        selected = min(self._selected, len(draft.learners) - 1)
-        self._draft = draft
-        await self.query_one(Setup).show(draft)
+    async def _take(self, editable: EditableExperiment) -> None:
+        """Put another set-up on the panels, the learner selected staying so if there are as many."""
+        selected = min(self._selected, len(editable.learners) - 1)
+        self._editable = editable
+        await self.query_one(Setup).show(editable)
         self._pick(selected)
 
 

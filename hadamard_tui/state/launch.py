@@ -86,6 +86,6 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
     for stop in stops:
         presets.load(stop)
     tour = Tour(stops or STOPS, alone)
-    start = begin(tour.draft.document, tour.stops[0], False, True, theme, ascii_only)
+    start = begin(tour.editable.document, tour.stops[0], False, True, theme, ascii_only)
     start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

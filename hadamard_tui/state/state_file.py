@@ -15,7 +15,7 @@ from engine.core.texts import LONGEST_QUOTE, cut
 from engine.spec import plan, raw_values, reading
 from engine.spec.reading import Raw
 from hadamard_tui import NAME
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
 from hadamard_tui.state.config import ThemeName
 from hadamard_tui.state.quarantine import read_or_set_aside
@@ -30,11 +30,11 @@ class View(msgspec.Struct):
     learner: Annotated[int, Meta(ge=0)] = 0
     pace: Annotated[float, Meta(ge=SLOWEST_PACE, le=FASTEST_PACE)] = 1.0
     unlimited: bool = False
-    lens: Lens = msgspec.field(default_factory=Lens)
+    chart: ChartOptions = msgspec.field(default_factory=ChartOptions)
 
 
 def looked_at(view: View, changes: Sequence[str]) -> View:
-    """A view with changes such as `panel=svd` or `lens.y_log=true`. Raises: BadInput."""
+    """A view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
     from hadamard_tui.panels import ABOUT
 
     raw, known = msgspec.to_builtins(view), msgspec.to_builtins(View())
@@ -43,7 +43,9 @@ def looked_at(view: View, changes: Sequence[str]) -> View:
         first, _, inner = change.partition("=")[0].strip().partition(".")
         choices = known if not inner else known.get(first)
         if not isinstance(choices, dict) or (inner or first) not in choices:
-            places = [name for name in known if name != "lens"] + [f"lens.{name}" for name in known["lens"]]
+            places = [name for name in known if name != "chart"] + [
+                f"chart.{name}" for name in known["chart"]
+            ]
             raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
         try:
             reading.apply(raw, change)

@@ -35,12 +35,12 @@ class Guide:
 
     async def _present(self) -> None:
         self._ended = None
-        await self._laboratory.present(self.tour.draft)
+        await self._laboratory.present(self.tour.editable)
 
     async def _look(self) -> None:
         session = self._laboratory.session
         if session is None:
-            self._banner.show(self.tour, self._laboratory.draft.experiment, None, 0.0)
+            self._banner.show(self.tour, self._laboratory.editable.experiment, None, 0.0)
             return
         self._banner.show(self.tour, session.experiment, session.trace, session.place)
         if self.tour.alone and session.state in ("finished", "failed"):

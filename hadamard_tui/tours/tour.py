@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 STOPS = (
     "hadamard-128",
@@ -33,9 +33,9 @@ class Tour:
         self.place = 0
 
     @property
-    def draft(self) -> Draft:
+    def editable(self) -> EditableExperiment:
         """The set-up of this stop."""
-        return Draft.of(self.stops[self.place])
+        return EditableExperiment.of(self.stops[self.place])
 
     def move(self, by: int) -> bool:
         """Go on or back; False where there is nothing further, which only a tour alone does not mind."""

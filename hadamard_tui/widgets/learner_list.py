@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.widgets import OptionList
 
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.lines import Lines
 
 
@@ -23,18 +23,18 @@ class LearnerList(Lines):
     LearnerList:focus { border: none; }
     """
 
-    def show(self, draft: Draft, selected: int) -> None:
-        """Show the learners of a draft."""
+    def show(self, editable: EditableExperiment, selected: int) -> None:
+        """Show the learners of a set-up."""
         with self.prevent(OptionList.OptionHighlighted):
-            self.set_options(line(draft, number) for number in range(len(draft.learners)))
+            self.set_options(line(editable, number) for number in range(len(editable.learners)))
             self.highlighted = selected
 
 
-def line(draft: Draft, number: int) -> Text:
+def line(editable: EditableExperiment, number: int) -> Text:
     """A learner in one line: its letter in charts, its name, and how it learns."""
-    values = draft.learners[number]
-    place = draft.place_in_run(number)
-    if draft.refused(number):
+    values = editable.learners[number]
+    place = editable.place_in_run(number)
+    if editable.refused(number):
         sign, style = "▲", "bold"
     elif place is None:
         sign, style = "○", "dim"

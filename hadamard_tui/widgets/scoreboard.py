@@ -12,7 +12,7 @@ from textual.widgets import DataTable
 
 from engine.results.trace import ZERO, Curve, Trace
 from hadamard_tui.charts.series_builder import colour, mark, pinned_colour
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 
 WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
 """The least width of every column. Fixed, so that nothing moves in a run."""
@@ -91,9 +91,12 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.shape = {}
         self._rows([(mark(number), name, colour(number)) for number, name in enumerate(names)], False)
 
-    def show(self, sight: Sight) -> None:
+    def show(self, context: PanelContext) -> None:
         """Show the numbers at the place; a learner that tries several rates has a row for each."""
-        runs = [(0, "", sight.trace), *((n, name, trace) for n, (name, trace) in enumerate(sight.pinned, 1))]
+        runs = [
+            (0, "", context.trace),
+            *((n, name, trace) for n, (name, trace) in enumerate(context.pinned, 1)),
+        ]
         lines = [
             (
                 mark(number).lower() if run else mark(number),
@@ -108,8 +111,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         rates = any(curve.rate is not None for *_, curve in lines)
         self._rows([(letter, name, tint) for letter, name, tint, _, _ in lines], rates)
         for number, (*_, trace, curve) in enumerate(lines):
-            stopped = sight.stopped and trace is sight.trace and sight.place >= sight.shown
-            for column, text in row(trace, curve, sight.place, stopped).items():
+            stopped = context.stopped and trace is context.trace and context.place >= context.shown
+            for column, text in row(trace, curve, context.place, stopped).items():
                 self._write(number, column, text)
 
     def _rows(self, names: list[tuple[str, str, str]], rates: bool) -> None:

@@ -19,7 +19,7 @@ from engine.spec import presets
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
 from engine.spec.setup import Run
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
@@ -43,10 +43,10 @@ class LearnerForm(Vertical):
 
     DEFAULT_CSS = "LearnerForm { height: auto; }"
 
-    def __init__(self, draft: Draft, number: int) -> None:
+    def __init__(self, editable: EditableExperiment, number: int) -> None:
         super().__init__()
         self.number = number
-        self._values = draft.learners[number]  # which may be gone when this is composed
+        self._values = editable.learners[number]  # which may be gone when this is composed
 
     def compose(self) -> ComposeResult:
         place = f"learners[{self.number}]"
@@ -71,7 +71,7 @@ class LearnerForm(Vertical):
 
 
 class Setup(VerticalScroll, can_focus=False):
-    """Edits a draft. Tells the screen when the draft changed, and never starts anything by itself."""
+    """Edits the experiment. Tells the screen when it changed, and never starts anything by itself."""
 
     DEFAULT_CSS = """
     Setup .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -84,23 +84,23 @@ class Setup(VerticalScroll, can_focus=False):
     """
 
     class Changed(Message):
-        """The draft is another one now, or another learner is selected."""
+        """The set-up is another one now, or another learner is selected."""
 
     class Picked(Message):
         """Asks for the fields of the learner selected. Only messages change panels, one after the other."""
 
-    def __init__(self, draft: Draft, id: str | None = None) -> None:
+    def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.draft = draft
+        self.editable = editable
         self.learner = 0
-        self._complaint = draft.error
+        self._complaint = editable.error
         self.filled = False
         """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
         which are not made where nobody sees them."""
         self._entered = False
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
-        """Panels of learners or of a draft that are not there any more, until they are removed."""
+        """Panels of learners or of a set-up that are not there any more, until they are removed."""
 
     def on_show(self) -> None:
         if not self.filled:
@@ -118,7 +118,7 @@ class Setup(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _panels(self) -> ComposeResult:
-        raw = self.draft.raw
+        raw = self.editable.raw
         yield Static("Preset", classes="section")
         yield Choice(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
         yield Static("", id="elsewhere", markup=False)
@@ -132,24 +132,24 @@ class Setup(VerticalScroll, can_focus=False):
             for label, id, told in BUTTONS:
                 tooltip = f"{told} ({key(f'{id}_learner')})"
                 yield Button(label, id=id, compact=True, tooltip=Content(tooltip))
-        yield LearnerForm(self.draft, self.learner)
+        yield LearnerForm(self.editable, self.learner)
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
         yield Fields("run", Run, raw["run"])
 
     def _preset(self) -> str:
-        known = self.draft.preset in presets.names() and not self.draft.changed
-        return str(self.draft.preset) if known else OWN
+        known = self.editable.preset in presets.names() and not self.editable.changed
+        return str(self.editable.preset) if known else OWN
 
     def _presets(self) -> list[tuple[str, str]]:
         """All presets to choose from, and the set-up itself where it is none of them."""
-        own = f"({self.draft.preset or 'your own'}, changed)" if self.draft.changed else "(your own)"
+        own = f"({self.editable.preset or 'your own'}, changed)" if self.editable.changed else "(your own)"
         return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
 
-    async def show(self, draft: Draft) -> None:
-        """Show another draft."""
-        self.draft = draft
+    async def show(self, editable: EditableExperiment) -> None:
+        """Show another set-up."""
+        self.editable = editable
         self.learner = 0
         if self.filled:
             self._leaving.update(self.children)
@@ -181,13 +181,13 @@ class Setup(VerticalScroll, can_focus=False):
         event.stop()
         if any(form.number != self.learner for form in self.query(LearnerForm)):
             await self._show_learner()
-            self.complain(self.draft.error)
+            self.complain(self.editable.error)
 
     async def _show_learner(self) -> None:
         self.show_list()
         async with self._making:
             for old in self.query(LearnerForm):
-                await self.mount(LearnerForm(self.draft, self.learner), after=old)
+                await self.mount(LearnerForm(self.editable, self.learner), after=old)
                 await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
@@ -202,15 +202,15 @@ class Setup(VerticalScroll, can_focus=False):
             here = error is not None and field in (row.place, row.place.removesuffix(".kind"))
             row.complain(error.what if error is not None and here else "")
             found = found or here
-            row.say_value(self.draft.number(row.place))
+            row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
             elsewhere.display = error is not None and not found
             elsewhere.update(f"▲ {self._told(error)}" if error is not None and not found else "")
 
     def _told(self, error: BadInput) -> str:
         """A problem whose field is not shown, with the learner's name where it is about one."""
-        refused = [number for number in range(len(self.draft.learners)) if self.draft.refused(number)]
-        named = f"{self.draft.learners[refused[0]]['name']}: " if refused else ""
+        refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
+        named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
@@ -228,26 +228,26 @@ class Setup(VerticalScroll, can_focus=False):
     def show_list(self) -> None:
         """Show the list of learners anew, as in other colours."""
         for learners in self.query(LearnerList):  # there is none while other panels are put up
-            learners.show(self.draft, self.learner)
+            learners.show(self.editable, self.learner)
 
     def _tell(self) -> None:
         self._show_preset()
         self.show_list()
-        self.complain(self.draft.error)
+        self.complain(self.editable.error)
         self.post_message(self.Changed())
 
     @on(Edited)
     async def _edited(self, event: Edited) -> None:
         event.stop()
-        if self._gone(event.row) or self.draft.value(event.place) == event.value:
+        if self._gone(event.row) or self.editable.value(event.place) == event.value:
             return
-        self.draft.put(event.place, event.value)
+        self.editable.put(event.place, event.value)
         if event.choice:
             place = event.place.removesuffix(".kind")
             async with self._making:
                 for form in self.query(PartForm):
                     if form.place == place:
-                        await form.rebuild(self.draft.value(place))
+                        await form.rebuild(self.editable.value(place))
         self._tell()
 
     @on(Select.Changed, "#preset")
@@ -255,7 +255,7 @@ class Setup(VerticalScroll, can_focus=False):
         event.stop()
         if event.value in (self._preset(), OWN):
             return
-        await self.show(Draft.of(str(event.value)))
+        await self.show(EditableExperiment.of(str(event.value)))
 
     @on(LearnerList.OptionHighlighted)
     def _learner_chosen(self, event: LearnerList.OptionHighlighted) -> None:
@@ -272,28 +272,28 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Select.Changed, "#method")
     async def _method_chosen(self, event: Select.Changed) -> None:
         event.stop()
-        solving = self.draft.learners[self.learner].get("solver") is not None
+        solving = self.editable.learners[self.learner].get("solver") is not None
         if not self._gone(event.select) and (event.value == "solver") != solving:
-            self.draft.put_method(self.learner, str(event.value))
+            self.editable.put_method(self.learner, str(event.value))
             await self._show_learner()
             self._tell()
 
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
         """Add a learner behind the one selected."""
-        await self._go_to(self.draft.add_learner(self.learner))
+        await self._go_to(self.editable.add_learner(self.learner))
 
     @on(Button.Pressed, "#copy")
     async def copy(self) -> None:
         """Add a copy of the learner selected."""
-        await self._go_to(self.draft.copy_learner(self.learner))
+        await self._go_to(self.editable.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
         """Remove the learner selected."""
-        count = len(self.draft.learners)
-        place = self.draft.remove_learner(self.learner)
-        if len(self.draft.learners) == count:
+        count = len(self.editable.learners)
+        place = self.editable.remove_learner(self.learner)
+        if len(self.editable.learners) == count:
             self.notify("An experiment needs at least one learner.", severity="warning")
         else:
             await self._go_to(place)
@@ -301,7 +301,7 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
         """Leave the learner selected out of the run, or take it back."""
-        if self.draft.switch_learner(self.learner):
+        if self.editable.switch_learner(self.learner):
             self._tell()
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")

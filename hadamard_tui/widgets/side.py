@@ -14,7 +14,7 @@ from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import story
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.story import told
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.lines import Lines
@@ -36,9 +36,9 @@ class Story(VerticalScroll):
     def on_mount(self) -> None:
         self.border_title = "What am I seeing?"
 
-    def show(self, sight: Sight | None, experiment: Experiment) -> None:
+    def show(self, context: PanelContext | None, experiment: Experiment) -> None:
         """The story of a run, or before there is one of the set-up."""
-        text = told(experiment) if sight is None else story.show(sight)
+        text = told(experiment) if context is None else story.show(context)
         if text != self._text or text.spans != self._text.spans:
             self._text = text
             self.query_one(Static).update(text)

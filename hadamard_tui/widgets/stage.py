@@ -17,7 +17,7 @@ from hadamard_tui.charts.series_builder import Plot, loss_plot
 from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -44,9 +44,9 @@ class PanelView(ContentSwitcher):
         with VerticalScroll(id="panel-words"):
             yield Static(markup=False)
 
-    def show(self, panel: Panel, sight: Sight) -> None:
+    def show(self, panel: Panel, context: PanelContext) -> None:
         """Draw what has changed."""
-        shown = panel.show(sight)
+        shown = panel.show(context)
         if isinstance(shown, Plot):
             self.current = "panel-chart"
             self.query_one(ChartView).show(*shown)
@@ -149,15 +149,17 @@ class Stage(Vertical):
         if row.names != (wanted := (LIVE, *names)):
             row.names, row.chosen = wanted, min(1, len(names))
 
-    def _show_picture(self, sight: Sight) -> None:
+    def _show_picture(self, context: PanelContext) -> None:
         """Draw the chart of losses, or the chosen picture of what there is by now."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
-        if not self.picture or sight.results is None:
+        if not self.picture or context.results is None:
             switcher.current = "loss"
-            chart.show(*loss_plot(sight.trace, sight.shown, sight.place, sight.lens, sight.pinned))
+            chart.show(
+                *loss_plot(context.trace, context.shown, context.place, context.chart_options, context.pinned)
+            )
             return
         try:
-            found = view(sight.experiment.pictures[self.picture - 1], sight.results)
+            found = view(context.experiment.pictures[self.picture - 1], context.results)
         except BadInput as error:
             switcher.current, chart.hint = "loss", str(error)
             chart.clear()
@@ -165,29 +167,29 @@ class Stage(Vertical):
         heats = {heat.learner: heat for heat in found.heats}
         if heats:
             switcher.current = "heat"
-            heat = heats.get(sight.curve.name, found.heats[0])
+            heat = heats.get(context.curve.name, found.heats[0])
             self.query_one(HeatMapView).show(heat_map(found, heat))
         else:
             switcher.current, series = "loss", view_series(found)
             chart.show(series, view_axes(found, series))
 
-    def show(self, sight: Sight) -> None:
+    def show(self, context: PanelContext) -> None:
         """Draw a run."""
-        trace, measuring = sight.trace, sight.measuring
+        trace, measuring = context.trace, context.measuring
         state = (
             self.picture,
-            (trace, sight.shown, sight.place, sight.lens, sight.curve),
+            (trace, context.shown, context.place, context.chart_options, context.curve),
             min(curve.length for curve in trace.curves),
-            [(name, other) for name, other in sight.pinned],
-            (sight.outcomes is None, sight.stopped, None if measuring is None else measuring.state),
+            [(name, other) for name, other in context.pinned],
+            (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
         )
         if state == self._drawn:
             return
         self._drawn = state
-        self._show_picture(sight)
-        self.query_one(Scoreboard).show(sight)
+        self._show_picture(context)
+        self.query_one(Scoreboard).show(context)
         if self.panel is not None:
-            self.query_one(PanelView).show(self.panel, sight)
+            self.query_one(PanelView).show(self.panel, context)
 
     def redraw(self) -> None:
         """Draw everything anew at the next frame."""

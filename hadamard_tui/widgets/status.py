@@ -12,7 +12,7 @@ from textual import events
 from textual.widgets import Static
 
 from engine.results.trace import ZERO, Curve, Trace
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
@@ -38,12 +38,12 @@ class Status(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
-        self._of: tuple[Session | None, Draft, Pace, float] | None = None
+        self._of: tuple[Session | None, EditableExperiment, Pace, float] | None = None
 
-    def show(self, session: Session | None, draft: Draft, pace: Pace, fps: float) -> None:
+    def show(self, session: Session | None, editable: EditableExperiment, pace: Pace, fps: float) -> None:
         """Say how a session stands, and whether the set-up has changed since it began."""
-        self._of = session, draft, pace, fps
-        text = status_text(session, draft, pace, fps, self.size.width or self.app.size.width)
+        self._of = session, editable, pace, fps
+        text = status_text(session, editable, pace, fps, self.size.width or self.app.size.width)
         if text != self._text:
             self._text = text
             self.update(text, layout=False)
@@ -53,21 +53,25 @@ class Status(Static):
             self.show(*self._of)
 
 
-def status_text(session: Session | None, draft: Draft, pace: Pace, fps: float, width: int) -> Text:
+def status_text(
+    session: Session | None, editable: EditableExperiment, pace: Pace, fps: float, width: int
+) -> Text:
     """The status in one line: the longest of its forms that fits."""
-    forms = [Text.assemble(" ", *form) for form in _forms(session, draft, pace, fps)]
+    forms = [Text.assemble(" ", *form) for form in _forms(session, editable, pace, fps)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 
 
-def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> list[list[Piece]]:
+def _forms(
+    session: Session | None, editable: EditableExperiment, pace: Pace, fps: float
+) -> list[list[Piece]]:
     """The pieces of the status from the longest form to the shortest."""
     state = "ready" if session is None else session.state
     said: Piece = (state, STYLES.get(state, "bold"))
-    todo, brief = _pending(session, draft)
-    facts = _Facts(session, draft, fps)
+    todo, brief = _pending(session, editable)
+    facts = _Facts(session, editable, fps)
     where = f"  {session.where}" if session is not None and session.where else ""
     if session is None:
-        hint = "" if draft.error is not None else f"  press {key('run')} to run"
+        hint = "" if editable.error is not None else f"  press {key('run')} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
         told: list[list[Piece]] = [
             [said, todo, facts.long, hint, (rate, "dim")],
@@ -81,7 +85,7 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
         [said, todo, where, facts.long],
         [said, todo, where, facts.medium],
         [said, todo, where, facts.short],
-        *([said, todo, shorter] for shorter in (facts.shorter, facts.shortest) if draft.error is not None),
+        *([said, todo, shorter] for shorter in (facts.shorter, facts.shortest) if editable.error is not None),
         [said, brief, facts.short],
         [said, brief, where, facts.shorter],
         [said, brief, facts.shorter],
@@ -91,11 +95,11 @@ def _forms(session: Session | None, draft: Draft, pace: Pace, fps: float) -> lis
     ]
 
 
-def _pending(session: Session | None, draft: Draft) -> tuple[Piece, Piece]:
+def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Piece, Piece]:
     """What the set-up waits for, at length and in brief."""
-    if draft.error is not None:
-        return (f"  set-up: mend {draft.error.where}", "bold red"), (" !mend", "bold red")
-    if session is not None and session.plan.experiment != draft.experiment:
+    if editable.error is not None:
+        return (f"  set-up: mend {editable.error.where}", "bold red"), (" !mend", "bold red")
+    if session is not None and session.plan.experiment != editable.experiment:
         style = "bold magenta"
         run = key("run")
         return (f"  set-up changed: restart pending ({run})", style), (f" new:{run}", style)
@@ -109,11 +113,11 @@ NOT_YET = (*2 * ("  best –  bound –  ratio –",), *2 * (" best – bound �
 class _Facts:
     """What the status says of a run, or of one to come, from the longest form to the shortest."""
 
-    def __init__(self, session: Session | None, draft: Draft, fps: float) -> None:
-        experiment = draft.experiment if session is None else session.experiment
+    def __init__(self, session: Session | None, editable: EditableExperiment, fps: float) -> None:
+        experiment = editable.experiment if session is None else session.experiment
         device, speed, k, of = experiment.run.device, 0.0, "–", ""
         losses: tuple[str, ...] = NOT_YET
-        last = draft.last if session is None else session.playback.last
+        last = editable.last if session is None else session.playback.last
         brief_k = f" {k}/{_short(last)}"
         if session is not None and (trace := session.trace) is not None:
             place, device, speed = session.place, trace.environment["device"], session.speed

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import Setup
 
 WIDE, SMALL = (120, 40), (80, 24)
@@ -28,7 +28,7 @@ def fields_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest
 
 
 def stay_empty(setup: Setup) -> None:
-    """In place of what makes the fields of a set-up panel that comes into sight."""
+    """In place of what makes the fields of a set-up panel that comes into context."""
 
 
 def settled(setup: Setup) -> bool:
@@ -37,18 +37,18 @@ def settled(setup: Setup) -> bool:
 
 
 @pytest.fixture
-def draft() -> Draft:
+def editable() -> EditableExperiment:
     """The preset hadamard-128, made small: 16 examples."""
     experiment = presets.load(
         "hadamard-128",
         ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"],
     )
-    return Draft(experiment, "hadamard-128")
+    return EditableExperiment(experiment, "hadamard-128")
 
 
 @pytest.fixture
-def app(draft: Draft) -> HadamardApp:
-    return HadamardApp(draft)
+def app(editable: EditableExperiment) -> HadamardApp:
+    return HadamardApp(editable)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Digits
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS, Action
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.running.playback import Pace
@@ -57,7 +57,7 @@ def pace(app: HadamardApp) -> Pace:
 
 
 def names(app: HadamardApp) -> list[str]:
-    return [learner.name for learner in app.laboratory.draft.experiment.learners]
+    return [learner.name for learner in app.laboratory.editable.experiment.learners]
 
 
 def pinned(app: HadamardApp) -> list[str]:
@@ -99,12 +99,12 @@ TRIALS: dict[str, Trial] = {
     "far_forward": Trial(place, (RUN, "home")),
     "first": Trial(place, (RUN,)),
     "latest": Trial(place, (RUN, "home")),
-    "x_log": Trial(lambda app: app.laboratory.lens, (RUN,)),
-    "y_log": Trial(lambda app: app.laboratory.lens, (RUN,)),
-    "zoom": Trial(lambda app: app.laboratory.lens, (RUN,)),
-    "unzoom": Trial(lambda app: app.laboratory.lens, (RUN, "z")),
-    "smooth": Trial(lambda app: app.laboratory.lens, (RUN,)),
-    "band": Trial(lambda app: app.laboratory.lens, (RUN,), replicas=2),
+    "x_log": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
+    "y_log": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
+    "zoom": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
+    "unzoom": Trial(lambda app: app.laboratory.chart_options, (RUN, "z")),
+    "smooth": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
+    "band": Trial(lambda app: app.laboratory.chart_options, (RUN,), replicas=2),
     "next_picture": Trial(
         lambda app: app.laboratory.query_one(Stage).picture, pictures=({"measure": "loss"},)
     ),
@@ -117,7 +117,7 @@ TRIALS: dict[str, Trial] = {
     "page_up": Trial(scrolled, (RUN, "9", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,)),
     "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c")),
-    "another_seed": Trial(lambda app: app.laboratory.draft.experiment.run.seed, (RUN,)),
+    "another_seed": Trial(lambda app: app.laboratory.editable.experiment.run.seed, (RUN,)),
     "rename_run": Trial(screen, (RUN, "c", "l")),
     "delete_run": Trial(pinned, (RUN, "c", "l")),
     "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
@@ -154,14 +154,14 @@ async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
 async def test_every_action_acts(
-    action: Action, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    action: Action, editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
     trial = TRIALS[action.id]
     tour = Tour(("hadamard-128", "zero-one-128")) if trial.tour else None
-    draft.put("run.replicas", trial.replicas)
-    draft.put("pictures", list(trial.pictures))
-    app = HadamardApp(draft, tour=tour)
+    editable.put("run.replicas", trial.replicas)
+    editable.put("pictures", list(trial.pictures))
+    app = HadamardApp(editable, tour=tour)
     async with opened(app, trial.size) as pilot:
         if tour is not None:
             await until(pilot, lambda: app.laboratory.query(Digits))
@@ -201,8 +201,8 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
 
 
 @pytest.mark.set_up("filled")
-async def test_keys_of_the_configuration_replace_the_usual_ones(draft: Draft):
-    app = HadamardApp(draft, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
+async def test_keys_of_the_configuration_replace_the_usual_ones(editable: EditableExperiment):
+    app = HadamardApp(editable, config=Config(keys={"run": "f5", "quit": "ctrl+x", "add_learner": "f6"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "q")
         assert app.laboratory.session is None

@@ -9,7 +9,7 @@ from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour, pinned_colour
 from hadamard_tui.editing.differences import differences
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -42,8 +42,8 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         assert [run.name for run in app.laboratory.runs.kept] == ["run 1"]
         assert "hadamard-128: matrix.d 128 → 16" in told(app)[0]
 
-        app.laboratory.draft.put("learners[2].update.lr", 0.05)
-        await app.laboratory._take(app.laboratory.draft)
+        app.laboratory.editable.put("learners[2].update.lr", 0.05)
+        await app.laboratory._take(app.laboratory.editable)
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: any(one.mark == "a" for one in chart.shown[0]))
@@ -79,7 +79,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         assert app.laboratory.runs.kept[0].name == "the usual rate"
 
         await pilot.press("enter")  # brings the set-up back
-        await until(pilot, lambda: app.laboratory.draft.experiment == first.experiment)
+        await until(pilot, lambda: app.laboratory.editable.experiment == first.experiment)
         await pilot.press("A")  # and this runs it again with the seeds that follow
         await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
         assert session_of(app).experiment.learners == first.experiment.learners
@@ -114,30 +114,30 @@ async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardAp
 
 async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        app.laboratory.draft.put("problem.matrix.d", 32)
+        app.laboratory.editable.put("problem.matrix.d", 32)
         await finished(app, pilot)
         await pilot.press("c")
-        app.laboratory.draft.put("problem.matrix.d", 8)
+        app.laboratory.editable.put("problem.matrix.d", 8)
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 32))
 
 
 async def test_a_changed_set_up_is_not_told_as_if_it_were_the_preset(app: HadamardApp):
-    app.laboratory._draft = Draft.of("hadamard-128")
-    draft = app.laboratory.draft
-    preset = draft.experiment
-    draft.put("problem.matrix.d", 64)
-    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64"
-    assert not draft.experiment.story
-    assert not draft.experiment.source
-    draft.put("learners[0].update.lr", 0.5)
-    assert draft.experiment.title == "hadamard-128: matrix.d 128 → 64, GD update.lr 1/(2d) → 0.5"
-    draft.put("learners[0].update.lr", "1/(2d)")
-    draft.put("problem.matrix.d", 128)
-    assert draft.experiment == preset
-    draft.put("run.seed", 7)
-    assert (draft.experiment.title, draft.experiment.story) == (preset.title, preset.story)
+    app.laboratory._editable = EditableExperiment.of("hadamard-128")
+    editable = app.laboratory.editable
+    preset = editable.experiment
+    editable.put("problem.matrix.d", 64)
+    assert editable.experiment.title == "hadamard-128: matrix.d 128 → 64"
+    assert not editable.experiment.story
+    assert not editable.experiment.source
+    editable.put("learners[0].update.lr", 0.5)
+    assert editable.experiment.title == "hadamard-128: matrix.d 128 → 64, GD update.lr 1/(2d) → 0.5"
+    editable.put("learners[0].update.lr", "1/(2d)")
+    editable.put("problem.matrix.d", 128)
+    assert editable.experiment == preset
+    editable.put("run.seed", 7)
+    assert (editable.experiment.title, editable.experiment.story) == (preset.title, preset.story)
 
 
 PRESET = presets.document("hadamard-128")
@@ -162,7 +162,7 @@ def test_differences_are_told_in_words(settings: list[str], said: list[str]):
 
 
 def test_learners_that_came_and_went_are_told():
-    one = Draft.of("hadamard-128")
+    one = EditableExperiment.of("hadamard-128")
     one.copy_learner(0)
     assert differences(PRESET, one.document) == ["with GD 2"]
     assert differences(one.document, PRESET) == ["without GD 2"]

@@ -15,7 +15,7 @@ from textual.widgets._toast import Toast
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
 from hadamard_tui.state.state_file import View
@@ -31,7 +31,7 @@ NAMES = (
 SIZE = (200, 60)
 
 
-def evil() -> Draft:
+def evil() -> EditableExperiment:
     """A small preset whose learners, title, story and source are evil."""
     experiment = presets.load(
         "hadamard-128",
@@ -40,7 +40,9 @@ def evil() -> Draft:
     [learner] = [one for one in experiment.learners if one.name == "GD"]
     learners = tuple(msgspec.structs.replace(learner, name=name) for name in NAMES)
     words = {"title": "[/title]", "story": "[/story] " * 30, "source": "[/source]"}
-    return Draft(msgspec.structs.replace(experiment, learners=learners, **words), "[/preset].toml")
+    return EditableExperiment(
+        msgspec.structs.replace(experiment, learners=learners, **words), "[/preset].toml"
+    )
 
 
 async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

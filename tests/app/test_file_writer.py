@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
@@ -161,13 +161,13 @@ async def test_a_name_that_cannot_be_is_refused_at_once_while_another_file_is_ma
 
 
 async def test_a_picture_of_the_screen_is_whole_or_not_there(
-    draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
-    app = HadamardApp(draft, view=View(setup_hidden=True))
+    app = HadamardApp(editable, view=View(setup_hidden=True))
     async with app.run_test(size=SMALL) as pilot:
         with monkeypatch.context() as patched:
             patched.setattr("os.fsync", full)

@@ -29,10 +29,11 @@ import asyncio, sys
 from engine.spec import presets
 from hadamard_tui import cli
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 async def opened():
-    async with HadamardApp(Draft(presets.load("hadamard-128"), "hadamard-128")).run_test(size={WIDE}):
+    experiment = EditableExperiment(presets.load("hadamard-128"), "hadamard-128")
+    async with HadamardApp(experiment).run_test(size={WIDE}):
         print("loaded", *(name for name in {sorted(LATER)} if name in sys.modules))
 
 asyncio.run(opened())

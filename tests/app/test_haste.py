@@ -18,7 +18,7 @@ from textual.widgets import OptionList
 
 from hadamard_tui import screens
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import after
 from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.export import Export
@@ -36,9 +36,9 @@ from .conftest import SMALL, until
 
 
 @pytest.fixture
-def app(draft: Draft) -> HadamardApp:
+def app(editable: EditableExperiment) -> HadamardApp:
     """Without the set-up, whose two hundred widgets no page here looks at."""
-    return HadamardApp(draft, view=View(setup_hidden=True))
+    return HadamardApp(editable, view=View(setup_hidden=True))
 
 
 def post(app: App[None], *keys: str) -> None:

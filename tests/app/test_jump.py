@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.jump import Jump, Place, Spot
@@ -221,10 +221,10 @@ async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
         await until(pilot, lambda: session_of(app).place < place)
 
 
-async def test_labels_are_legible_in_every_look_and_in_ascii(draft: Draft):
+async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):
     for look in LOOKS.values():
         assert contrast(str(look.theme.accent), str(look.theme.background)) >= 4.5  # WCAG 1.4.3, text
-    app = HadamardApp(draft, config=Config(ascii=True))
+    app = HadamardApp(editable, config=Config(ascii=True))
     async with opened(app, SMALL) as pilot:
         await jump(pilot, app)
         await until(pilot, lambda: "[a]" in screen_text(app))

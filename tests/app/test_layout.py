@@ -94,7 +94,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             text = screen_text(app)
             for word in ("finished", "3/16", "cpu", "fps"):
                 assert word in text, f"{word} is missing at {size}, step {number}"
-        app.laboratory.draft.put("run.seed", 5)
+        app.laboratory.editable.put("run.seed", 5)
         for size in SIZES:
             await pilot.resize_terminal(*size)
             await pilot.pause(0.05)

@@ -9,7 +9,7 @@ import pytest
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import pinned_colour
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.state.config import Config
@@ -68,9 +68,9 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("sight", SIGHTS)
-def test_curves_differ_in_colour_for_every_sight(name: str, sight: str) -> None:
-    seen = [oklab(SIGHTS[sight] @ linear(colour)) for colour in LOOKS[name].palette.learners]
+@pytest.mark.parametrize("context", SIGHTS)
+def test_curves_differ_in_colour_for_every_sight(name: str, context: str) -> None:
+    seen = [oklab(SIGHTS[context] @ linear(colour)) for colour in LOOKS[name].palette.learners]
     least = min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2))
     assert least > 0.075  # some four just noticeable differences
 
@@ -122,8 +122,8 @@ def test_ascii_keeps_the_width() -> None:
 
 @pytest.mark.set_up("filled")
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_ascii_leaves_nothing_else_on_the_screen(draft: Draft, size: tuple[int, int]):
-    app = HadamardApp(draft, config=Config(ascii=True))
+async def test_ascii_leaves_nothing_else_on_the_screen(editable: EditableExperiment, size: tuple[int, int]):
+    app = HadamardApp(editable, config=Config(ascii=True))
     async with opened(app, size) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
@@ -138,16 +138,16 @@ async def test_ascii_leaves_nothing_else_on_the_screen(draft: Draft, size: tuple
 
 
 async def test_without_colour_every_curve_is_named_along_its_way(
-    draft: Draft, monkeypatch: pytest.MonkeyPatch
+    editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("NO_COLOR", "1")
-    app = HadamardApp(draft)
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
         await pilot.pause(0.2)
         chart = [line[40:] for line in screen_text(app).splitlines()[:16]]
-        for letter in "ABCDE"[: len(draft.learners)]:
+        for letter in "ABCDE"[: len(editable.learners)]:
             assert sum(line.count(letter) for line in chart if "│" in line or "┤" in line) >= 2
         for line in app.screen._compositor.render_strips():
             for widget_filter in app._filters:

@@ -22,14 +22,14 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, PANELS, gap, mistakes, rank, spectrum, story, theory, train, verdict
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import Sight
+from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.running import certificate_worker as measuring_module
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.widgets.tabs import labels
@@ -43,24 +43,24 @@ pytestmark = pytest.mark.set_up("empty")
 SMALL = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
 
 
-def sight_of(preset: str, *settings: str, learner: int = 0) -> Sight:
+def context_of(preset: str, *settings: str, learner: int = 0) -> PanelContext:
     """A run that has finished, seen as a whole."""
     experiment = presets.load(preset, [*SMALL, *settings])
     trace = run(experiment)
     curve, outcomes = trace.curves[learner], judge(of_one(experiment, trace))
-    return Sight(experiment, trace, curve, trace.last, trace.last, Lens(), (), outcomes, None)
+    return PanelContext(experiment, trace, curve, trace.last, trace.last, ChartOptions(), (), outcomes, None)
 
 
 @pytest.fixture(scope="module")
-def one() -> Sight:
+def one() -> PanelContext:
     """One target."""
-    return sight_of("hadamard-128", "run.replicas=3")
+    return context_of("hadamard-128", "run.replicas=3")
 
 
 @pytest.fixture(scope="module")
-def many() -> Sight:
+def many() -> PanelContext:
     """Many targets, everything recorded."""
-    return sight_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
+    return context_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
 
 
 def words(shown: Plot | Text) -> str:
@@ -74,11 +74,15 @@ def series(shown: Plot | Text) -> dict[str, Series]:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
-def test_every_panel_shows_something_at_every_place(panel, one: Sight, many: Sight):
-    for sight in (one, many):
+def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, many: PanelContext):
+    for context in (one, many):
         for place in (0.0, 5.0, 16.0):
-            for lens in (Lens(), Lens(x_log=True, y_log=True), Lens(smooth=True, window=(3.0, 9.0))):
-                shown = panel.show(replace(sight, place=place, lens=lens))
+            for chart_options in (
+                ChartOptions(),
+                ChartOptions(x_log=True, y_log=True),
+                ChartOptions(smooth=True, window=(3.0, 9.0)),
+            ):
+                shown = panel.show(replace(context, place=place, chart_options=chart_options))
                 assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
 
 
@@ -88,7 +92,7 @@ def test_every_panel_has_a_number_and_says_what_it_shows():
     assert list(numbers.values()) == list(ABOUT.values())
 
 
-def test_weights_have_the_target_on_top(one: Sight):
+def test_weights_have_the_target_on_top(one: PanelContext):
     shown = weights_panel.show(one)
     assert isinstance(shown, Plot)
     assert len(shown.series) == 16
@@ -99,7 +103,7 @@ def test_weights_have_the_target_on_top(one: Sight):
     assert top.y[-1] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_weights_tell_their_values_at_the_playhead(one: Sight):
+def test_weights_tell_their_values_at_the_playhead(one: PanelContext):
     assert one.curve.weights is not None
     now = one.curve.weights[5]
     rest = np.delete(now, 3)
@@ -112,18 +116,18 @@ def test_weights_tell_their_values_at_the_playhead(one: Sight):
 
 
 def test_a_learner_without_weights_per_feature_is_told_in_words():
-    sight = sight_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
-    assert "not linear in the instance" in words(weights_panel.show(sight))
+    context = context_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
+    assert "not linear in the instance" in words(weights_panel.show(context))
 
 
 def test_weights_of_many_features_are_thinned_and_counted():
-    sight = sight_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
-    shown = weights_panel.show(sight)
+    context = context_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
+    shown = weights_panel.show(context)
     assert isinstance(shown, Plot)
-    weights = sight.curve.weights
+    weights = context.curve.weights
     assert weights is not None
     *rest, target = (int(np.flatnonzero((line.y == weights.T).all(1)).item()) for line in shown.series)
-    assert target == sight.experiment.problem.target.index
+    assert target == context.experiment.problem.target.index
     assert len(rest) == weights_panel.MOST_LINES
     assert target not in rest
     assert (np.diff(rest) > 0).all(), "every line is another weight"
@@ -134,21 +138,21 @@ def test_weights_of_many_features_are_thinned_and_counted():
 @pytest.mark.parametrize("index", [3, 6])
 def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_seen(index: int):
     matrix = 'problem.matrix={kind="xor", d=16}'
-    sight = sight_of("hadamard-128", matrix, f"problem.target.index={index}")
-    assert set(series(weights_panel.show(sight))) == {"4 weights"}
+    context = context_of("hadamard-128", matrix, f"problem.target.index={index}")
+    assert set(series(weights_panel.show(context))) == {"4 weights"}
 
 
-def test_there_is_no_spectrum_of_one_target(one: Sight):
+def test_there_is_no_spectrum_of_one_target(one: PanelContext):
     for panel in (spectrum, rank):
         assert "There is one target" in words(panel.show(one))
 
 
 def test_a_spectrum_that_is_not_recorded_is_told_with_how_to_record_it():
-    sight = sight_of("all-targets-128", "run.spectrum=false")
-    assert "set spectrum to yes" in words(spectrum.show(sight))
+    context = context_of("all-targets-128", "run.spectrum=false")
+    assert "set spectrum to yes" in words(spectrum.show(context))
 
 
-def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
+def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
     shown = series(rank.show(many))
     assert set(shown) >= {"GD", "k", "2k + 1", "2^k"}
     gd = shown["GD"]
@@ -159,7 +163,7 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: Sight):
 
 def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     epochs = 'protocol={kind="epochs", train=5, epochs=20}'
-    shown = series(rank.show(sight_of("all-targets-128", "run.spectrum=true", epochs)))
+    shown = series(rank.show(context_of("all-targets-128", "run.spectrum=true", epochs)))
     assert [(shown[name].y[0], set(shown[name].y[1:])) for name in rank.GROWTH] == [
         (0, {5}),
         (1, {11}),
@@ -167,15 +171,15 @@ def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     ]
 
 
-def test_ranks_and_singular_values_are_told_at_the_playhead(many: Sight):
-    sight = replace(many, place=5.0)
-    assert "GD: 5" in series(rank.show(sight))
-    assert sight.curve.weights is not None
+def test_ranks_and_singular_values_are_told_at_the_playhead(many: PanelContext):
+    context = replace(many, place=5.0)
+    assert "GD: 5" in series(rank.show(context))
+    assert context.curve.weights is not None
     # GD from 0 on orthogonal rows of length 4 for all 16 targets: five rows are learned, each by 1.
-    assert "largest of 16 singular values: 1, 5 above 0" in series(spectrum.show(sight))
+    assert "largest of 16 singular values: 1, 5 above 0" in series(spectrum.show(context))
 
 
-def test_the_spectrum_is_that_of_the_learner_selected(many: Sight):
+def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
     for curve in many.trace.curves:
         if curve.spectrum is None:
             continue
@@ -185,7 +189,7 @@ def test_the_spectrum_is_that_of_the_learner_selected(many: Sight):
         assert (np.nan_to_num(drawn) == curve.spectrum.values).all()
 
 
-def test_the_gap_is_loss_minus_bound(one: Sight):
+def test_the_gap_is_loss_minus_bound(one: PanelContext):
     shown = series(gap.show(one))
     for curve in one.trace.curves:
         naive = [
@@ -200,29 +204,29 @@ def test_the_gap_is_loss_minus_bound(one: Sight):
 @pytest.mark.parametrize("panel", [gap.PANEL, train.PANEL], ids=lambda panel: panel.name)
 def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
     settings = ("learners.EGU.update.lr=0.9", "run.train_loss=true", "problem.matrix.d=128")
-    sight = sight_of("hadamard-128", *settings)
-    assert max(curve.loss.max() for curve in sight.trace.curves) > 100
-    shown = panel.show(sight)
+    context = context_of("hadamard-128", *settings)
+    assert max(curve.loss.max() for curve in context.trace.curves) > 100
+    shown = panel.show(context)
     assert isinstance(shown, Plot)
     assert max(map(abs, shown.axes.y_limits)) < 3
-    assert panel.show(replace(sight, lens=Lens(y_log=True, window=(1.0, 60.0)))).series
+    assert panel.show(replace(context, chart_options=ChartOptions(y_log=True, window=(1.0, 60.0)))).series
 
 
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
-    sight = sight_of("hadamard-128", "problem.matrix.row_signs=false", "problem.matrix.permute=false")
-    assert "no gap to show" in words(gap.show(sight))
-    assert "row_signs is off" in words(gap.show(sight))
+    context = context_of("hadamard-128", "problem.matrix.row_signs=false", "problem.matrix.permute=false")
+    assert "no gap to show" in words(gap.show(context))
+    assert "row_signs is off" in words(gap.show(context))
 
 
-def test_mistakes_are_those_of_the_trace_and_need_signs(one: Sight):
+def test_mistakes_are_those_of_the_trace_and_need_signs(one: PanelContext):
     shown = series(mistakes.show(one))
     for curve in one.trace.curves:
         assert curve.mean("error") is not None
         assert shown[curve.name].y == pytest.approx(curve.mean("error"))
-    assert "no 0/1 error" in words(mistakes.show(sight_of("gaussian-128")))
+    assert "no 0/1 error" in words(mistakes.show(context_of("gaussian-128")))
 
 
-def test_the_train_loss_is_shown_where_it_is_recorded(one: Sight, many: Sight):
+def test_the_train_loss_is_shown_where_it_is_recorded(one: PanelContext, many: PanelContext):
     assert "set train loss to yes" in words(train.show(one))
     shown = series(train.show(many))
     train_loss = many.curve.mean("train")
@@ -234,46 +238,46 @@ def test_the_train_loss_is_shown_where_it_is_recorded(one: Sight, many: Sight):
 def test_theory_tells_what_was_computed_by_structure():
     told = "It is computed by the structure of the instances"
     net = 'learners.GD.architecture={kind="dense", widths=[4], activation="tanh"}'
-    assert told in words(theory.show(sight_of("hadamard-128", net)))
-    assert told not in words(theory.show(sight_of("hadamard-128")))
+    assert told in words(theory.show(context_of("hadamard-128", net)))
+    assert told not in words(theory.show(context_of("hadamard-128")))
 
 
 def test_theory_gives_the_reason_and_the_rates_tried():
-    sight = sight_of("hadamard-128", 'learners.GD.update.lr="best"')
-    text = words(theory.show(sight))
+    context = context_of("hadamard-128", 'learners.GD.update.lr="best"')
+    text = words(theory.show(context))
     assert "GD is rotation invariant" in text
     assert "ri-signed" in text
-    assert text.count("η = ") == len(sight.curve.grid) > 5
+    assert text.count("η = ") == len(context.curve.grid) > 5
     best = next(line for line in text.splitlines() if "the best" in line)
-    assert f"{sight.curve.rate:.4g}" in best
+    assert f"{context.curve.rate:.4g}" in best
 
 
 def test_the_story_has_title_theorem_and_claims():
     experiment = presets.load("hadamard-128", ["run.device=cpu"])
     trace = run(experiment)
-    sight = Sight(experiment, trace, trace.curves[2], 128, 64, Lens(), (), None, None)
-    text = words(story.show(sight))
+    context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions(), (), None, None)
+    text = words(story.show(context))
     assert experiment.title in text
     assert "c(1 − k/d) is a lower bound (ri-signed" in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
-    judged = words(story.show(replace(sight, outcomes=judge(of_one(experiment, trace)))))
+    judged = words(story.show(replace(context, outcomes=judge(of_one(experiment, trace)))))
     assert judged.count("✓ holds") == len(experiment.claims)
 
 
-def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: Sight):
+def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: PanelContext):
     text = words(verdict.show(replace(one, place=4.0)))
     assert text.count("once the run has finished") == len(one.trace.curves)
     assert re.search(r"loss − ri-signed = \S+ at 4\n", text)
     assert "none binds this learner here" in text  # EGU, say
-    gaussian = sight_of("gaussian-128", "run.replicas=3")
+    gaussian = context_of("gaussian-128", "run.replicas=3")
     assert gaussian.curve.stderr is not None
     gap = float(gaussian.curve.loss[4] - (1 - 4 / 16) ** 2)
     errors = f"{gap:+.2g} at 4, {gap / float(gaussian.curve.stderr[4]):+.1f} standard errors"
     assert errors in words(verdict.show(replace(gaussian, place=4.0)))
 
 
-def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: Sight):
+def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one: PanelContext):
     measuring = Measuring(one.experiment, one.trace)
     assert measuring.join(30)
     assert set(measuring.judged) == {learner.name for learner in one.experiment.learners}
@@ -285,7 +289,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
     assert "broken" not in text
 
 
-def test_structure_and_measurement_that_disagree_are_told_in_red(one: Sight):
+def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):
     odd = Judgement("GD", Verdict(True, "it is said"), 0.5, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one, measuring=measuring))  # type: ignore[arg-type]
@@ -295,7 +299,7 @@ def test_structure_and_measurement_that_disagree_are_told_in_red(one: Sight):
 
 
 def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
-    one: Sight, monkeypatch: pytest.MonkeyPatch
+    one: PanelContext, monkeypatch: pytest.MonkeyPatch
 ):
     held = threading.Event()
 
@@ -308,19 +312,19 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
     try:
         while measuring.at is None:
             time.sleep(0.01)
-        sight = replace(one, measuring=measuring)
-        assert "measuring …" in words(verdict.show(sight))
-        assert "waiting its turn" in words(verdict.show(sight))
+        context = replace(one, measuring=measuring)
+        assert "measuring …" in words(verdict.show(context))
+        assert "waiting its turn" in words(verdict.show(context))
         begun = time.monotonic()
         measuring.stop()
         assert measuring.join(1.0)
         assert time.monotonic() - begun < 1.0
-        assert words(verdict.show(sight)).count("it was stopped") == len(one.trace.curves)
+        assert words(verdict.show(context)).count("it was stopped") == len(one.trace.curves)
     finally:
         held.set()
 
 
-def test_the_learner_asked_for_is_measured_next(one: Sight, monkeypatch: pytest.MonkeyPatch):
+def test_the_learner_asked_for_is_measured_next(one: PanelContext, monkeypatch: pytest.MonkeyPatch):
     order, go = [], threading.Semaphore(0)
 
     def noted(experiment, trace, learner, going):
@@ -335,7 +339,7 @@ def test_the_learner_asked_for_is_measured_next(one: Sight, monkeypatch: pytest.
     assert order[1] == "spindly" or order[0] == "spindly"
 
 
-def test_a_measurement_that_fails_says_why(one: Sight, monkeypatch: pytest.MonkeyPatch):
+def test_a_measurement_that_fails_says_why(one: PanelContext, monkeypatch: pytest.MonkeyPatch):
     def broken(*_):
         raise MemoryError("too large")
 
@@ -345,7 +349,7 @@ def test_a_measurement_that_fails_says_why(one: Sight, monkeypatch: pytest.Monke
     assert "failed: MemoryError: too large" in words(verdict.show(replace(one, measuring=measuring)))
 
 
-def test_a_certificate_is_ended_by_what_its_watcher_raises(one: Sight):
+def test_a_certificate_is_ended_by_what_its_watcher_raises(one: PanelContext):
     counted = []
 
     def going(done: float) -> None:
@@ -396,9 +400,9 @@ async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkey
     held.set()
 
 
-async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(draft: Draft):
-    draft.put("learners[0].update.lr", "best")
-    app = HadamardApp(draft)
+async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(editable: EditableExperiment):
+    editable.put("learners[0].update.lr", "best")
+    app = HadamardApp(editable)
     async with opened(app, (200, 60)) as pilot:
         await finished(app, pilot)
         trace = session_of(app).trace
@@ -414,7 +418,7 @@ async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(draft: 
 TENTH = """
 from rich.text import Text
 from hadamard_tui.panels.panel import Panel
-PANEL = Panel("tenth", "what a tenth panel shows", lambda sight: Text("it"), place=15)
+PANEL = Panel("tenth", "what a tenth panel shows", lambda context: Text("it"), place=15)
 """
 
 

@@ -7,7 +7,7 @@ from textual.widgets import ContentSwitcher
 
 from engine.results.views import view
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -22,7 +22,7 @@ CURVES = {"title": "Examples", "x": "size", "measure": "loss", "read": {"first_b
 HEAT = {"title": "Both", "x": "size", "y": "rate", "measure": "loss", "at": {"k": 2}}
 
 
-def draft(*pictures: object, **more: object) -> Draft:
+def editable(*pictures: object, **more: object) -> EditableExperiment:
     described = {
         "axes": [SIZES],
         "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
@@ -35,10 +35,10 @@ def draft(*pictures: object, **more: object) -> Draft:
         "pictures": pictures or [CURVES],
         **more,
     }
-    return Draft(described, None)
+    return EditableExperiment(described, None)
 
 
-def app_of(described: Draft) -> HadamardApp:
+def app_of(described: EditableExperiment) -> HadamardApp:
     return HadamardApp(described, view=View(setup_hidden=True, unlimited=True))
 
 
@@ -47,7 +47,7 @@ def chart(app: HadamardApp) -> ChartView:
 
 
 async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points() -> None:
-    app = app_of(draft())
+    app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
@@ -69,7 +69,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
 
 
 async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
-    app = app_of(draft(CURVES, {**CURVES, "title": "Another"}))
+    app = app_of(editable(CURVES, {**CURVES, "title": "Another"}))
     async with opened(app, WIDE) as pilot:
         row, stage = app.laboratory.query_one(PictureRow), app.laboratory.query_one(Stage)
         assert row.names == ("the run", "Examples", "Another")
@@ -85,7 +85,7 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
 
 
 async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() -> None:
-    app = app_of(draft())
+    app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
@@ -101,7 +101,7 @@ async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() 
 async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
     rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
     learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
-    app = app_of(draft(HEAT, axes=[SIZES, rates], learners=learners))
+    app = app_of(editable(HEAT, axes=[SIZES, rates], learners=learners))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
@@ -120,13 +120,13 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
 
 
 async def test_a_picture_that_results_do_not_have_says_why_in_the_chart() -> None:
-    app = app_of(draft({"title": "Wrong", "x": "k", "measure": "loss"}))
+    app = app_of(editable({"title": "Wrong", "x": "k", "measure": "loss"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: "size varies along a curve" in screen_text(app))
 
 
 async def test_without_pictures_there_is_no_row_of_them() -> None:
-    app = app_of(Draft.of("hadamard-128"))
+    app = app_of(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE):
         assert not app.laboratory.query_one(PictureRow).display

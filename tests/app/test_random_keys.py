@@ -13,7 +13,7 @@ from textual.keys import _character_to_key
 from textual.widgets import OptionList
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import View
 
@@ -49,9 +49,11 @@ def post(app: HadamardApp, rng: random.Random) -> None:
             app.post_message(events.Resize(size, size))
 
 
-async def test_nothing_random_ends_it(draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_nothing_random_ends_it(
+    editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
-    rng, app = random.Random(0), HadamardApp(draft)
+    rng, app = random.Random(0), HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         for _ in range(25):
             for _ in range(rng.choice((1, 2, 3, 8))):
@@ -61,8 +63,8 @@ async def test_nothing_random_ends_it(draft: Draft, tmp_path: Path, monkeypatch:
         assert app.return_code is None
 
 
-async def test_a_list_without_room_has_no_pages(draft: Draft):
-    app = HadamardApp(draft, view=View(setup_hidden=True))
+async def test_a_list_without_room_has_no_pages(editable: EditableExperiment):
+    app = HadamardApp(editable, view=View(setup_hidden=True))
     async with app.run_test(size=SMALL) as pilot:
         app.push_screen(page := Welcome())
         await until(pilot, lambda: page.query(OptionList))

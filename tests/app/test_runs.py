@@ -11,7 +11,7 @@ from textual.widgets import Button, Input, Static, TextArea
 from engine.runtime import run as engine_run
 from engine.runtime import worker as engine_worker
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.failure import Failure
@@ -105,14 +105,14 @@ async def test_stopping_keeps_the_curves_and_the_place(app: HadamardApp):
         assert "stopped" in status_of(app)
 
 
-async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, draft: Draft):
+async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, editable: EditableExperiment):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("R")
         await pilot.pause(0.1)
         assert app.laboratory.session is None
-        assert app.laboratory._draft.experiment == draft.experiment
+        assert app.laboratory._editable.experiment == editable.experiment
         assert "ready" in status_of(app)
 
 
@@ -153,10 +153,10 @@ async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(
         await until(pilot, lambda: session_of(app).state == "finished")
 
 
-async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
-    draft.put("problem.matrix.kind", "gaussian")
-    draft.put("learners[0].update.lr", 5.0)
-    app = HadamardApp(draft)
+async def test_a_diverging_learner_stops_alone_and_says_where(editable: EditableExperiment):
+    editable.put("problem.matrix.kind", "gaussian")
+    editable.put("learners[0].update.lr", 5.0)
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
@@ -173,9 +173,9 @@ async def test_a_diverging_learner_stops_alone_and_says_where(draft: Draft):
 
 
 @pytest.mark.set_up("filled")
-async def test_a_device_that_is_not_there_is_refused_by_its_field(draft: Draft):
-    draft.put("run.device", "cuda:93")
-    app = HadamardApp(draft)
+async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: EditableExperiment):
+    editable.put("run.device", "cuda:93")
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).state == "failed")
@@ -338,10 +338,10 @@ async def test_the_footer_offers_to_leave_only_where_there_is_something_to_leave
         await until(pilot, lambda: "Leave" not in screen_text(app))
 
 
-async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(draft: Draft):
-    draft.put("problem.matrix.kind", "gaussian")
-    draft.put("learners[0].update.lr", 5.0)
-    app = HadamardApp(draft)
+async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(editable: EditableExperiment):
+    editable.put("problem.matrix.kind", "gaussian")
+    editable.put("learners[0].update.lr", 5.0)
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).trace is not None and session_of(app).state == "finished")

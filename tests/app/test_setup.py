@@ -12,7 +12,7 @@ from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList
@@ -60,15 +60,15 @@ async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
 
 
 @pytest.mark.parametrize("place", PARTS)
-async def test_the_form_of_a_part_is_made_anew_for_every_kind(draft: Draft, place: str):
+async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: EditableExperiment, place: str):
     family = PARTS[place]
-    form = PartForm(place, "part", family, draft.value(place))
+    form = PartForm(place, "part", family, editable.value(place))
     one: App[None] = App()
     async with one.run_test():
         await one.mount(form)
         for kind in catalogue.members(family):
-            draft.put(f"{place}.kind", kind)
-            await form.rebuild(draft.value(place))
+            editable.put(f"{place}.kind", kind)
+            await form.rebuild(editable.value(place))
             assert {row.place for row in form.query(Row)} == wanted(place, kind)
 
 
@@ -128,13 +128,13 @@ async def test_fields_that_are_put_up_tell_of_no_edit(app: HadamardApp, monkeypa
     monkeypatch.setattr(Edited, "__init__", heard)
     async with opened(app, WIDE) as pilot:
         setup = app.laboratory.query_one(Setup)
-        for number in reversed(range(len(setup.draft.learners))):
+        for number in reversed(range(len(setup.editable.learners))):
             setup.pick(number)
             await until(pilot, lambda number=number: setup.query_one(LearnerForm).number == number)
             await pilot.pause(0.05)
         assert told == []
         row_of(app, "run.seed").query_one(Input).value = "7"
-        await until(pilot, lambda: setup.draft.experiment.run.seed == 7)
+        await until(pilot, lambda: setup.editable.experiment.run.seed == 7)
         assert told == ["run.seed"]
 
 
@@ -149,7 +149,7 @@ async def test_a_wrong_value_is_explained_by_its_field_and_its_correction_clears
         assert app.laboratory.session is None
         row.query_one(Input).value = "64"
         await until(pilot, lambda: not row.has_class("-wrong"))
-        assert app.laboratory._draft.experiment.problem.matrix.shape() == (64, 64)
+        assert app.laboratory._editable.experiment.problem.matrix.shape() == (64, 64)
 
 
 async def test_text_in_a_number_field_is_refused_in_words(app: HadamardApp):
@@ -175,27 +175,27 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for name in one_per_protocol.values():
             app.laboratory.query_one("#preset", Select).value = name
-            await until(pilot, lambda name=name: app.laboratory._draft.preset == name)
-            assert app.laboratory._draft.experiment == presets.load(name)
+            await until(pilot, lambda name=name: app.laboratory._editable.preset == name)
+            assert app.laboratory._editable.experiment == presets.load(name)
             await until(pilot, lambda: composed(app, "run.device"))
 
 
 async def test_learners_are_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
     async with opened(app, (120, 60)) as pilot:
-        draft = app.laboratory._draft
-        count = len(draft.learners)
+        editable = app.laboratory._editable
+        count = len(editable.learners)
         app.laboratory.query_one("#copy", Button).press()
-        await until(pilot, lambda: len(draft.learners) == count + 1)
-        assert draft.experiment.learners[1].name == "GD 2"
+        await until(pilot, lambda: len(editable.learners) == count + 1)
+        assert editable.experiment.learners[1].name == "GD 2"
         await until(pilot, lambda: composed(app, "learners[1].name"))
         row_of(app, "learners[1].name").query_one(Input).value = "slow GD"
-        await until(pilot, lambda: draft.experiment.learners[1].name == "slow GD")
+        await until(pilot, lambda: editable.experiment.learners[1].name == "slow GD")
         for left in range(count, 0, -1):
             app.laboratory.query_one("#remove", Button).press()
-            await until(pilot, lambda left=left: len(draft.learners) == left)
+            await until(pilot, lambda left=left: len(editable.learners) == left)
         app.laboratory.query_one("#remove", Button).press()
         await pilot.pause(0.1)
-        assert len(draft.learners) == 1
+        assert len(editable.learners) == 1
 
 
 async def test_a_learner_can_become_a_solver_and_back(app: HadamardApp):
@@ -206,14 +206,14 @@ async def test_a_learner_can_become_a_solver_and_back(app: HadamardApp):
                 pilot,
                 lambda place=place: len(app.laboratory.query("LearnerForm")) == 1 and composed(app, place),
             )
-            learner = app.laboratory._draft.experiment.learners[0]
+            learner = app.laboratory._editable.experiment.learners[0]
             assert (learner.solver is not None) == (method == "solver")
 
 
 async def test_a_flag_is_a_check_box(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         row_of(app, "problem.matrix.row_signs").query_one(Checkbox).value = False
-        await until(pilot, lambda: app.laboratory._draft.value("problem.matrix.row_signs") is False)
+        await until(pilot, lambda: app.laboratory._editable.value("problem.matrix.row_signs") is False)
 
 
 async def test_a_file_without_a_path_is_asked_for_by_the_field(app: HadamardApp):
@@ -246,23 +246,23 @@ async def test_on_a_wide_screen_the_set_up_is_docked_and_can_be_hidden(app: Hada
 
 
 async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again():
-    app = HadamardApp(Draft.of("hadamard-128"))
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
         select = app.laboratory.query_one("#preset", Select)
         row_of(app, "problem.matrix.d").query_one(Input).value = "64"
         await until(pilot, lambda: select.value == OWN)
-        assert not app.laboratory._draft.experiment.claims
+        assert not app.laboratory._editable.experiment.claims
         select.value = "hadamard-128"
-        await until(pilot, lambda: app.laboratory._draft.experiment == presets.load("hadamard-128"))
+        await until(pilot, lambda: app.laboratory._editable.experiment == presets.load("hadamard-128"))
 
 
 async def test_a_value_that_is_put_back_brings_the_claims_back():
-    draft = Draft.of("hadamard-128")
-    draft.put("problem.matrix.d", 64)
-    assert draft.changed
-    draft.put("problem.matrix.d", 128)
-    assert not draft.changed
-    assert draft.experiment.claims
+    editable = EditableExperiment.of("hadamard-128")
+    editable.put("problem.matrix.d", 64)
+    assert editable.changed
+    editable.put("problem.matrix.d", 128)
+    assert not editable.changed
+    assert editable.experiment.claims
 
 
 def help_of(row: Row) -> str:
@@ -309,7 +309,7 @@ async def test_learners_picked_quickly_leave_only_the_fields_of_the_last(app: Ha
 async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: HadamardApp):
     async with opened(app, WIDE):
         setup = app.laboratory.query_one(Setup)
-        showing = asyncio.create_task(setup.show(Draft.of("hadamard-128")))
+        showing = asyncio.create_task(setup.show(EditableExperiment.of("hadamard-128")))
         while not showing.done():
             setup.enter()
             await setup.switch()
@@ -319,7 +319,7 @@ async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: H
 
 async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_other(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        setup, count = app.laboratory.query_one(Setup), len(app.laboratory.draft.learners)
+        setup, count = app.laboratory.query_one(Setup), len(app.laboratory.editable.learners)
         for learner in (0, count - 2):  # the last one, once the first is removed
             setup.pick(learner)
             await until(pilot, lambda learner=learner: composed(app, f"learners[{learner}].name"))
@@ -329,17 +329,19 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
             await setup._edited(Edited(row, "another name"))
             await removing
             assert app.failure is None
-            assert "another name" not in [values["name"] for values in setup.draft.learners]
+            assert "another name" not in [values["name"] for values in setup.editable.learners]
 
 
 async def test_showing_a_rate_of_many_digits_does_not_change_it():
-    draft = Draft(presets.load("hadamard-128", ["learners.GD.update.lr=0.3333333333333333"]), None)
-    app = HadamardApp(draft)
+    editable = EditableExperiment(
+        presets.load("hadamard-128", ["learners.GD.update.lr=0.3333333333333333"]), None
+    )
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await until(pilot, lambda: composed(app, "learners[0].update.lr"))
         await pilot.pause(0.2)
-        assert draft.experiment.claims
-        assert not draft.changed
+        assert editable.experiment.claims
+        assert not editable.changed
 
 
 def listed(app: HadamardApp) -> list[str]:
@@ -350,10 +352,10 @@ def listed(app: HadamardApp) -> list[str]:
 
 async def test_learners_are_added_copied_switched_and_removed_with_keys(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        draft = app.laboratory.draft
+        editable = app.laboratory.editable
         await pilot.press("right_square_bracket", "d")
         await until(pilot, lambda: "least squares 2" in listed(app)[2])
-        assert [learner.name for learner in draft.experiment.learners][1:3] == [
+        assert [learner.name for learner in editable.experiment.learners][1:3] == [
             "least squares",
             "least squares 2",
         ]
@@ -361,25 +363,25 @@ async def test_learners_are_added_copied_switched_and_removed_with_keys(app: Had
         await until(pilot, lambda: listed(app)[3].startswith("D GD 2  linear · gd"))
         await pilot.press("o")
         await until(pilot, lambda: listed(app)[3].startswith("○ GD 2  off, linear · gd"))
-        assert "GD 2" not in [learner.name for learner in draft.experiment.learners]
+        assert "GD 2" not in [learner.name for learner in editable.experiment.learners]
         assert listed(app)[4].startswith("D ")
         await pilot.press("o")
         await until(pilot, lambda: listed(app)[3].startswith("D "))
-        assert draft.experiment.learners[3].name == "GD 2"
+        assert editable.experiment.learners[3].name == "GD 2"
         await pilot.press("delete", "delete")
         await until(pilot, lambda: len(listed(app)) == 5)
-        assert "GD 2" not in [learner.name for learner in draft.experiment.learners]
+        assert "GD 2" not in [learner.name for learner in editable.experiment.learners]
 
 
 async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        draft = app.laboratory.draft
-        for _ in range(len(draft.learners) - 1):
+        editable = app.laboratory.editable
+        for _ in range(len(editable.learners) - 1):
             await pilot.press("o", "right_square_bracket")
         await pilot.press("o", "delete")
         await until(pilot, lambda: len(app._notifications) == 2)
-        assert len(draft.experiment.learners) == 1
-        assert len(draft.learners) == 5
+        assert len(editable.experiment.learners) == 1
+        assert len(editable.learners) == 5
 
 
 async def test_the_list_selects_with_the_arrows_and_enter_goes_to_the_fields(app: HadamardApp):
@@ -394,13 +396,13 @@ async def test_the_list_selects_with_the_arrows_and_enter_goes_to_the_fields(app
 
 async def test_a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        app.laboratory.draft.switch_learner(0)
+        app.laboratory.editable.switch_learner(0)
         await pilot.press("right_square_bracket", "right_square_bracket")
         await until(pilot, lambda: composed(app, "learners[2].architecture.kind"))
         row_of(app, "learners[2].architecture.kind").query_one(Select).value = "dense"
         await until(pilot, lambda: listed(app)[2].startswith("▲ "))
-        assert app.laboratory.draft.error is not None
-        assert app.laboratory.draft.error.where == "learners[2].update"
+        assert app.laboratory.editable.error is not None
+        assert app.laboratory.editable.error.where == "learners[2].update"
         await pilot.press("left_square_bracket")
         elsewhere = app.laboratory.query_one("#elsewhere", Static)
         await until(pilot, lambda: elsewhere.display and "EGU" in str(elsewhere.render()))
@@ -410,7 +412,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
     left = app.left
-    again = Draft(left.experiment or {}, left.preset, left.off)
+    again = EditableExperiment(left.experiment or {}, left.preset, left.off)
     assert [values["name"] for values in again.learners] == ["GD", "least squares", "EGU", "EGU±", "spindly"]
     assert again.place_in_run(1) is None
     assert again.switch_learner(1)
@@ -418,7 +420,7 @@ async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp)
 
 
 async def test_a_field_shows_an_expression_and_what_it_comes_to_with_another_d():
-    app = HadamardApp(Draft.of("hadamard-128"))
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE) as pilot:
         row = row_of(app, "learners[0].update.lr")
         await until(pilot, lambda: row.said == "= 0.00390625")
@@ -426,13 +428,13 @@ async def test_a_field_shows_an_expression_and_what_it_comes_to_with_another_d()
         row_of(app, "problem.matrix.d").query_one(Input).value = "2^6"
         await until(pilot, lambda: row.said == "= 0.0078125")
         assert row_of(app, "problem.matrix.d").said == "= 64"
-        assert app.laboratory.draft.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
+        assert app.laboratory.editable.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
         row.query_one(Input).value = "1/(2d), 1/x"
         await until(pilot, lambda: "'x' is unknown" in shown(row, ".problem"))
         assert row.said == ""
         row.query_one(Input).value = "1/(2d), 1/d"
         await until(pilot, lambda: row.said == "= 0.0078125, 0.015625")
-        assert app.laboratory.draft.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
+        assert app.laboratory.editable.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
 
 
 def shown(row: Row, kind: str) -> str:
@@ -454,25 +456,25 @@ async def test_a_row_may_be_spoken_to_before_it_is_composed():
 
 
 def test_an_expression_of_the_same_value_keeps_the_claims_and_stays_as_it_was_typed():
-    draft = Draft.of("hadamard-128")
-    draft.put("learners[0].update.lr", "0.5/d")
-    assert draft.changed
-    assert draft.experiment == presets.load("hadamard-128")
-    assert draft.document["learners"][0]["update"]["lr"] == "0.5/d"
-    assert draft.document["claims"] == presets.document("hadamard-128")["claims"]
-    draft.put("learners[0].update.lr", "1/(2d)")
-    assert not draft.changed
+    editable = EditableExperiment.of("hadamard-128")
+    editable.put("learners[0].update.lr", "0.5/d")
+    assert editable.changed
+    assert editable.experiment == presets.load("hadamard-128")
+    assert editable.document["learners"][0]["update"]["lr"] == "0.5/d"
+    assert editable.document["claims"] == presets.document("hadamard-128")["claims"]
+    editable.put("learners[0].update.lr", "1/(2d)")
+    assert not editable.changed
 
 
 def test_values_of_expressions_are_those_of_learners_that_run():
-    draft = Draft.of("hadamard-128-weights")
-    draft.copy_learner(0)
-    draft.switch_learner(0)
+    editable = EditableExperiment.of("hadamard-128-weights")
+    editable.copy_learner(0)
+    editable.switch_learner(0)
     places = [f"learners[{number}].update.lr" for number in range(3)]
-    assert [draft.number(place) for place in places] == [None, 1 / 256, None]
+    assert [editable.number(place) for place in places] == [None, 1 / 256, None]
 
 
 def test_a_set_up_without_expressions_that_is_a_preset_is_this_preset():
-    draft = Draft(presets.load("hadamard-128"), "hadamard-128")
-    assert not draft.changed
-    assert draft.document == presets.document("hadamard-128")
+    editable = EditableExperiment(presets.load("hadamard-128"), "hadamard-128")
+    assert not editable.changed
+    assert editable.document == presets.document("hadamard-128")

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
@@ -40,7 +40,7 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
         assert str(file) in note.message
         assert file.read_text().strip() == app.clipboard
         _, _, preset, *rest = shlex.split(app.clipboard)
-        assert presets.load(preset, rest[1::2]) == app.laboratory.draft.experiment
+        assert presets.load(preset, rest[1::2]) == app.laboratory.editable.experiment
         await pilot.press("t", "r", "w")
         assert app.clipboard.endswith(" --theme light --run")
 
@@ -53,7 +53,7 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         changes = [words[place + 1] for place, word in enumerate(words) if word == "--view"]
         seen = looked_at(View(), changes)
         assert seen.panel == "gap"
-        assert seen.lens == app.laboratory.lens != Lens()
+        assert seen.chart_options == app.laboratory.chart_options != ChartOptions()
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
@@ -113,14 +113,14 @@ async def test_the_preset_that_is_saved_is_the_set_up(app: HadamardApp, tmp_path
     async with opened(app, WIDE) as pilot:
         await pilot.press("S", "enter")
         await until(pilot, lambda: (tmp_path / "hadamard-128.toml").exists())
-        assert presets.load("hadamard-128.toml") == app.laboratory.draft.experiment
+        assert presets.load("hadamard-128.toml") == app.laboratory.editable.experiment
 
 
 async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
-        before = app.laboratory.draft.experiment
-        app.laboratory.draft.put("run.seed", 7)
+        before = app.laboratory.editable.experiment
+        app.laboratory.editable.put("run.seed", 7)
         for name in ("set-up.toml", "curves.json"):
             await pilot.press("e")
             await until(pilot, lambda: isinstance(app.screen, Export))
@@ -135,7 +135,7 @@ async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app:
 
 async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        app.laboratory.draft.put("problem.matrix.d", 7)
+        app.laboratory.editable.put("problem.matrix.d", 7)
         for key in ("S", "w"):
             await pilot.press(key)
             await pilot.pause()

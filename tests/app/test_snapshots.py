@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.session import Session
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.fps import Frames
@@ -52,24 +52,28 @@ def finished(app: HadamardApp) -> Callable[[Pilot[None]], Awaitable[None]]:
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
-def test_a_run_that_has_ended(snap_compare: Compare, draft: Draft, size: tuple[int, int]) -> None:
-    app = HadamardApp(draft)
+def test_a_run_that_has_ended(
+    snap_compare: Compare, editable: EditableExperiment, size: tuple[int, int]
+) -> None:
+    app = HadamardApp(editable)
     assert snap_compare(app, terminal_size=size, run_before=finished(app))
 
 
-def test_without_colour(snap_compare: Compare, draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colour(
+    snap_compare: Compare, editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = HadamardApp(draft)
+    app = HadamardApp(editable)
     assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
 
 
-def test_in_ascii(snap_compare: Compare, draft: Draft) -> None:
-    app = HadamardApp(draft, config=Config(ascii=True))
+def test_in_ascii(snap_compare: Compare, editable: EditableExperiment) -> None:
+    app = HadamardApp(editable, config=Config(ascii=True))
     assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
 
 
-def test_jump_mode(snap_compare: Compare, draft: Draft) -> None:
-    app = HadamardApp(draft)
+def test_jump_mode(snap_compare: Compare, editable: EditableExperiment) -> None:
+    app = HadamardApp(editable)
 
     async def jump(pilot: Pilot[None]) -> None:
         await finished(app)(pilot)
@@ -79,5 +83,5 @@ def test_jump_mode(snap_compare: Compare, draft: Draft) -> None:
     assert snap_compare(app, terminal_size=WIDE, run_before=jump)
 
 
-def test_the_first_start(snap_compare: Compare, draft: Draft) -> None:
-    assert snap_compare(HadamardApp(draft, first=True), terminal_size=SMALL)
+def test_the_first_start(snap_compare: Compare, editable: EditableExperiment) -> None:
+    assert snap_compare(HadamardApp(editable, first=True), terminal_size=SMALL)

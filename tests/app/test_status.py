@@ -97,7 +97,7 @@ def test_the_lowest_ratio_keeps_no_trace_alive() -> None:
 def said(app: HadamardApp, width: int) -> str:
     """The status at a width, checked to be whole."""
     laboratory = app.laboratory
-    line = status_text(laboratory.session, laboratory.draft, Pace(), 20.0, width).plain
+    line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, width).plain
     assert cell_len(line) <= width, line
     assert re.search(r"20 ?fps", line), line
     assert re.search(r"[\d.]+[kM]?( steps)?/s ", line), line
@@ -121,7 +121,7 @@ async def test_the_status_says_everything_before_a_run_and_after(app: HadamardAp
 
 async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
-        app.laboratory.draft.put("problem.matrix.d", 7)
+        app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
         assert "mend problem.matrix.d" in said(app, 80)
         await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is no order" in screen_text(app))
@@ -136,7 +136,7 @@ async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: Hadamar
         session.trace.environment["device"] = "cuda:1 (NVIDIA H200)"
         session.playback.pace = Pace(0.001)
         await pilot.press("home", "right", "space")
-        app.laboratory.draft.put("run.seed", 7)
+        app.laboratory.editable.put("run.seed", 7)
         line = said(app, width)
         assert line.startswith(" replaying ")
         assert " cuda:1 " in line

@@ -107,11 +107,11 @@ async def test_the_outcomes_of_claims_are_told_no_sooner_than_the_run_is_shown(a
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).outcomes is not None)
         assert not session_of(app).over
-        assert app.laboratory.sight is not None
-        assert app.laboratory.sight.outcomes is None
+        assert app.laboratory.context is not None
+        assert app.laboratory.context.outcomes is None
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).over)
-        assert app.laboratory.sight.outcomes == session_of(app).outcomes
+        assert app.laboratory.context.outcomes == session_of(app).outcomes
 
 
 async def test_a_held_run_that_is_played_from_before_goes_on(app: HadamardApp):
@@ -185,11 +185,11 @@ def test_a_playhead_stays_within_what_is_shown(x: float):
 
 
 async def test_the_playhead_stops_at_records_only(app: HadamardApp):
-    draft = app.laboratory._draft
+    editable = app.laboratory._editable
     async with opened(app, WIDE) as pilot:
-        draft.put("protocol.kind", "erm")
-        draft.put("protocol", {"kind": "erm", "every": 5, "steps": 2})
-        assert draft.error is None
+        editable.put("protocol.kind", "erm")
+        editable.put("protocol", {"kind": "erm", "every": 5, "steps": 2})
+        assert editable.error is None
         await finished(app, pilot)
         for place in (15, 10, 5, 0):
             await pilot.press("left")

@@ -11,7 +11,7 @@ from textual.widgets import Digits, OptionList, Static
 from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours import guide
@@ -59,7 +59,7 @@ def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> N
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
     tour = Tour(TWO)
-    app = HadamardApp(tour.draft, tour=tour)
+    app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: at(app, TWO[0]))
         await until(pilot, lambda: "1 of 2" in banner(app) and presets.load(TWO[0]).title in banner(app))
@@ -82,7 +82,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
     tour = Tour(TWO, alone=True)
-    app = HadamardApp(tour.draft, tour=tour)
+    app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f")
         await until(pilot, lambda: at(app, TWO[1]), 60)
@@ -98,9 +98,9 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
-    draft: Draft, size: tuple[int, int]
+    editable: EditableExperiment, size: tuple[int, int]
 ):
-    app = HadamardApp(draft, first=True)
+    app = HadamardApp(editable, first=True)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
         assert app.screen.query_one(OptionList).option_count == len(FIRST) == 3
@@ -109,8 +109,8 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(pilot, lambda: at(app, FIRST[1]))
 
 
-async def test_the_first_start_can_be_left(draft: Draft):
-    app = HadamardApp(draft, first=True)
+async def test_the_first_start_can_be_left(editable: EditableExperiment):
+    app = HadamardApp(editable, first=True)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
         await pilot.press("escape")

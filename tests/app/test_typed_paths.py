@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.sharing.exporting import Shown
@@ -95,7 +95,7 @@ async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
 
 
 def test_a_preset_with_the_longest_name_still_has_one_for_its_chart(tmp_path: Path) -> None:
-    draft = Draft(presets.load("hadamard-128"), str(tmp_path / ("é" * 124 + ".toml")))
-    name = HadamardApp(draft)._file_name(".parquet")
+    editable = EditableExperiment(presets.load("hadamard-128"), str(tmp_path / ("é" * 124 + ".toml")))
+    name = HadamardApp(editable)._file_name(".parquet")
     assert name == "é" * 50 + ".parquet"
     (tmp_path / name).write_text("")

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from engine.spec import presets, reading
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.launch import Start
 from hadamard_tui.state.state_file import Memory, View
@@ -131,7 +131,7 @@ def test_reset_and_a_preset_ignore_the_set_up_that_was_left(opened: Opened, on_t
 BROKEN = [
     b"{",
     b'{"view": {"learner": -9}}',
-    b'{"view": {"lens": {"window": [3, 3]}}}',
+    b'{"view": {"chart": {"window": [3, 3]}}}',
     b"\xff",
     b'{"experiment": {"problem": 3}}',
     b"[]",
@@ -215,10 +215,20 @@ def test_a_theme_that_is_not_there_is_refused(opened: Opened, on_terminal: Call)
 
 
 def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
-    changes = ("--view", "panel=svd", "--view", "lens.y_log=true", "--view", "lens.window=[2, 9.5]")
+    changes = (
+        "--view",
+        "panel=svd",
+        "--view",
+        "chart.y_log=true",
+        "--view",
+        "chart.window=[2, 9.5]",
+    )
     assert on_terminal(*changes) == (0, "", "")
     [start] = opened
-    assert (start.view.panel, start.view.lens) == ("svd", Lens(y_log=True, window=(2.0, 9.5)))
+    assert (start.view.panel, start.view.chart) == (
+        "svd",
+        ChartOptions(y_log=True, window=(2.0, 9.5)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,15 +236,15 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
     [
         ("panel", "needs the form PLACE=VALUE"),
         ("panle=svd", "there is no panle to see; there are theme, panel,"),
-        ("lens.zoom=3", "there is no zoom to see"),
+        ("chart.zoom=3", "there is no zoom to see"),
         ("learner.x=3", "there is no x to see"),
-        ("lens.y_log=7", "Expected `bool`, got `int`"),
+        ("chart.y_log=7", "Expected `bool`, got `int`"),
         ("learner=-9", "Expected `int` >= 0"),
         ("pace=inf", "Expected `float` <= 1024"),
-        ("lens.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),
-        ("lens.window=[nan, 3]", "two numbers"),
-        ("lens.window=[5, 5.000000000000002]", "two numbers"),
-        ("lens.window=[0, inf]", "two numbers"),
+        ("chart.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),
+        ("chart.window=[nan, 3]", "two numbers"),
+        ("chart.window=[5, 5.000000000000002]", "two numbers"),
+        ("chart.window=[0, inf]", "two numbers"),
         ("panel=weight", "there is no panel weight; there are weights, svd,"),
     ],
 )

@@ -21,7 +21,7 @@ from engine.results.trace import Trace
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.chart_options import Lens
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series_builder import loss_plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import tables
@@ -131,7 +131,7 @@ def test_the_figure_is_vector_graphics_with_all_names_and_the_same_each_time(
 def test_logarithmic_axes_are_labelled_with_numbers(
     experiment: Experiment, trace: Trace, tmp_path: Path
 ) -> None:
-    plot = loss_plot(trace, trace.last, trace.last, Lens(x_log=True, y_log=True), ())
+    plot = loss_plot(trace, trace.last, trace.last, ChartOptions(x_log=True, y_log=True), ())
     export(tmp_path / "chart.svg", Shown(experiment, experiment, trace, plot.series, plot.axes), "")
     text = (tmp_path / "chart.svg").read_text()
     assert "<!-- 10 -->" in text

@@ -12,7 +12,7 @@ import pytest
 
 from engine.spec import presets, reading
 from engine.spec.reading import Raw
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
 from hadamard_tui.sharing.preset_file import as_toml
 
@@ -27,29 +27,31 @@ SMALL = [
 
 def changed(edit: str) -> Raw:
     """hadamard-128 edited in the app, as it is written."""
-    draft = Draft.of("hadamard-128")
+    editable = EditableExperiment.of("hadamard-128")
     match edit:
         case "another matrix":
-            draft.put("problem.matrix.kind", "gaussian")
+            editable.put("problem.matrix.kind", "gaussian")
         case "one learner less":
-            draft.remove_learner(1)
+            editable.remove_learner(1)
         case "one learner more":
-            draft.copy_learner(2)
+            editable.copy_learner(2)
         case "a learner that solves":
-            draft.put_method(0, "solver")
+            editable.put_method(0, "solver")
         case "an expression":
-            draft.put("learners[0].update.lr", "1/(4d)")
-            draft.put("problem.matrix.d", "2^6")
+            editable.put("learners[0].update.lr", "1/(4d)")
+            editable.put("problem.matrix.d", "2^6")
         case "several expressions":
-            draft.put("learners[0].update.lr", ["1/(2d)", "1/d", 0.125])
+            editable.put("learners[0].update.lr", ["1/(2d)", "1/d", 0.125])
         case "a value that is gone":
-            draft = Draft(presets.document("hadamard-128", ["problem.matrix.repeat=2", "claims=[]"]), None)
+            editable = EditableExperiment(
+                presets.document("hadamard-128", ["problem.matrix.repeat=2", "claims=[]"]), None
+            )
         case "several rates":
-            draft.put("learners[0].update.lr", [0.001, 1e-05])
+            editable.put("learners[0].update.lr", [0.001, 1e-05])
         case "several values":
-            draft = Draft(presets.document("hadamard-128", SMALL), None)
-    assert draft.error is None
-    return draft.document
+            editable = EditableExperiment(presets.document("hadamard-128", SMALL), None)
+    assert editable.error is None
+    return editable.document
 
 
 EDITS = ["another matrix", "one learner less", "one learner more", "a learner that solves",

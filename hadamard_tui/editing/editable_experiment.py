@@ -18,7 +18,7 @@ from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 
 
-class Draft:
+class EditableExperiment:
     """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot.
 
     `document` is the same as a preset would say it, with its expressions, and `raw` that with the learners
@@ -41,7 +41,7 @@ class Draft:
         self._accept(experiment, document)
 
     @classmethod
-    def of(cls, preset: str) -> Draft:
+    def of(cls, preset: str) -> EditableExperiment:
         """The set-up of a preset. Raises: BadInput."""
         return cls(presets.document(preset), preset)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.chart_options import NARROWEST, Lens, why_not_log
+from hadamard_tui.charts.chart_options import NARROWEST, ChartOptions, why_not_log
 from hadamard_tui.charts.series import Axes
-from hadamard_tui.editing.draft import Draft
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.stage import Stage
@@ -45,7 +45,7 @@ async def test_axes_turn_logarithmic_and_back_and_stay_so_in_the_next_run(app: H
 
 def test_a_window_before_all_that_a_logarithmic_axis_has_still_gives_limits():
     for window in ((0.1, 0.2), (-5.0, -3.0)):
-        assert Lens(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
+        assert ChartOptions(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
 
 
 async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app: HadamardApp):
@@ -61,7 +61,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app
             bound.values[:] = 0.0
         await pilot.press("y")
         await until(pilot, lambda: any("above 0" in note.message for note in app._notifications))
-        assert not app.laboratory.lens.y_log
+        assert not app.laboratory.chart_options.y_log
 
 
 async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: HadamardApp):
@@ -74,11 +74,11 @@ async def test_a_panel_with_negative_values_stays_linear_and_says_so(app: Hadama
 async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("z")
-        assert app.laboratory.lens.window is None  # nothing to zoom into yet
+        assert app.laboratory.chart_options.window is None  # nothing to zoom into yet
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 4)
         await pilot.press("z")
-        window = app.laboratory.lens.window
+        window = app.laboratory.chart_options.window
         assert window is not None
         assert window[1] - window[0] == 8
         await until(pilot, lambda: loss_axes_of(app).x_limits == window)
@@ -90,7 +90,7 @@ async def test_a_zoom_outlives_refreshes_and_follows_the_playhead(app: HadamardA
         await until(pilot, lambda: loss_axes_of(app).x_limits == (0, 8))
         await pilot.press("Z")
         await until(pilot, lambda: loss_axes_of(app).x_limits == (0, 16))
-        assert app.laboratory.lens.window is None
+        assert app.laboratory.chart_options.window is None
 
 
 async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
@@ -98,9 +98,9 @@ async def test_the_wheel_zooms_around_the_mouse(app: HadamardApp):
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
         chart.post_message(ChartView.Wheeled(chart, 4.0, True))
-        await until(pilot, lambda: app.laboratory.lens.window == (2, 10))
+        await until(pilot, lambda: app.laboratory.chart_options.window == (2, 10))
         chart.post_message(ChartView.Wheeled(chart, 4.0, False))
-        await until(pilot, lambda: app.laboratory.lens.window is None)
+        await until(pilot, lambda: app.laboratory.chart_options.window is None)
 
 
 async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
@@ -122,10 +122,10 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         await until(pilot, lambda: not any(one.faint for one in chart.shown[0]))
 
 
-async def test_bands_are_hidden_and_shown_and_need_replicas(draft: Draft):
-    draft.put("problem.matrix.kind", "gaussian")
-    draft.put("run.replicas", 3)
-    app = HadamardApp(draft)
+async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableExperiment):
+    editable.put("problem.matrix.kind", "gaussian")
+    editable.put("run.replicas", 3)
+    app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
@@ -140,17 +140,17 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(draft: Draft):
         await until(pilot, lambda: all(one.band is None for one in chart.shown[0]))
         await pilot.press("b")
         await until(pilot, lambda: any(one.band is not None for one in chart.shown[0]))
-        app.laboratory.draft.put("run.replicas", 1)
+        app.laboratory.editable.put("run.replicas", 1)
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).state == "finished")
         await pilot.press("b")
-        assert app.laboratory.lens.band
+        assert app.laboratory.chart_options.band
         assert any("no standard error" in note.message for note in app._notifications)
 
 
 @pytest.mark.parametrize("around", [0.0, 13.0, 50.0, 100.0])
 def test_a_zoom_keeps_its_centre_where_it_is(around: float):
-    once = Lens().zoomed(0.5, around, X)
+    once = ChartOptions().zoomed(0.5, around, X)
     assert once.window is not None
     low, high = once.window
     assert high - low == 50
@@ -159,17 +159,17 @@ def test_a_zoom_keeps_its_centre_where_it_is(around: float):
 
 
 def test_a_zoom_never_shows_less_than_a_few_records():
-    lens = Lens()
+    chart_options = ChartOptions()
     for _ in range(20):
-        lens = lens.zoomed(0.5, 40.0, X)
-    assert lens.window is not None
-    assert lens.window[1] - lens.window[0] == pytest.approx(NARROWEST)
-    assert Lens().zoomed(0.5, 0.0, np.arange(3.0)).window is None
+        chart_options = chart_options.zoomed(0.5, 40.0, X)
+    assert chart_options.window is not None
+    assert chart_options.window[1] - chart_options.window[0] == pytest.approx(NARROWEST)
+    assert ChartOptions().zoomed(0.5, 0.0, np.arange(3.0)).window is None
 
 
 @pytest.mark.parametrize("place", [0.0, 20.0, 33.0, 99.0, 100.0])
 def test_a_window_follows_the_place(place: float):
-    low, high = Lens(window=(10.0, 30.0)).following(place, X).window or (0, 0)
+    low, high = ChartOptions(window=(10.0, 30.0)).following(place, X).window or (0, 0)
     assert low <= place <= high
     assert high - low == 20
     assert low >= 0
@@ -182,15 +182,15 @@ def test_reasons_why_an_axis_is_not_logarithmic():
     assert "fewer than two" in why_not_log("x", np.array([0.0, 1.0]))
 
 
-async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(draft: Draft):
-    left = View(panel="gap", learner=2, lens=Lens(x_log=True, smooth=True, band=False))
-    app = HadamardApp(draft, view=left)
+async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable: EditableExperiment):
+    left = View(panel="gap", learner=2, chart=ChartOptions(x_log=True, smooth=True, band=False))
+    app = HadamardApp(editable, view=left)
     async with opened(app, WIDE) as pilot:
-        assert app.laboratory.lens == left.lens
+        assert app.laboratory.chart_options == left.chart
         assert app.laboratory.query_one(Stage).chosen == "gap"
         assert app.laboratory._selected == 2
         await finished(app, pilot)
         await pilot.press("z", "q")
-    assert app.left.view.lens == left.lens  # but for the zoom, which is into one run
+    assert app.left.view.chart == left.chart  # but for the zoom, which is into one run
     written = msgspec.json.encode(app.left.view)
     assert msgspec.json.decode(written, type=View) == app.left.view
