@@ -195,3 +195,15 @@ async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
     await asyncio.wait_for(app.run_async(headless=True), 60)
     assert app.failure is None
     assert app.return_code == exit_code(signal.SIGTERM)
+
+
+def test_of_two_apps_at_once_each_ends_as_alone_and_the_last_is_remembered(opened: Open, last: Path) -> None:
+    apps = {d: opened("--preset", "hadamard-128", "--set", f"problem.matrix.d={d}") for d in (16, 32)}
+    for app in apps.values():
+        app.shows("r runs it")
+    for d, app in apps.items():
+        app.press(b"q")
+        assert app.end() == 0
+        assert given_back(app)
+        assert size_kept(last) == d
+    assert [file.name for file in last.parent.iterdir()] == ["last.json"]
