@@ -33,6 +33,9 @@ LAG = 2.0
 """Seconds that an answer may take beyond the work of the keys before it."""
 
 WORK_PER_KEY = 0.03
+AT_REST = 0.2
+"""An answer within so many seconds says that no work of earlier keys is left."""
+
 HUNG = 60.0
 """Seconds without any answer after which a session is given up."""
 
@@ -74,6 +77,9 @@ class Session:
     pressed: list[Press] = field(default_factory=list)
     burst: int = 0
     """How many of them were pressed at once before the last answer."""
+
+    unrested: int = 0
+    """How many were pressed since the app was last at rest."""
 
     asked: bytes | signal.Signals | None = None
     """How the end was asked for, once all is pressed."""
@@ -129,13 +135,14 @@ class Session:
             burst = [self.keyboard.press() for _ in range(self.random.choice(BURSTS))]
             self.pressed += burst
             self.burst = len(burst)
+            self.unrested += len(burst)
             for press in burst:
                 self._send(press.sent)
                 if self.random.random() < 0.15:
                     time.sleep(self.random.uniform(0, 0.03))
             if burst[-1].kind in ("stray", "move", "broken"):
                 time.sleep(0.12)  # until a lone escape is taken for the key
-            status = self._probe(LAG + WORK_PER_KEY * len(burst), repr([press.sent for press in burst]))
+            status = self._probe(LAG + WORK_PER_KEY * self.unrested, repr([press.sent for press in burst]))
             if status is None:  # of a burst that ended it nobody knows which keys it was there for
                 self.outcome.count("keys", len(burst))
         return status
@@ -177,6 +184,8 @@ class Session:
         later = self._waiting_for_processor()
         idle = max(0.0, lag - sum(later[thread] - waited.get(thread, 0.0) for thread in later))
         self.outcome.most("longest lag s", idle)
+        if lag < AT_REST:
+            self.unrested = 0
         if idle > limit:
             self._fail("hang", f"{idle:.1f} s ({lag:.1f} s on this busy machine) after {after}")
         if looks:
