@@ -66,6 +66,11 @@ class Choice(Select[str]):
         if not self.whole:
             event.prevent_default()
 
+    def action_show_overlay(self) -> None:
+        """Show what there is to choose from, if it is there already: keys in haste come before."""
+        if self.whole:
+            super().action_show_overlay()
+
     def post_message(self, message: Message) -> bool:
         if isinstance(message, Select.Changed):
             if message.value == self._told:

@@ -88,6 +88,17 @@ async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
         assert whole.query_one("SelectOverlay", OptionList).option_count == 2
 
 
+async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
+    async with App[None]().run_test() as pilot:
+        choice = Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False)
+        mounted = pilot.app.mount(choice)
+        choice.action_show_overlay()
+        await mounted
+        assert not choice.expanded
+        choice.action_show_overlay()
+        assert choice.expanded
+
+
 async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
     one: App[None] = App()
     async with one.run_test(size=(20, 10)) as pilot:
