@@ -18,7 +18,7 @@ from engine.runtime.sweep import Event as RunEvent
 from engine.runtime.sweep import sweep
 from engine.spec.plan import Plan
 
-State = Literal["idle", "loading", "running", "paused", "finished", "stopped", "failed"]
+State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
 
 ROUND_SECONDS = 0.05
 """A round of the run should not take longer, so that pause and stop are felt at once."""
@@ -51,7 +51,9 @@ Event = RunEvent | Changed | Refused | Failed
 class Worker:
     """Runs a plan in a thread of its own and notifies of state changes only, never of steps.
 
-    `tell` is called from that thread. A worker runs once; a new run takes a new worker.
+    `tell` is called from that thread. A worker runs once; a new run takes a new worker. Of workers with the
+    same `turn` one is at work at a time: one that was stopped may have data to draw or an example to learn
+    before it ends.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class Worker:
         tell: Callable[[Event], None],
         threads: int | None = None,
         store: Store | None = None,
+        turn: threading.Lock | None = None,
     ) -> None:
         self._plan, self._tell, self._threads, self._store = plan, tell, threads, store
+        self._turn = turn or threading.Lock()
         self._change = threading.Condition()
         self._paused = False
         self._stopped = False
@@ -137,6 +141,16 @@ class Worker:
         self._reached = reached
 
     def _work(self) -> None:
+        waited = self._turn.locked()
+        if waited:
+            self._tell(Changed("waiting"))
+        with self._turn:
+            if waited and self._stopped:
+                self._tell(Changed("stopped"))
+            else:
+                self._run()
+
+    def _run(self) -> None:
         try:
             self._tell(Changed("loading"))
             load_torch(self._threads)

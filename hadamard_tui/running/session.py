@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -27,7 +28,8 @@ from hadamard_tui.running.playback import Pace, Playback
 class Session:
     """Joins what the engine has computed with what the screen shows of it.
 
-    `document` is the set-up as a preset would say it.
+    `document` is the set-up as a preset would say it. Of sessions with the same `turn` the engine of one is
+    at work at a time.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Session:
         threads: int,
         pace: Pace,
         preset: str | None = None,
+        turn: threading.Lock | None = None,
     ) -> None:
         self.plan, self.document, self.preset = plan, document, preset
         self._pace = pace
@@ -57,7 +60,7 @@ class Session:
         self._worked = 0.0
         self._since: float | None = None
         store = Store(user_cache_path("hadamard-tui") / "points") if plan.axes else None
-        self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store)
+        self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
     def start(self, paused: bool = False) -> None:
         """Start the engine; a run started paused stands at k = 0 and waits for steps."""
@@ -115,6 +118,8 @@ class Session:
         """The state in one word, as a person sees it."""
         if self._engine in ("idle", "loading"):
             return "loading engine"
+        if self._engine == "waiting":
+            return "waiting"
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:

@@ -6,6 +6,7 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.session import Session
 
 WORDS = {
+    "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
     "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
     "preparing": "Drawing the data and computing the bounds.",
     "running": "The first record is being computed.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from textual import on
 from textual.message import Message
@@ -35,6 +36,7 @@ class Running(Screen[None]):
         super().__init__()
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
+        self._turn = threading.Lock()
 
     @property
     def editable(self) -> EditableExperiment:
@@ -109,7 +111,9 @@ class Running(Screen[None]):
         except BadInput as error:
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
             return
-        self.session = Session(whole, editable.document, self._hear, spare, self._pace, editable.preset)
+        self.session = Session(
+            whole, editable.document, self._hear, spare, self._pace, editable.preset, self._turn
+        )
         self.session.start(paused)
 
     def refused(self) -> bool:

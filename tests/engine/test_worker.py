@@ -10,6 +10,7 @@ import pytest
 import torch
 from building import LLS, experiment, gd, raw
 
+from engine.problems import data
 from engine.runtime import memory_estimate, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.sweep import Begun, PointDone
@@ -24,7 +25,7 @@ PATIENCE = 60
 class Watched:
     """A worker and what it told, in order; `during` is called with every event in the engine's thread."""
 
-    def __init__(self, described, during=lambda watched, event: None):
+    def __init__(self, described, during=lambda watched, event: None, turn=None):
         self.told, self._new = [], queue.Queue()
 
         def tell(event):
@@ -34,7 +35,7 @@ class Watched:
             during(self, event)
             self._new.put(event)
 
-        self.worker = Worker(only(described), tell, threads=1)
+        self.worker = Worker(only(described), tell, threads=1, turn=turn)
 
     def until(self, wanted):
         """Wait for a state or for an event of a class; the event."""
@@ -306,3 +307,32 @@ def test_two_workers_side_by_side_do_not_disturb_each_other():
         alone = run(small(seed=seed))
         for curve, other in zip(watched.trace.curves, alone.curves, strict=True):
             assert curve.loss == pytest.approx(other.loss, abs=1e-14)
+
+
+def test_workers_with_the_same_turn_are_at_work_one_after_the_other(monkeypatch):
+    draw, drawing, at_work = data.draw, threading.Event(), []
+
+    def slow(*words):
+        at_work.append(threading.current_thread())
+        assert at_work == [threading.current_thread()]
+        drawing.wait(PATIENCE)
+        drawn = draw(*words)
+        at_work.clear()
+        return drawn
+
+    monkeypatch.setattr("engine.runtime.run.draw", slow)
+    turn = threading.Lock()
+    first, second, third = (Watched(small(), turn=turn) for _ in range(3))
+    first.worker.start()
+    first.until("running")
+    for watched in (second, third):
+        watched.worker.start()
+        watched.until("waiting")
+    for watched in (first, second):
+        watched.worker.stop()
+    drawing.set()
+    first.end("stopped")
+    second.end("stopped")
+    third.end("finished")
+    assert second.states == ["waiting", "stopped"]
+    assert third.states == ["waiting", "loading", "running", "finished"]
