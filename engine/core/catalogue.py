@@ -9,7 +9,7 @@ from typing import Any, Union
 
 import msgspec
 
-from engine.core.parts import Part, kind_of
+from engine.core.parts import Part, is_member, kind_of
 
 FOLDERS = {
     "matrices": "engine.problems.matrices",
@@ -38,7 +38,7 @@ def members(family: str) -> dict[str, type[Part]]:
         for member in vars(module).values():
             if not (isinstance(member, type) and issubclass(member, Part)):
                 continue
-            if member.__module__ != module.__name__ or member.__struct_config__.tag is None:
+            if member.__module__ != module.__name__ or not is_member(member):
                 continue
             kind = kind_of(member)
             if kind in found:

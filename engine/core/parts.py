@@ -114,7 +114,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         """See that what a member says of its methods is not said of those of a class derived from it."""
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part)]
-        of_member = any(base.__struct_config__.tag != base.__name__ for base in bases)
+        of_member = any(is_member(base) for base in bases)
         if of_member and cls.declared_of & vars(cls).keys():
             for name in cls.declares - vars(cls).keys():
                 setattr(cls, name, next(vars(base)[name] for base in reversed(bases) if name in vars(base)))
@@ -137,6 +137,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 def kind_of(part: type[Part]) -> str:
     """The name of a part in preset files, such as `egu-pm`."""
     return str(part.__struct_config__.tag)
+
+
+def is_member(part: type[Part]) -> bool:
+    """Whether a class has a name in preset files, or is what members are derived from."""
+    return part.__struct_config__.tag != part.__name__
 
 
 def summary_of(part: type[msgspec.Struct]) -> str:

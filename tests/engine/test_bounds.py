@@ -28,8 +28,14 @@ UPPER = {
 BOUND = {
     "svd-two-layer": {"net": NET, "identity": gd(0.1, kind="dense", widths=[9], init="identity")},
     "multiplicative": {"EGU": {"update": {"kind": "egu", "lr": 0.5}}, "spindly": gd(0.125, kind="spindly")},
+    "hebb-limit": {"Hebb": {"solver": "hebb"}},
+    "lls-limit": {"LLS": LLS},
+    "ridge-limit": {"ridge": {"solver": {"kind": "ridge", "lam": 8 * (math.pi / 2 - 1)}}},
+    "max-margin-limit": {"margin": {"solver": "max-margin"}},
 }
 """Learners that a bound binds; the others bind gradient descent and least squares."""
+
+HALF_SPACE = {"matrix": "gaussian", "labels": "sign"}
 
 HOLDS = [
     ("ri-signed", {}),
@@ -83,6 +89,15 @@ HOLDS = [
     ("svd-two-layer", {"target": "doubled"}),
     ("svd-two-layer", {"target": "all", "matrix": "gaussian", "noise": 0.1}),
     ("multiplicative", UPPER),
+    ("ri-bayes", {"matrix": "gaussian", "labels": "sign"}),
+    (
+        "ri-bayes",
+        {"matrix": {"kind": "gaussian", "n": 30, "rotate": True}, "labels": "sign", "target": "sparse"},
+    ),
+    ("hebb-limit", HALF_SPACE),
+    ("lls-limit", HALF_SPACE),
+    ("ridge-limit", HALF_SPACE),
+    ("max-margin-limit", HALF_SPACE),
 ]
 
 HOLDS_NOT = [
@@ -143,6 +158,15 @@ HOLDS_NOT = [
     ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
     ("svd-two-layer", {}, "there is one"),
     ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
+    ("ri-bayes", {"labels": "sign"}, "the matrix is hadamard"),
+    ("ri-bayes", {"matrix": "gaussian"}, "they are soft"),
+    ("ri-bayes", {**HALF_SPACE, "noise": 0.1}, "they are noisy"),
+    ("ri-bayes", {**HALF_SPACE, "labels": "bernoulli"}, "they are bernoulli"),
+    ("ri-bayes", {**HALF_SPACE, "target": "constant"}, "not constant"),
+    ("hebb-limit", {"matrix": {"kind": "gaussian", "repeat": 1}, "labels": "sign"}, "the matrix is gaussian"),
+    ("lls-limit", {"labels": "sign", "matrix": "sparse"}, "the matrix is sparse"),
+    ("ridge-limit", {"matrix": "rademacher", "labels": "sign"}, "the matrix is rademacher"),
+    ("max-margin-limit", {"labels": "sign"}, "the matrix is hadamard"),
 ]
 
 BINDS_NOT = [
@@ -170,6 +194,12 @@ BINDS_NOT = [
     ("svd-two-layer", gd(0.1, kind="dense", activation="relu"), "dense with transfer relu"),
     ("svd-two-layer", {"update": "adam", "architecture": NET["architecture"]}, "different rates"),
     ("svd-two-layer", {"update": "egu-pm", "architecture": NET["architecture"]}, "along gradients"),
+    ("ri-bayes", EGU, "not rotation invariant"),
+    ("ri-bayes", {"solver": "l1-logistic"}, "not rotation invariant"),
+    ("hebb-limit", {"update": "gd"}, "which it is not"),
+    ("lls-limit", {"solver": "hebb"}, "which it is not"),
+    ("ridge-limit", {"solver": {"kind": "ridge", "lam": 2.0}}, "λ = d(π/2 − 1)"),
+    ("max-margin-limit", LLS, "which it is not"),
 ]
 
 

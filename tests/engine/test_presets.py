@@ -28,6 +28,7 @@ SLOW = {
     "hadamard-d",
     "hadamard-4096-all-targets",
     "kernel-to-rich",
+    "ng-lines",
     "rademacher-1000",
     "rich-1000",
     "sparse-1000",

@@ -1,0 +1,22 @@
+"""The error of Hebb's rule on a half-space, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.formulas import teacher_student
+from engine.theory.ri_bayes import OfSolver
+
+
+class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
+    """arctan √(π/(2α))/π: the error of w = Σ_j y_j x_j, α = k/(d − 1) → 0.4/√α for many examples.
+
+    Source: Vallet 1989; theory-symmetry.md §19.
+    """
+
+    solver: ClassVar[str] = "hebb"
+    formula: ClassVar[str] = "arctan √(π/(2α))/π, α = k/(d − 1)"
+    source: ClassVar[str] = "Vallet 1989"
+
+    def error(self, alpha: float) -> float:
+        return teacher_student.hebb(alpha)

@@ -1,0 +1,23 @@
+"""The error of least squares on the signs of a half-space, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.formulas import teacher_student
+from engine.theory.ri_bayes import OfSolver
+
+
+class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
+    """arccos(R)/π: the error of the shortest w of least squares on labels ±1; ½ at its peak α = 1.
+
+    R = √s/√(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, R = √s α/√(s α + (1 − s) α/(1 − α)) for α < 1, with
+    the share s = 2/π of a label's variance that is linear in x. Source: theory-symmetry.md §19.
+    """
+
+    solver: ClassVar[str] = "lls"
+    formula: ClassVar[str] = "arccos(R)/π, R² = s/(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, s = 2/π"
+    source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def error(self, alpha: float) -> float:
+        return teacher_student.least_squares(alpha)

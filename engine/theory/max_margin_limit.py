@@ -1,0 +1,23 @@
+"""The error of the largest margin on a half-space, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.formulas import teacher_student
+from engine.theory.ri_bayes import OfSolver
+
+
+class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
+    """arccos(R)/π: the error of the hard-margin support vector machine, which tends to 0.5005/α.
+
+    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), z, z′ standard normal, at the
+    margin κ where the minimum is 0, α = k/(d − 1). Source: theory-symmetry.md §19.
+    """
+
+    solver: ClassVar[str] = "max-margin"
+    formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
+    source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def error(self, alpha: float) -> float:
+        return teacher_student.max_margin(alpha)

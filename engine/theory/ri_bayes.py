@@ -1,0 +1,84 @@
+"""The error that no rotation-invariant learner of a half-space is below, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas import teacher_student
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, RotationInvariant, shown_once
+
+
+class HalfSpace(Line, frozen=True):
+    """A line on the 0/1 error of learners of y = sign(xᵀw*), Gaussian x in d dimensions, after k examples.
+
+    It depends on α = k/(d − 1), as d − 1 directions carry noise: at finite d the errors measured are nearer
+    to the limit there than at k/d. Source: theory-symmetry.md §19.
+    """
+
+    measure: ClassVar[str] = "angle-error"
+    direction: ClassVar[Direction] = "asymptotic"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if not problem.matrix.isotropic:
+            return Finding(False, f"requires Gaussian instances, and the matrix is {problem.matrix.kind}")
+        if repeated := shown_once(experiment):
+            return repeated
+        if problem.labels != "sign" or problem.noise > 0:
+            labels = "noisy" if problem.noise > 0 else problem.labels
+            return Finding(False, f"requires labels that are signs without noise, and they are {labels}")
+        if not problem.target.unit:
+            return Finding(False, f"requires a unit vector as the target, not {problem.target.kind}")
+        if problem.matrix.shape()[1] < 2:
+            return Finding(False, "requires two features or more")
+        return Finding(True, "labels are the signs of one direction of Gaussian instances")
+
+    def error(self, alpha: float) -> float:
+        """The 0/1 error at α > 0 examples per dimension."""
+        raise NotImplementedError
+
+    def value(self, at: At) -> Floats:
+        _, d = at.experiment.problem.matrix.shape()
+        return _at_each(self.error, at.k / (d - 1))[(..., *(None,) * len(at.indices))]
+
+
+class OfSolver(HalfSpace, frozen=True):
+    """The error of one solver, which it binds alone."""
+
+    per_learner: ClassVar[bool] = True
+    solver: ClassVar[str]
+    """Its kind."""
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if learner.solver is None or learner.solver.kind != self.solver:
+            return Finding(False, f"it is the error of {self.solver}, which {learner.name} is not")
+        return Finding(True, f"{learner.name} is {self.solver}, whose error this is")
+
+
+class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
+    """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the best that knows nothing of the axes.
+
+    A rotation-invariant learner has the same expected error for every w*, hence for one drawn uniformly from
+    the sphere, and is not below the Bayes risk of that prior, at any d. The line is its limit d, k → ∞ at
+    α = k/(d − 1), which tends to 0.4417/α: an error of ε takes 0.44 d/ε examples. At a small d the risk may
+    be a little below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019; theory-symmetry.md §19.
+    """
+
+    formula: ClassVar[str] = "arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)), α = k/(d − 1)"
+    source: ClassVar[str] = "Györgyi, Tishby 1990; Barbier et al. 2019"
+
+    def error(self, alpha: float) -> float:
+        return teacher_student.bayes(alpha)
+
+
+def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
+    """The error at every α, each value computed once; ½ at 0."""
+    different, places = np.unique(alphas, return_inverse=True)
+    values = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
+    return values[places].reshape(alphas.shape)

@@ -1,0 +1,40 @@
+"""The error of the best ridge regression on the signs of a half-space, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.formulas import teacher_student
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory.ri_bayes import OfSolver
+
+NEAR = 0.01
+"""How far, as a share, a penalty may be from the best: the error changes by the square of that."""
+
+
+class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
+    """arccos(√(1 − ρ))/π: the error of ridge regression on labels ±1 with the best λ = d(π/2 − 1).
+
+    ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1); λ is weighed against the sum of squares
+    and is the best for every k. Source: theory-symmetry.md §19.
+    """
+
+    solver: ClassVar[str] = "ridge"
+    formula: ClassVar[str] = "arccos(√(1 − ρ))/π, ρ = 1/(1 + αq/(1 + qρ)), q = 2/(π − 2), α = k/(d − 1)"
+    source: ClassVar[str] = "theory-symmetry.md §19"
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        found = super().binds(learner, experiment)
+        best = experiment.problem.matrix.shape()[1] * (math.pi / 2 - 1)
+        lam = getattr(learner.solver, "lam", math.nan)
+        if found.holds and not abs(lam / best - 1) <= NEAR:
+            return Finding(
+                False, f"it requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
+            )
+        return found
+
+    def error(self, alpha: float) -> float:
+        return teacher_student.ridge(alpha)
