@@ -50,6 +50,11 @@ class Architecture(Part, frozen=True):
     )
 
     @property
+    def outputs(self) -> int:
+        """How many targets, next to one another in the batch, one set of tensors predicts."""
+        return 1
+
+    @property
     def linear_layers(self) -> int | None:
         """How many fully connected linear layers a prediction is the product of; None if it is none."""
         return None
@@ -99,7 +104,7 @@ class Architecture(Part, frozen=True):
         return {}
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Predictions [B, n] of tensors [B/outputs, …]."""
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
@@ -107,13 +112,13 @@ class Architecture(Part, frozen=True):
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        """The vector w [B, d] with prediction xᵀw, or None if predictions are not linear in x."""
+        """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
         return None
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Gradients of the loss summed over the instances; `slope` gives ∂L/∂ŷ [B, n] at predictions [B, n].
+        """Gradients of the loss summed over instances and outputs; `slope` is ∂L/∂ŷ [B, n] of ŷ [B, n].
 
         Only the trained tensors have one. Members of the batch are independent, so one backward pass of the
         sum serves them all.

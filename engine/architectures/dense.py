@@ -55,6 +55,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
     are biases b_l, trained, that start as N(0, C_b) (once or for each layer, too); a bias is the weight of an
     input that is always 1, and depends on no coordinates.
 
+    With `outputs = "m"` one net predicts all m targets: they share its hidden layers, the loss that it is
+    trained on is the sum of those of its outputs, and each has weights of its own in the last layer.
+
     `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
     descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
     (Jacot, Gabriel, Hongler 2018). `mean-field`, for one hidden layer of n units: the output has m = 1/n and
@@ -100,6 +103,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         Literal["standard", "ntk", "mean-field", "mup"],
         Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
     ] = "standard"
+    outputs: Annotated[
+        Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
+    ] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,8 +170,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return tuple(size**2 for size in self._sizes()[1:])
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """(fan-out, fan-in) of every layer; the last has one output."""
-        return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, 1))]
+        """(fan-out, fan-in) of every layer."""
+        return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
         """What the parametrisation makes of every layer."""
@@ -190,7 +196,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def linear_layers(self) -> int | None:
-        return len(self.hidden) + 1 if self.is_linear else None
+        return len(self.hidden) + 1 if self.is_linear and self.outputs == 1 else None
 
     @property
     def signals(self) -> Signals | None:
@@ -235,7 +241,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         """The weights [R, fan-out, fan-in] that a layer starts with in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
-            one = np.ones((1, fan_in)) if output else np.eye(fan_out, fan_in)
+            one = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
             return np.tile(size * one, (stream.replicas, 1, 1))
         if self.init == "diagonal" and not output:
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
@@ -265,10 +271,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.is_linear:
-            return instances.inner(self._product(params))[:, 0]
+            return instances.inner(self._product(params)).flatten(0, 1)
         for signal in self._signals(params, instances):
             last = signal
-        return last[:, 0]
+        return last.flatten(0, 1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         return list(self._signals(params, instances))[:-1]
@@ -286,17 +292,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
             yield signal
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        return self._product(params)[:, 0] if self.is_linear else None
+        return self._product(params).flatten(0, 1) if self.is_linear else None
 
     def _product(self, params: Params) -> torch.Tensor:
-        """m_L W_L … m_1 W_1 [B, 1, d], from the output down: every factor is one row."""
-        *below, row = (params[name] for name in self.layers)
+        """m_L W_L … m_1 W_1 [B, m, d], from the output down: every factor has a row for each of m outputs."""
+        *below, rows = (params[name] for name in self.layers)
         for layer in reversed(below):
-            row = row @ layer
+            rows = rows @ layer
         for number in self._numbers:
             if (forward := params.get(f"m{number}")) is not None:
-                row = forward * row
-        return row
+                rows = forward * rows
+        return rows
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         if self.init in ("identity", "diagonal"):

@@ -59,6 +59,40 @@ class Clipped:
         return self._loss.average(predictions.clamp(0.0, self._most), labels)
 
 
+class Joint:
+    """A loss of all m predictions of an instance together, where predictions are a batch […, B, n].
+
+    The m targets of a replica and variant are next to one another in the batch.
+    """
+
+    def __init__(self, loss: Cost, targets: int) -> None:
+        self._loss, self._targets = loss, targets
+
+    @property
+    def bit_boundary(self) -> float:
+        return self._loss.bit_boundary
+
+    @property
+    def steady(self) -> bool:
+        return self._loss.steady
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        found = self._loss.value(by_instance(predictions, self._targets), by_instance(labels, self._targets))
+        return found.flatten(-3, -2)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        found = self._loss.slope(by_instance(predictions, self._targets), by_instance(labels, self._targets))
+        return found.flatten(-3, -2)
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self.value(predictions, labels).mean(-1, dtype=torch.float64)
+
+
+def by_instance(values: torch.Tensor, targets: int) -> torch.Tensor:
+    """Values […, B, n] as […, B/m, m, n] for m targets, which are next to one another in the batch."""
+    return values.reshape(*values.shape[:-2], -1, targets, values.shape[-1])
+
+
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
     """‖v‖² of vectors […, d], in float64, from sums of their own dtype over a thousand entries at most."""
     whole = vectors.shape[-1] // PIECE * PIECE

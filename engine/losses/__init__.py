@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from engine.core.cost import Cost, Joint
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values
 
 
 class Loss(Part, frozen=True):
-    """A function L(ŷ, y) of prediction and label, elementwise."""
+    """A function L(ŷ, y) of prediction and label, elementwise.
+
+    A `joint` one is of the predictions of all targets of an instance, […, m, n] like their labels.
+    """
 
     labels: ClassVar[Values] = "any"
     """What labels must be."""
+
+    joint: ClassVar[bool] = False
+    """Whether it is of the predictions of all targets together, which then are the classes of an instance.
+
+    Its value is the same for all of them, so that averages over targets are those over instances; its slope
+    is that of this one number.
+    """
 
     declared_of: ClassVar[frozenset[str]] = frozenset(("value", "slope", "average"))
     declares: ClassVar[frozenset[str]] = frozenset(("constant", "bit_constant", "is_square"))
@@ -35,6 +46,10 @@ class Loss(Part, frozen=True):
     Exponentials and logarithms are not: several are taken at a time, and those left over at the end are
     rounded in another way.
     """
+
+    def of_targets(self, targets: int) -> Cost:
+        """The loss of a batch of predictions [B, n] of so many targets each."""
+        return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y), elementwise."""

@@ -84,7 +84,7 @@ class Probe:
 
     @property
     def parameters(self) -> Params:
-        """The trained tensors [B, …] by name."""
+        """The trained tensors [N, …] by name."""
         return self._parametrised.params
 
     @property
@@ -100,7 +100,9 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """The gradient [B, P] of the mean loss over the rows seen, one parameter tensor after the other.
+        """The gradient [N, P] of the mean loss over the rows seen, one parameter tensor after the other.
+
+        Of the N = B/outputs nets, each of which has the sum of the losses of its outputs.
 
         NaN where no row was seen.
         """
@@ -108,7 +110,7 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """The Hessian of the same loss, of every member of the batch."""
+        """The Hessian of the same loss, of every net."""
         rows = int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1
         some = slice(0, rows)
         shares = self.counts[:, some] / self.counts[:, some].sum(1, keepdim=True)
@@ -158,8 +160,16 @@ class Measure(Part, frozen=True):
     of_parameters: ClassVar[bool] = False
     """Whether it needs a function with parameters, as an architecture is and a solver is not."""
 
+    of_curvature: ClassVar[bool] = False
+    """Whether it needs the Hessian of the loss that a net is trained on."""
+
     of_start: ClassVar[bool] = False
     """Whether it needs the parameters at the first record."""
+
+    @property
+    def recorded_always(self) -> bool:
+        """Whether it is that with the choices made here."""
+        return self.always
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

@@ -1,29 +1,54 @@
-"""0/1 error: the share of rows that are mistaken."""
+"""0/1 error: the share of rows that are mistaken, of all rows, of those seen or of those never seen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from engine.core.cost import Cost
+from msgspec import Meta
+
+from engine.core.cost import Cost, by_instance
 from engine.core.lazy import torch
 from engine.core.parts import Values
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
+    from engine.problems.data import Data
     from engine.spec.learner import Learner
     from engine.spec.problem import Problem
 
+NAMES = {"all": "error", "train": "train-error", "test": "test-error"}
+
 
 class Error(Measure, frozen=True, tag="error"):
-    """The share of rows that are mistaken, for labels of two classes.
+    """The share of rows that are mistaken, for labels of two classes or, one-hot, of several.
 
     For labels ±1 by the sign of a prediction, for 0 and 1 by its side of the loss's boundary. A prediction on
-    the boundary counts one half. Rounding moves it off there, and on unseen Hadamard rows even to the right
-    side: up to √eps away still counts as on it. Source: theory.md §10.
+    the boundary counts one half. One-hot labels are mistaken where the largest of the predictions for a row
+    is that of another class (the argmax); of t that are equally large each counts 1/t. Rounding moves
+    predictions off a boundary, and on unseen Hadamard rows even to the right side: up to √eps away still
+    counts as on it. Rows seen count as often as they were seen; there is none before the first example, and
+    no row is unseen after the last. Source: theory.md §10.
     """
 
     label: ClassVar[str] = "0/1 error"
     always: ClassVar[bool] = True
+
+    rows: Annotated[
+        Literal["all", "train", "test"],
+        Meta(title="rows", description="all, those seen so far, or those never seen"),
+    ] = "all"
+
+    @classmethod
+    def every(cls) -> tuple[Measure, ...]:
+        return cls(), cls(rows="train"), cls(rows="test")
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.rows]
+
+    @property
+    def recorded_always(self) -> bool:
+        return self.rows == "all"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         two_classes = problem.label_values != "any"
@@ -31,8 +56,23 @@ class Error(Measure, frozen=True, tag="error"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
-        right = sides(probe.predictions, data.labels, data.values, probe.loss).double().mean(1)
-        return data.over_targets(((1 - right) / 2)[None])[0]
+        right = right_less_wrong(probe.predictions, data, probe.loss).double()
+        if self.rows == "all":
+            mean = right.mean(1)
+        else:
+            shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
+            mean = (right * shares).sum(1) / shares.sum(1)
+        return data.over_targets(((1 - mean) / 2)[None])[0]
+
+
+def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
+    """P(right) − P(wrong) of each of the predictions […, B, n], where ties are decided by chance.
+
+    One-hot labels are predicted together: what is said of a row is the same for all of its targets.
+    """
+    if not data.one_hot:
+        return sides(predictions, data.labels, data.values, loss)
+    return _largest_is_right(predictions, data.labels, data.targets)
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
@@ -45,3 +85,12 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
     margins = predictions * labels
     tie = torch.finfo(margins.dtype).eps ** 0.5
     return torch.nn.functional.hardshrink(margins, tie).sign_()
+
+
+def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
+    """2p − 1 in float64, p = 1/t if the class of a row has one of its t largest predictions, or else 0."""
+    each, classes = by_instance(predictions, targets), by_instance(labels, targets)
+    tie = torch.finfo(predictions.dtype).eps ** 0.5
+    largest = (each >= each.amax(-2, keepdim=True) - tie).double()
+    found: torch.Tensor = (largest * classes).sum(-2, keepdim=True) / largest.sum(-2, keepdim=True)
+    return (2 * found - 1).expand_as(each).reshape(predictions.shape)

@@ -20,6 +20,7 @@ class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     label: ClassVar[str] = "sharpness / that at the start"
     expensive: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True
+    of_curvature: ClassVar[bool] = True
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return Sharpness().numbers(parameters, signals, batch)

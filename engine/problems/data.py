@@ -31,7 +31,7 @@ class Data:
     every label is xᵀw*: the features that have a part in each target, and their weights. `teacher` is the
     same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
     as they were drawn. `second_moment` is σ² if the matrix declares that Σ = E xxᵀ is σ²I. `values` says what
-    every label is.
+    every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the others.
     """
 
     instances: Instances
@@ -43,10 +43,11 @@ class Data:
     teacher: Star | None = None
     second_moment: float | None = None
     values: Values = "any"
+    one_hot: bool = False
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Values [S, B] averaged over targets, [S, R, V]."""
-        return values.view(len(values), self.replicas, self.variants, self.targets).mean(3)
+        """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
+        return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""
@@ -106,6 +107,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         teacher=teacher,
         second_moment=problem.matrix.second_moment,
         values=problem.label_values,
+        one_hot=problem.one_hot,
     )
 
 

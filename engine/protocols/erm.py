@@ -87,8 +87,8 @@ class FreshModels(InPieces):
         grid = protocol.places(data.instances.n)
         assert learner.architecture is not None, "solvers are fitted by `Fits`"
         assert learner.update is not None, "solvers are fitted by `Fits`"
-        members = data.replicas * data.variants * data.targets
-        together = max(1, NUMBERS // (members * learner.architecture.size(data.instances.d)))
+        nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
+        together = max(1, NUMBERS // (nets * learner.architecture.size(data.instances.d)))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
         self._groups = [Group(grid[part], learner, data, loss, streams, measures) for part in self._parts]
         self._grid, self._draws = grid, streams("batches")
@@ -166,7 +166,7 @@ class Group:
         k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
         rows = torch.arange(last, device=k.device)
         self._shares = ((rows < k) / k.clamp(min=1)).to(data.labels.dtype)  # 1/k on the first k rows, [B, k]
-        self._seen, self._active = k, k[:, 0] > 0
+        self._seen, self._active = k, self.hypothesis.of_nets(k[:, 0]) > 0
         self.training = bool(self._active.any())
 
     def step(self, tolerance: float, drawn: Drawn | None) -> None:
@@ -177,7 +177,7 @@ class Group:
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
-        self._active &= ~(costs <= tolerance)
+        self._active &= ~(self.hypothesis.of_nets(costs) <= tolerance)
         self.training = bool(self._active.any())
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:

@@ -75,14 +75,14 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples; members of the batch that are consistent rest."""
+        """Train on the first k examples; nets that are consistent rest."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
-        active = torch.ones(len(labels), dtype=torch.bool, device=labels.device)
+        active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):
             for j in range(k):
                 self.hypothesis.descend(seen.at(slice(j, j + 1)), labels[:, j : j + 1], active=active)
                 yield
             costs = self._loss.value(self.hypothesis.predict(seen), labels).mean(1)
-            active &= costs > self._protocol.tolerance
+            active &= self.hypothesis.of_nets(costs) > self._protocol.tolerance
             if not active.any():
                 return

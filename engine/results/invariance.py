@@ -106,7 +106,7 @@ class _Comparison:
         """The largest |Δŷ| and the largest |ŷ| at every record of the first replica while they are finite."""
         experiment, data = self._experiment, self.data
         learner, other = self._learners
-        loss = catalogue.make("losses", experiment.protocol.loss)
+        loss = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
         records = experiment.protocol.record_count(data.instances.n)
         turn = torch.from_numpy(transformation)
         turned = replace(data, instances=Dense(data.instances.rows @ turn.T), w_star=None, teacher=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.core import catalogue
 from engine.measures import Measure, named
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
@@ -14,7 +15,7 @@ by this field of `run`."""
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     """The measures recorded of a learner: those of every run, and those that anything speaks of."""
     needed = _needed(experiment)
-    wanted = [measure for name, measure in named().items() if measure.always or name in needed]
+    wanted = [measure for name, measure in named().items() if measure.recorded_always or name in needed]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     shown = [picture.measure for picture in experiment.pictures]
     every = {measure.name: measure for measure in (*wanted, *claimed, *shown)}
@@ -25,12 +26,26 @@ def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str |
     """Where a measure is recorded, if not here: "it is measured only where …"."""
     if measure.of_parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
+    if measure.of_curvature and (reason := no_hessian(experiment, learner)):
+        return reason
     if reason := measure.refuses(learner, experiment.problem):
         return reason
     switch = SWITCHES.get(measure.name)
     if switch is None or getattr(experiment.run, switch) or measure.name in _needed(experiment):
         return None
     return f"run.{switch} is true"
+
+
+def no_hessian(experiment: Experiment, learner: Learner) -> str | None:
+    """Where the loss of a net has a Hessian of its own, if not here: "…only where …"."""
+    loss, outputs = catalogue.make("losses", experiment.protocol.loss), _outputs(learner)
+    if not loss.joint or outputs == experiment.problem.target.columns(experiment.problem.matrix):
+        return None
+    return f'one net predicts all that {loss.kind} loss couples, as a dense net with outputs = "m"'
+
+
+def _outputs(learner: Learner) -> int:
+    return 1 if learner.architecture is None else learner.architecture.outputs
 
 
 def _needed(experiment: Experiment) -> set[str]:

@@ -33,10 +33,11 @@ GRAPH = 8
 
 
 class Curvature:
-    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) of every member of a batch.
+    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) of every net of a batch.
 
-    L is the loss that the program defines: square loss is (ŷ − y)², without a ½. Its P parameters are the
-    trained tensors, one after the other.
+    L is the loss that the program defines: square loss is (ŷ − y)², without a ½. Of a net with several
+    outputs it is the sum over these, N = B/outputs nets in all. Its P parameters are the trained tensors, one
+    after the other.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Of tensors [B, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        """Of tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
 
@@ -57,25 +58,29 @@ class Curvature:
         """The number P of parameters."""
         return sum(self._tensors[name][0].numel() for name in self._architecture.layers)
 
+    @property
+    def _nets(self) -> int:
+        return len(self._labels) // self._architecture.outputs
+
     @cached_property
     def gradient(self) -> torch.Tensor:
-        """∇L of every member, [B, P]."""
+        """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
         return _flat([gradients[name] for name in self._architecture.layers])
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """∇²L v of every member for vectors v [B, P]."""
+        """∇²L v of every net for vectors v [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """∇²L of every member, [B, P, P]."""
+        """∇²L of every net, [N, P, P]."""
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
-        columns = basis[:, None].expand(-1, len(self._labels), -1)
+        columns = basis[:, None].expand(-1, self._nets, -1)
         pieces = [self._products_of_each(some) for some in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """∇²L v for several vectors v of every member, [S, B, P]."""
+        """∇²L v for several vectors v of every net, [S, N, P]."""
         leaves, gradients = self._graph
         lengths = [leaf[0].numel() for leaf in leaves]
         parts = [
@@ -99,17 +104,17 @@ class Curvature:
         return torch.cat([(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each], 2)
 
     def operators(self) -> Iterator[LinearOperator]:
-        """∇²L of one member after the other, in float64."""
-        members = len(self._labels) // self._instances.replicas
-        for member in range(len(self._labels)):
-            one = slice(member, member + 1)
+        """∇²L of one net after the other, in float64."""
+        nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs
+        for net in range(self._nets):
+            predicted = slice(net * outputs, (net + 1) * outputs)
             yield _operator(
                 Curvature(
                     self._architecture,
-                    {name: tensor[one] for name, tensor in self._tensors.items()},
-                    self._instances.of_replica(member // members),
-                    self._labels[one],
-                    self._shares[one],
+                    {name: tensor[net : net + 1] for name, tensor in self._tensors.items()},
+                    self._instances.of_replica(net // nets),
+                    self._labels[predicted],
+                    self._shares[predicted],
                     self._loss,
                 )
             )

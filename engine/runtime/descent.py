@@ -30,10 +30,11 @@ class Descent:
         architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, loss
         instances = data.instances
+        nets = data.targets // architecture.outputs
         start = architecture.start(streams("init"), data.instances.d)
         tensors = {
             name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
-            .repeat_interleave(data.variants * data.targets, 0)
+            .repeat_interleave(data.variants * nets, 0)
             .contiguous()
             for name, value in start.items()
         }
@@ -51,19 +52,19 @@ class Descent:
         for name, w in params.items():
             factor = factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
             rates = [rate * factor for rate in lr]
-            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, data.targets)
+            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, nets)
         if learner.rate_unit == "start-sharpness":
             self._divide_rates(self._sharpness(data))
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """That of the mean loss over all rows now [B]."""
+        """That of the mean loss over all rows now, of every net."""
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
             return largest(Curvature(*parts)).to(data.labels)
 
     def _divide_rates(self, units: torch.Tensor) -> None:
-        """Make the rates of every member of the batch multiples of 1/units [B]."""
+        """Make the rates of every net multiples of 1/units."""
         for name, w in self._params.items():
             self._rates[name] = self._rates[name] / units.view(-1, *[1] * (w.dim() - 1))
 
@@ -102,7 +103,8 @@ class Descent:
     ) -> torch.Tensor:
         """One step that weighs the examples by `shares` [B, n], 1/n each if not given.
 
-        Moves only the members of the batch that are `active` [B]. Returns the predictions [B, n] before it.
+        Moves only the nets that are `active`, which is shaped as `of_nets` says. Returns the predictions
+        [B, n] before it.
         """
         had: list[torch.Tensor] = []
 
@@ -133,6 +135,11 @@ class Descent:
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
+
+    def of_nets(self, values: torch.Tensor) -> torch.Tensor:
+        """Values [B] of members of the batch, averaged over those that are outputs of one net."""
+        outputs = self._architecture.outputs
+        return values if outputs == 1 else values.view(-1, outputs).mean(1)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self.tensors, instances)
@@ -179,9 +186,9 @@ def curve_name(learner: Learner, rate: float) -> str:
     return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
 
 
-def _by_member(rates: list[float], w: torch.Tensor, targets: int) -> torch.Tensor:
-    """One rate per member of the batch, shaped so that it multiplies w [B, …]."""
-    each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(targets)
+def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
+    """One rate per member of the batch, shaped so that it multiplies w [B, …]; each rate has so many nets."""
+    each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
     return each.repeat(len(w) // len(each)).view(-1, *[1] * (w.dim() - 1))
 
 

@@ -95,41 +95,42 @@ def _shares(experiment: Experiment) -> Counter[str]:
             shares[place] += batch * n * item
         measured[place] = 3 * item * max(CELLS, batch * n)
         measures = asked(experiment, learner)
-        if any(measure.name in ("train", "unseen") for measure in measures):
+        if any(getattr(measure, "rows", "all") != "all" for measure in measures):
             measured[place] += 8 * SEEN * max(CELLS, batch * n)
         if learner.solver is not None:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
         else:
             assert learner.architecture is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
+            nets = models * batch // learner.architecture.outputs
             compiled = path_of(learner, experiment) == "compiled"
             copies = COPIES + SUMS if compiled else COPIES
             if not compiled and models * batch * d * item >= WIDE:
                 copies *= HOLES
-            shares[place] += models * batch * (copies * item * learner.architecture.size(d) + item * n)
-            shares[place] += models * batch * _matrices(learner, d)
+            shares[place] += nets * copies * item * learner.architecture.size(d) + models * batch * item * n
+            shares[place] += nets * _matrices(learner, d)
             if models > 1 and learner.update is not None:
                 # Each draws the rows of its mini-batches, for every member of the batch.
                 shares[place] += models * batch * (learner.update.mini_batch or 0) * (2 * 8 + 8 + item)
             if (drawn_rows := experiment.protocol.drawn_rows(n)) > 0:
                 shares[place] += drawn_rows * (replicas * (d * item + 2 * 8) + batch * (8 + item))
-            measured[place] += 3 * item * batch * n * learner.architecture.units
-            measured[place] += _derived(measures, learner, models * batch, experiment)
+            measured[place] += 3 * item * nets // models * n * learner.architecture.units
+            measured[place] += _derived(measures, learner, nets, experiment)
             shares["protocol"] += models * batch * records * 8 * _entries(measures, learner, experiment)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares
 
 
-def _derived(measures: tuple[Measure, ...], learner: Learner, batch: int, experiment: Experiment) -> int:
-    """Bytes that measures of parameters hold of a batch, derivatives too."""
+def _derived(measures: tuple[Measure, ...], learner: Learner, nets: int, experiment: Experiment) -> int:
+    """Bytes that measures of parameters hold of so many nets, derivatives too."""
     architecture, (n, d) = learner.architecture, experiment.problem.matrix.shape()
     asking = [measure for measure in measures if measure.of_parameters]
     if architecture is None or not asking:
         return 0
-    size, signals = architecture.size(d), n * (1 + architecture.units)
-    start = batch * size * _item(experiment) if any(measure.of_start for measure in asking) else 0
-    return start + 8 * max(measure.numbers(size, signals, batch) for measure in asking)
+    size, signals = architecture.size(d), n * (architecture.outputs + architecture.units)
+    start = nets * size * _item(experiment) if any(measure.of_start for measure in asking) else 0
+    return start + 8 * max(measure.numbers(size, signals, nets) for measure in asking)
 
 
 def _entries(measures: tuple[Measure, ...], learner: Learner, experiment: Experiment) -> int:

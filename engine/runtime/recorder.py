@@ -15,7 +15,7 @@ from engine.core.params import Params
 from engine.core.spectrum import looked_at
 from engine.losses.square import Square
 from engine.measures import Measure, Probe
-from engine.measures.error import sides
+from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
 from engine.runtime.hypothesis import Parametrised, Weighted
@@ -422,8 +422,8 @@ class Mistakes:
         self._waiting.clear()
 
     def _count(self, predictions: torch.Tensor) -> None:
-        found = sides(predictions, self._data.labels, self._data.values, self._loss)
-        right = found.sum(2).double() / found.shape[2]  # exact: whole numbers
+        found = right_less_wrong(predictions, self._data, self._loss)
+        right = found.sum(2).double() / found.shape[2]  # whole numbers are exact; fractions are in float64
         self._shares.append(self._data.over_targets((1 - right) / 2))
 
 

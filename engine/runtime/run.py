@@ -209,6 +209,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.run.dtype, device)
     loss = catalogue.make("losses", experiment.protocol.loss)
+    cost = loss.of_targets(data.targets)
     planned = experiment.protocol.clocks(data.instances.n)
     records = len(next(iter(planned.values())))
     started = []
@@ -235,7 +236,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             shown.oracle_tuned = True
         course = None
         if store is None or not store.restore(experiment, learner, measures, curves):
-            course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
+            course = begin(given, seen.with_variants(len(rates)), cost, streams, measures)
         learner_run = LearnerRun(
             course, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
+from engine.losses import Loss
 from engine.measures import named
-from engine.runtime.asked import missing
+from engine.runtime.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
+from engine.spec.problem import Problem
 
 
 def check(experiment: Experiment) -> None:
@@ -26,11 +28,7 @@ def check(experiment: Experiment) -> None:
             f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",
         )
     loss = catalogue.make("losses", experiment.protocol.loss)
-    if loss.labels not in ("any", problem.label_values):
-        needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
-        where = f"{matrix.kind} with target {target.kind}"
-        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
-        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
+    _check_loss(loss, problem)
     experiment.protocol.check(n, problem.label_values)
     names: dict[str, Learner] = {}
     for number, learner in enumerate(experiment.learners):
@@ -38,16 +36,7 @@ def check(experiment: Experiment) -> None:
             raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by an earlier learner")
         names[learner.name] = learner
     for number, learner in enumerate(experiment.learners):
-        if experiment.protocol.trains and learner.update is None and learner.solver is None:
-            what = "missing; a learner has an architecture and an update, or a solver"
-            raise BadInput(f"learners[{number}].update", what)
-        if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
-            raise BadInput(f"learners[{number}].update", reason)
-        if learner.solver is not None and (reason := learner.solver.refuses(matrix.shape()[1])):
-            raise BadInput(f"learners[{number}].solver", reason)
-        if learner.solver is not None and learner.solver.labels not in ("any", problem.label_values):
-            what = f"{learner.solver.kind} needs labels +1 and −1, and there are others; "
-            raise BadInput(f"learners[{number}].solver", what + 'take labels = "sign" without noise')
+        _check_learner(f"learners[{number}]", learner, experiment, loss)
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
     for number, picture in enumerate(experiment.pictures):
@@ -66,3 +55,38 @@ def check(experiment: Experiment) -> None:
     if not experiment.axes:  # of several runs together the plan knows what there is
         check_claims(experiment, list(names))
         check_places(experiment)
+
+
+def _check_loss(loss: Loss, problem: Problem) -> None:
+    where = f"{problem.matrix.kind} with target {problem.target.kind}"
+    if loss.labels not in ("any", problem.label_values):
+        needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
+        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
+        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
+    if loss.joint and not problem.one_hot:
+        needed = "three classes or more as targets"
+        raise BadInput(
+            "protocol.loss", f"{loss.kind} loss needs {needed}, and {where} has others; take square"
+        )
+
+
+def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: Loss) -> None:
+    problem, architecture, solver = experiment.problem, learner.architecture, learner.solver
+    if experiment.protocol.trains and learner.update is None and solver is None:
+        raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
+    if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
+        raise BadInput(f"{place}.update", reason)
+    if architecture is not None:
+        targets = problem.target.columns(problem.matrix)
+        if architecture.outputs not in (1, targets):
+            right = "1, a net for each, or m, one for all" if targets > 1 else "1"
+            there = f"there are {targets} targets" if targets > 1 else "there is one target"
+            what = f"{architecture.outputs} outputs do not fit: {there}; take {right}"
+            raise BadInput(f"{place}.architecture.outputs", what)
+    if learner.rate_unit != "one" and (reason := no_hessian(experiment, learner)):
+        raise BadInput(f"{place}.rate_unit", f"there is a sharpness only where {reason}")
+    if solver is not None and (reason := solver.refuses(problem.matrix.shape()[1])):
+        raise BadInput(f"{place}.solver", reason)
+    if solver is not None and solver.labels not in ("any", problem.label_values):
+        what = f"{solver.kind} needs labels +1 and −1, and there are others; "
+        raise BadInput(f"{place}.solver", what + 'take labels = "sign" without noise')

@@ -37,3 +37,8 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.noise > 0:
             return "any"
         return self.target.values(self.matrix) if self.labels == "soft" else "signs"
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether the labels of every instance are 1 for one target and 0 for the others."""
+        return self.label_values == "bits" and self.target.one_hot(self.matrix)

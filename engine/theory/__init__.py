@@ -128,10 +128,22 @@ class RotationInvariant(Line, frozen=True):
     group: ClassVar[Group | None] = ROTATIONS
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if shares_layers(learner):
+            return Finding(False, about_one_target(learner))
         judged = verdict(learner, experiment)
         bound = self.group is not None and self.group <= judged.group
         what = "is rotation invariant" if bound else "is not rotation invariant"
         return Finding(bound, f"{learner.name} {what}: {judged.reason}")
+
+
+def shares_layers(learner: Learner) -> bool:
+    """Whether what a learner predicts of a target depends on the labels of others."""
+    return learner.architecture is not None and learner.architecture.outputs > 1
+
+
+def about_one_target(learner: Learner) -> str:
+    """Why a theorem about learners of one target at a time does not bind one that shares layers."""
+    return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
 def loss_of(experiment: Setup) -> Loss:

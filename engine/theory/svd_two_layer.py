@@ -7,7 +7,16 @@ from typing import ClassVar
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, described, several_targets
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    about_one_target,
+    described,
+    several_targets,
+    shares_layers,
+)
 
 
 class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
@@ -32,6 +41,8 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
         if architecture is None or update is None:
             other = "a solver" if learner.solver is not None else "not trained"
             return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
+        if shares_layers(learner):
+            return Finding(False, about_one_target(learner))
         if architecture.linear_layers != 2:
             other = f"{learner.name} is {described(architecture)}"
             return Finding(False, f"it requires two fully connected linear layers, and {other}")

@@ -136,10 +136,12 @@ def shape_traits(words: dict[str, Any], family: str) -> Traits:
     return {family: words["kind"], "shape": name_of(words).removeprefix(words["kind"]).strip()}
 
 
-def matrix_for(loss: str) -> str:
-    """A Hadamard matrix whose features are labels that a loss takes."""
+def problem_for(loss: str) -> dict[str, Any]:
+    """A Hadamard matrix whose features are labels that a loss takes, or three classes for a joint one."""
     made = catalogue.make("losses", loss)
-    return "hadamard01" if made.labels == "bits" else "hadamard"
+    if made.joint:
+        return {"matrix": {"kind": "clusters", "classes": 3, "n": 8}, "target": "classes"}
+    return {"matrix": "hadamard01" if made.labels == "bits" else "hadamard"}
 
 
 def takes_any_labels(learner: dict[str, Any]) -> bool:

@@ -73,6 +73,19 @@ def entropic_slope(prediction: float, label: float) -> float:
     return odds / (1 + odds) - label
 
 
+def cross_entropy(predictions: list[float], labels: list[float]) -> float:
+    odds = [math.exp(prediction) for prediction in predictions]
+    return -sum(label * math.log(each / sum(odds)) for label, each in zip(labels, odds, strict=True))
+
+
+def cross_entropy_slopes(predictions: list[float], labels: list[float]) -> list[float]:
+    odds = [math.exp(prediction) for prediction in predictions]
+    return [each / sum(odds) - label for label, each in zip(labels, odds, strict=True)]
+
+
+JOINT_LOSSES = {"cross-entropy": (cross_entropy, cross_entropy_slopes)}
+"""Losses of all predictions of an instance together, and their derivatives by each."""
+
 LOSSES = {
     "square": (square, square_slope),
     "logistic": (logistic, logistic_slope),

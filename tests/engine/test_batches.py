@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from building import beginning, experiment, losses, predictions
 from crossing import crossed, each
-from discovery import EVERY, EVERY_GENTLE, GENTLE, matrix_for, traits
+from discovery import EVERY, EVERY_GENTLE, GENTLE, problem_for, traits
 
 from engine.core import catalogue
 from engine.problems import instances
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_bits(name, dtype):
 @pytest.mark.parametrize("kind", catalogue.members("losses"))
 def test_every_loss_is_batched_like_one_by_one(kind):
     learners = {name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "lls")}
-    words = {"matrix": matrix_for(kind), "learners": learners, "loss": kind, "d": 8}
+    words = {**problem_for(kind), "learners": learners, "loss": kind, "d": 8}
     measured = losses(experiment(**words, replicas=2, seed=3))
     for number in range(2):
         alone = losses(experiment(**words, seed=3 + number))
@@ -101,7 +101,7 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
 
 
 ODD = {
-    **{kind: {"matrix": matrix_for(kind), "loss": kind} for kind in catalogue.members("losses")},
+    **{kind: {**problem_for(kind), "loss": kind} for kind in catalogue.members("losses")},
     "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
     "clipped": {"matrix": "hadamard01", "protocol": {"kind": "one-pass", "clip": 1.0}},
     "all targets": {"target": "all"},

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, raw
-from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, matrix_for, plain, ready, variants
+from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, plain, problem_for, ready, variants
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -176,7 +176,7 @@ BRIEF = {"epochs": {"epochs": 5}, "erm": {"steps": 5}, "steps": {"steps": 5}, "t
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_protocol_runs_with_every_loss(protocol, loss):
-    words = raw(matrix_for(loss), learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
+    words = raw(**problem_for(loss), learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
         "update": "gd", "architecture": {"kind": "dense", "activation": "relu"}}}, d=8)  # fmt: skip
     words["protocol"] = {"kind": protocol, "loss": loss, **BRIEF.get(protocol, {})}
     trace = run(reading.parse(words))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, beginning, experiment, gd, raw
-from discovery import matrix_for, variants
+from discovery import problem_for, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -157,9 +157,11 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
 
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_loss_has_a_sharpness(loss):
-    made = described(
-        "linear", pictures=OF_ANY, matrix=matrix_for(loss), loss=loss, replicas=1, protocol="at-init"
+    net = (
+        {"kind": "dense", "widths": [3], "outputs": "m"} if catalogue.make("losses", loss).joint else "linear"
     )
+    words = {"pictures": OF_ANY, "loss": loss, "replicas": 1, "protocol": "at-init"}
+    made = described(net, **problem_for(loss), **words)
     assert np.isfinite(run(made).curves[0].values("sharpness")).all()
 
 

@@ -13,7 +13,9 @@ from engine.core import catalogue
 from engine.core.cost import square_lengths
 from engine.core.parts import BadInput
 
-LOSSES = list(catalogue.members("losses"))
+EVERY = list(catalogue.members("losses"))
+JOINT = [kind for kind in EVERY if catalogue.make("losses", kind).joint]
+LOSSES = [kind for kind in EVERY if kind not in JOINT]
 PREDICTIONS = torch.tensor([-30.0, -2.5, -1.0, -0.3, 0.0, 1e-3, 0.9, 1.0, 4.0, 30.0], dtype=torch.float64)
 SIGNS, BITS = (-1.0, 1.0), (0.0, 1.0)
 
@@ -71,6 +73,73 @@ def test_losses_of_extreme_predictions_are_finite_in_float32(kind, label):
     assert torch.isfinite(loss.slope(far, torch.full_like(far, label))).all()
 
 
+CLASSES = torch.tensor([[-3.0, 0.0, 0.7, 2.0], [1.0, 0.0, 0.7, -9.0], [0.2, 0.0, 4.0, 5.0]]).double()
+"""Predictions [m, n] of three classes for four instances."""
+
+ONE_HOT = torch.eye(3, dtype=torch.float64)[:, [0, 1, 2, 2]]
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_a_joint_loss_equals_its_naive_twin_and_is_the_same_for_all_targets(kind):
+    assert kind in naive.JOINT_LOSSES, (
+        f"loss {kind!r} has no naive twin yet: write one in tests/engine/naive.py"
+    )
+    value, slopes = naive.JOINT_LOSSES[kind]
+    instances = list(zip(CLASSES.T.tolist(), ONE_HOT.T.tolist(), strict=True))
+    loss = catalogue.make("losses", kind)
+    found = loss.value(CLASSES, ONE_HOT)
+    assert found.shape == CLASSES.shape
+    for row in found:
+        np.testing.assert_allclose(row, [value(*each) for each in instances], rtol=1e-12)
+    expected = np.transpose([slopes(*each) for each in instances])
+    np.testing.assert_allclose(loss.slope(CLASSES, ONE_HOT), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_the_slope_of_a_joint_loss_is_its_derivative_by_every_prediction(kind):
+    loss, size = catalogue.make("losses", kind), 1e-5
+    for target in range(3):
+        step = torch.zeros_like(CLASSES)
+        step[target] = size
+        change = loss.value(CLASSES + step, ONE_HOT) - loss.value(CLASSES - step, ONE_HOT)
+        slope = loss.slope(CLASSES, ONE_HOT)[target]
+        torch.testing.assert_close(slope, change[0] / (2 * size), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_joint_losses_of_extreme_predictions_are_finite_in_float32(kind):
+    loss, far = catalogue.make("losses", kind), torch.tensor([[1e4, -1e4], [-1e4, 1e4], [0.0, 0.0]])
+    labels = torch.tensor([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    assert loss.value(far, labels)[0].tolist() == [0, 2e4]
+    assert loss.slope(far, labels).isfinite().all()
+
+
+def test_softmax_of_two_classes_is_logistic_loss_of_the_difference():
+    joint, logistic = (catalogue.make("losses", kind) for kind in ("cross-entropy", "logistic"))
+    two = torch.stack((PREDICTIONS, PREDICTIONS.flip(0) / 3))
+    for number, sign in ((0, 1.0), (1, -1.0)):
+        labels = torch.zeros_like(two)
+        labels[number] = 1
+        signs = torch.full_like(PREDICTIONS, sign)
+        difference = two[0] - two[1]
+        value, slope = joint.value(two, labels), joint.slope(two, labels)
+        torch.testing.assert_close(value[0], logistic.value(difference, signs), rtol=1e-13, atol=1e-14)
+        torch.testing.assert_close(slope[0], logistic.slope(difference, signs), rtol=0, atol=1e-15)
+        torch.testing.assert_close(slope[1], -slope[0], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", JOINT)
+def test_a_joint_loss_in_a_batch_is_that_of_every_replica_alone(kind):
+    loss = catalogue.make("losses", kind)
+    batch, labels = torch.cat((CLASSES, CLASSES.flip(0))), torch.cat((ONE_HOT, ONE_HOT))
+    cost = loss.of_targets(3)
+    for half, alone in ((slice(0, 3), CLASSES), (slice(3, 6), CLASSES.flip(0))):
+        assert torch.equal(cost.value(batch, labels)[half], loss.value(alone, ONE_HOT))
+        assert torch.equal(cost.slope(batch, labels)[half], loss.slope(alone, ONE_HOT))
+        mean = loss.value(alone, ONE_HOT).mean(-1)
+        torch.testing.assert_close(cost.average(batch, labels)[half], mean, rtol=1e-15, atol=0)
+
+
 def test_square_loss_has_no_hidden_half():
     square = catalogue.make("losses", "square")
     three, one = torch.tensor([3.0]), torch.tensor([1.0])
@@ -97,7 +166,11 @@ def test_entropic_loss_is_logistic_loss_of_the_bit_as_a_sign():
         )
 
 
+THREE = {"matrix": {"kind": "clusters", "classes": 3}, "target": "classes"}
+
 ADMITTED = [
+    ("cross-entropy", THREE),
+    ("entropic", THREE),
     ("logistic", {}),
     ("hinge", {"target": "doubled"}),
     ("exponential", {"matrix": {"kind": "xor"}}),
@@ -119,6 +192,10 @@ REFUSED = [
     ("entropic", {"matrix": "hadamard01", "target": "doubled"}, "needs labels 0 and 1"),
     ("entropic", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "needs labels 0 and 1"),
     ("entropic", {"matrix": {"kind": "threshold", "values": "signs"}}, "needs labels 0 and 1"),
+    ("cross-entropy", {}, "needs labels 0 and 1"),
+    ("cross-entropy", {"matrix": "hadamard01", "target": "all"}, "three classes or more"),
+    ("cross-entropy", {"matrix": {"kind": "clusters", "classes": 2}, "target": "classes"}, "labels 0 and 1"),
+    ("cross-entropy", {**THREE, "noise": 0.1}, "noise makes them real"),
 ]
 
 

@@ -82,8 +82,13 @@ def test_every_learner_runs_on_a_single_row_and_a_single_feature(shape, folder):
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_protocol_takes_a_single_row(protocol, loss, folder):
     np.save(folder / "it.npy", [[0.0 if loss == "entropic" else 1.0]])
-    matrix = {"kind": "file", "path": str(folder / "it.npy")}
+    problem = {
+        "matrix": {"kind": "file", "path": str(folder / "it.npy")},
+        "target": {"kind": "feature", "index": 0},
+    }
+    if catalogue.make("losses", loss).joint:
+        problem = {"matrix": {"kind": "clusters", "classes": 3, "d": 2, "n": 1}, "target": "classes"}
     words = {"kind": protocol, "loss": loss}
     two = {"GD": {"update": "gd"}, "LLS": {"solver": "lls"}}
-    trace = judged(raw(matrix, {"kind": "feature", "index": 0}, two, protocol=words, train_loss=True))
+    trace = judged(raw(**problem, learners=two, protocol=words, train_loss=True))
     assert all(curve.complete for curve in trace.curves)

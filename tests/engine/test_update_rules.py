@@ -13,8 +13,8 @@ from discovery import (
     EVERY_GENTLE,
     asked,
     loss_of,
-    matrix_for,
     name_of,
+    problem_for,
     refusal,
     shape_traits,
     traits,
@@ -27,6 +27,9 @@ from engine.core.streams import Streams
 from engine.problems.instances import Dense
 
 NEAR = 1e-9
+
+ELEMENTWISE = [kind for kind in asked("losses") if not catalogue.make("losses", kind).joint]
+"""Losses of one target; test_outputs.py has the others."""
 
 SETTINGS = {
     "gd": [{"lr": 0.01}],
@@ -118,7 +121,7 @@ def _cases():
     for update in asked("updates"):
         for number, settings in enumerate(SETTINGS.get(update, [{"lr": 0.01}])):
             words = {"kind": update, **settings}
-            losses = asked("losses") if update == "gd" else [loss_of({"update": words})]
+            losses = ELEMENTWISE if update == "gd" else [loss_of({"update": words})]
             for kind in asked("architectures"):
                 shapes = NETS.get(kind, [{}])
                 for shape in shapes if update == "gd" else SHORT.get(kind, shapes[:1]):
@@ -139,7 +142,7 @@ def twin(kind, family, twins):
 @pytest.mark.parametrize(("update", "architecture", "loss"), cases())
 def test_a_pass_equals_that_of_the_naive_twin(update, architecture, loss):
     described = experiment(
-        "gaussian" if loss == "square" else matrix_for(loss),
+        "gaussian" if loss == "square" else problem_for(loss)["matrix"],
         {"kind": "feature", "index": 1},
         {"it": {"update": update, "architecture": architecture}},
         d=8,
@@ -180,7 +183,7 @@ ARCHITECTURES = {
 SHAPES_OF_ALL = {name: shape_traits(words, "architecture") for name, words in ARCHITECTURES.items()}
 
 
-@crossed(name=SHAPES_OF_ALL, loss=list(catalogue.members("losses")))
+@crossed(name=SHAPES_OF_ALL, loss=ELEMENTWISE)
 def test_gradients_equal_central_differences(name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
     size, made = 1e-6, catalogue.make("architectures", **ARCHITECTURES[name])

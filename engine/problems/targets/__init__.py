@@ -43,7 +43,9 @@ class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
     declared_of: ClassVar[frozenset[str]] = frozenset(("columns", "combination", "labels"))
-    declares: ClassVar[frozenset[str]] = frozenset(("unit", "fixed_feature", "with_negatives", "values"))
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("unit", "fixed_feature", "with_negatives", "values", "one_hot")
+    )
 
     unit: ClassVar[bool] = False
     """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
@@ -80,3 +82,7 @@ class Target(Part, frozen=True):
     def values(self, matrix: Matrix) -> Values:
         """What every label is before noise."""
         return "any"
+
+    def one_hot(self, matrix: Matrix) -> bool:
+        """Whether every instance has the label 1 for one target, its class, and 0 for the others."""
+        return False

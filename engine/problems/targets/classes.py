@@ -16,8 +16,9 @@ from engine.problems.targets import Target
 class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
-    Of two classes the first has +1. K > 2 classes are K targets, learned side by side by nets of their own,
-    each 1 for one class and 0 for the others. Source: theory-bias.md §§44–46, theory-symmetry.md §23.
+    Of two classes the first has +1. K > 2 classes are K targets, each 1 for one class and 0 for the others:
+    learned by a net each, or by one net with K outputs. Of them the 0/1 error is the share of instances whose
+    largest prediction is that of another class. Source: theory-bias.md §§44–46, theory-symmetry.md §23.
     """
 
     experimental: ClassVar[bool] = True
@@ -46,3 +47,6 @@ class Classes(Target, frozen=True, tag="classes"):
 
     def values(self, matrix: Matrix) -> Values:
         return "signs" if matrix.class_count() == 2 else "bits"
+
+    def one_hot(self, matrix: Matrix) -> bool:
+        return matrix.class_count() != 2

@@ -1,0 +1,30 @@
+"""The cross-entropy of a softmax."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.core.parts import Values
+from engine.losses import Loss
+
+
+class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
+    """Softmax cross-entropy −Σ_c y_c ln p_c for the K predictions ŷ of an instance and its one-hot labels y.
+
+    p_c = e^(ŷ_c)/Σ_b e^(ŷ_b), the softmax, belongs to the loss and not to the learner; ∂L/∂ŷ_c = p_c − y_c.
+    It couples the targets, which are the classes of an instance: the outputs of one net, or of K nets (K
+    linear neurons make softmax regression). For two classes it would be logistic loss of ŷ₁ − ŷ₂. Equal
+    predictions cost ln K. Source: theory-nets.md §§28, 29.
+    """
+
+    joint: ClassVar[bool] = True
+    steady: ClassVar[bool] = False
+    labels: ClassVar[Values] = "bits"
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        costs = -(labels * torch.log_softmax(predictions, -2)).sum(-2, keepdim=True)
+        return costs.expand_as(predictions)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(predictions, -2) - labels

@@ -1,0 +1,299 @@
+"""Nets with several outputs, against nets written by hand, and what is said of several classes."""
+
+import numpy as np
+import pytest
+import torch
+from building import beginning, data_of, experiment, losses, raw
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.measures.error import right_less_wrong
+from engine.results.invariance import INVARIANT, certificate, verdict
+from engine.runtime import eigenvalues
+from engine.runtime.memory_estimate import needed
+from engine.runtime.run import run
+from engine.spec import reading
+
+EXACT = 1e-12
+CLASSES = {"matrix": {"kind": "clusters", "classes": 3, "n": 9, "sigma": 0.8}, "target": "classes", "d": 4}
+STEPS = {"kind": "steps", "steps": 3, "records": 3, "train": 6}
+LOSSES = ["square", "cross-entropy"]
+
+
+def net(lr=0.1, update="gd", **words):
+    """A learner: a small tanh net with an output for every target, unless words say otherwise."""
+    words = {"widths": [5, 4], "activation": "tanh", "outputs": "m", **words}
+    return {"architecture": {"kind": "dense", **words}, "update": {"kind": update, "lr": lr}}
+
+
+def described(learner, pictures=(), **words):
+    words = {**CLASSES, "replicas": 2, "protocol": STEPS, **words}
+    whole = raw(learners={"it": learner}, **words)
+    whole["pictures"] = [{"x": "step", "measure": measure} for measure in pictures]
+    return reading.parse(whole)
+
+
+def objective(tensors, x, labels, loss, activation=torch.tanh):
+    """The mean over rows of the sum over outputs of the loss of a net [K, n], written out."""
+    signal, number = x.T, 1
+    while f"W{number}" in tensors:
+        signal = tensors[f"W{number}"] @ (signal if number == 1 else activation(signal))
+        signal = tensors.get(f"m{number}", 1.0) * signal + tensors.get(f"b{number}", 0.0)
+        number += 1
+    if loss == "square":
+        return signal, ((signal - labels) ** 2).sum(0).mean()
+    return signal, -(labels * torch.log(signal.exp() / signal.exp().sum(0))).sum(0).mean()
+
+
+def by_hand(made, replica, lr, loss):
+    """The objective and its gradient of one replica after 0 … 3 steps, and the tensors at the end."""
+    hypothesis, data = beginning(made)
+    rates = hypothesis.architecture.rate_factors(4)
+    labels = data.labels.view(2, 3, -1)[replica]
+    tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.tensors.items()}
+    found = []
+    for _ in range(4):
+        leaves = {name: tensors[name].requires_grad_() for name in hypothesis.architecture.layers}
+        with torch.enable_grad():
+            _, cost = objective(tensors, data.instances.rows[replica, :6], labels[:, :6], loss)
+            gradients = torch.autograd.grad(cost, list(leaves.values()))
+        predictions, whole = objective(tensors, data.instances.rows[replica], labels, loss)
+        found.append((whole, torch.cat([each.flatten() for each in gradients]).norm(), predictions))
+        for (name, leaf), gradient in zip(leaves.items(), gradients, strict=True):
+            tensors[name] = (leaf - lr * rates.get(name, 1.0) * gradient).detach()
+    return found, labels
+
+
+SHAPES = [
+    {},
+    {"biases": True, "widths": [3]},
+    {"cb": 0.1, "parametrisation": "ntk"},
+    {"parametrisation": "mup", "cw": 2.0},
+    {"parametrisation": "mean-field", "widths": [6]},
+    {"init": "orthogonal", "widths": [2]},
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, loss):
+    made = described(net(lr=[0.1, 0.05], **shape), ["gradient-norm"], loss=loss)
+    share = 3 if loss == "square" else 1  # the measured square loss is the mean over targets
+    for curve in run(made).curves:
+        for replica in range(2):
+            found, labels = by_hand(made, replica, curve.rate, loss)
+            for record, (cost, length, predictions) in enumerate(found):
+                assert curve.values("loss")[record, replica] == pytest.approx(float(cost) / share, rel=EXACT)
+                measured = curve.values("gradient-norm")[record, replica]
+                assert measured == pytest.approx(float(length), rel=EXACT)
+                wrong = (predictions.argmax(0) != labels.argmax(0)).double().mean()
+                assert curve.values("error")[record, replica] == pytest.approx(float(wrong), abs=EXACT)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(loss, exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(eigenvalues, "EXACT", 0)
+        monkeypatch.setattr(eigenvalues, "TOLERANCE", 1e-10)
+    made = described(net(widths=[3], biases=True), ["sharpness"], loss=loss)
+    curve = run(made).curves[0]
+    hypothesis, data = beginning(made)
+    sizes = {name: tensor[0].shape for name, tensor in hypothesis.params.items()}
+    for replica in range(2):
+        x, labels = data.instances.rows[replica, :6], data.labels.view(2, 3, -1)[replica, :, :6]
+
+        def of_flat(flat, x=x, labels=labels):
+            parts = torch.split(flat, [size.numel() for size in sizes.values()])
+            tensors = {name: part.view(sizes[name]) for name, part in zip(sizes, parts, strict=True)}
+            return objective(tensors, x, labels, loss)[1]
+
+        flat = torch.cat([tensor[replica].flatten() for tensor in hypothesis.params.values()])
+        top = torch.linalg.eigvalsh(torch.autograd.functional.hessian(of_flat, flat))[-1].item()
+        assert curve.values("sharpness")[0, replica] == pytest.approx(top, rel=1e-9)
+
+
+def test_gradients_of_square_loss_add_up_over_outputs_in_the_layers_that_these_share():
+    """An output alone is a net of its own with that row of the last layer."""
+    shared, data = beginning(described(net(), replicas=1))
+    one = catalogue.make("architectures", "dense", widths=[5, 4], activation="tanh")
+    loss = catalogue.make("losses", "square")
+    together = shared.architecture.gradient(
+        shared.tensors, data.instances, lambda found: loss.slope(found, data.labels)
+    )
+    total = {name: torch.zeros_like(together[name]) for name in ("W1", "W2")}
+    for output in range(3):
+        row = slice(output, output + 1)
+        tensors = {**shared.tensors, "W3": shared.tensors["W3"][:, row]}
+        alone = one.gradient(
+            tensors, data.instances, lambda found, row=row: loss.slope(found, data.labels[row])
+        )
+        for name, sum_so_far in total.items():
+            sum_so_far += alone[name]
+        torch.testing.assert_close(together["W3"][:, row], alone["W3"], rtol=EXACT, atol=EXACT)
+    for name, expected in total.items():
+        torch.testing.assert_close(together[name], expected, rtol=EXACT, atol=EXACT)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_outputs_over_a_hidden_layer_that_stays_are_nets_of_their_own(loss):
+    words = {"widths": [5], "init": "identity"}  # every net starts with the same weights
+    frozen = {name: {**net(**words, outputs=outputs), "layer_rates": {"W1": 0.0}} for name, outputs in
+              (("shared", "m"), ("apart", 1))}  # fmt: skip
+    found = losses(experiment(learners=frozen, loss=loss, replicas=2, **CLASSES))
+    np.testing.assert_allclose(found["shared"], found["apart"], rtol=EXACT)
+    assert np.ptp(found["shared"]) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("protocol", "update"),
+    [
+        *((protocol, "gd") for protocol in catalogue.members("protocols")),
+        *(("steps", update) for update in ("momentum", "adam", "agd", "agd-layerwise")),
+        ("erm", "sgd"),
+        ("to-consistency", "adam"),
+    ],
+)
+def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol, update):
+    brief = {"epochs": {"epochs": 3}, "erm": {"steps": 4}, "steps": STEPS, "to-consistency": {"passes": 2}}
+    words = {"protocol": {"kind": protocol, **brief.get(protocol, {})}, "loss": "cross-entropy"}
+    rates = {} if update.startswith("agd") else {"lr": [0.05, 0.1]}
+    learner = {**net(), "update": {"kind": update, **rates}}
+    together = run(described(learner, **words)).curves
+    for curve in together:
+        one = {} if curve.rate is None else {"lr": curve.rate}
+        for replica in range(2):
+            alone = described(
+                {**learner, "update": {"kind": update, **one}}, **words, replicas=1, seed=replica
+            )
+            (single,) = run(alone).curves
+            for name in ("loss", "error"):
+                expected = single.values(name)[:, 0]
+                np.testing.assert_allclose(curve.values(name)[:, replica], expected, rtol=EXACT, atol=EXACT)
+
+
+def test_a_fresh_net_rests_when_the_mean_loss_of_its_outputs_is_small():
+    words = {"kind": "erm", "every": 3, "steps": 400, "tolerance": 0.2}
+    curve = run(described(net(widths=[5], activation="identity"), protocol=words, train_loss=True)).curves[0]
+    train = curve.values("train")[1:]
+    assert (train <= 0.2).all()
+    assert (train > 0.15).any()
+
+
+@pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 30}])
+def test_the_outputs_of_a_net_predict_the_same_on_the_axes_in_place_of_orthogonal_rows(protocol):
+    words = {"target": "all", "learners": {"it": net(widths=[3], lr=0.03)}, "protocol": protocol}
+    dense, structured = (
+        run(experiment(d=8, replicas=2, path=path, **words)).curves[0] for path in ("dense", "structured")
+    )
+    np.testing.assert_allclose(structured.loss, dense.loss, rtol=1e-9)
+    assert (dense.path, structured.path) == ("dense", "structured")
+
+
+def test_a_linear_net_with_several_outputs_has_a_weight_vector_for_each():
+    hypothesis, data = beginning(described(net(activation="identity", widths=[2])))
+    weights = hypothesis.weights()
+    assert weights.shape == (6, 4)
+    torch.testing.assert_close(
+        data.instances.inner(weights[:, None])[:, 0], hypothesis.predict(data.instances)
+    )
+    made = described(net(activation="identity", widths=[2]), spectrum=True)
+    assert (run(made).curves[0].spectrum.rank == 2).all()
+
+
+@pytest.mark.parametrize(("update", "invariant"), [("gd", True), ("momentum", True), ("adagrad", False)])
+def test_the_verdict_of_several_outputs_is_what_the_certificate_measures(update, invariant):
+    made = described(net(update=update, lr=0.05), loss="cross-entropy")
+    (learner,) = made.learners
+    assert verdict(learner, made).invariant is invariant
+    assert (certificate(made, learner) < INVARIANT) is invariant
+
+
+def test_theorems_about_one_target_bind_no_net_that_learns_of_several():
+    linear = {"widths": [3], "activation": "identity"}
+    learners = {"shared": net(**linear), "apart": net(**linear, outputs=1)}
+    bound = {"shared": set(), "apart": set()}
+    for target in ("all", "doubled"):
+        for line in run(experiment(target=target, d=8, learners=learners)).lines:
+            for name in line.applies_to:
+                bound[name].add(line.kind)
+    assert bound["shared"] == set()
+    assert {"ri-signed", "svd-two-layer"} <= bound["apart"]
+
+
+LABELS = torch.tensor([[1.0, 0, 0, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]], dtype=torch.float64)
+PREDICTED = torch.tensor([[3.0, 1, 0, 2, 2], [1, 0, 0, 2, 2], [2, 0, 0, 1, 2]], dtype=torch.float64)
+
+
+def test_the_largest_prediction_says_the_class_and_equal_ones_share_it():
+    data = data_of(described(net(), replicas=1))
+    of_five = type(data)(**{**vars(data), "labels": LABELS})
+    loss = catalogue.make("losses", "square")
+    right = (right_less_wrong(PREDICTED, of_five, loss) + 1) / 2
+    for row in right:
+        np.testing.assert_allclose(row, [1, 0, 1 / 3, 1 / 2, 1 / 3])
+    nearly = PREDICTED + 1e-9 * torch.arange(15).view(3, 5)
+    assert torch.equal(right_less_wrong(nearly, of_five, loss), 2 * right - 1)
+
+
+def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
+    measures = [{"kind": "error", "rows": rows} for rows in ("all", "train", "test")]
+    curve = run(described(net(lr=0.3), measures, loss="cross-entropy")).curves[0]
+    whole, train, test = (curve.values(name) for name in ("error", "train-error", "test-error"))
+    np.testing.assert_allclose((6 * train + 3 * test) / 9, whole, atol=EXACT)
+    assert (train != test).any()
+
+
+def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
+    assert not set(run(described(net())).curves[0].measures) & {"train-error", "test-error"}
+
+
+@pytest.mark.parametrize(
+    ("words", "outputs", "said"),
+    [
+        ({}, 2, "there are 3 targets; take 1, a net for each, or m, one for all"),
+        ({"matrix": {"kind": "gaussian", "n": 9}, "target": "feature"}, 3, "there is one target; take 1"),
+    ],
+)
+def test_outputs_that_do_not_fit_are_refused_with_what_would(words, outputs, said):
+    with pytest.raises(BadInput) as caught:
+        described(net(outputs=outputs), **words)
+    assert caught.value.where == "learners[0].architecture.outputs"
+    assert said in caught.value.what
+
+
+def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own():
+    def with_unit(outputs):
+        words = raw(learners={"it": net(outputs=outputs)}, **CLASSES, loss="cross-entropy", protocol=STEPS)
+        words["learners"][0]["rate_unit"] = "start-sharpness"
+        return reading.parse(words)
+
+    assert run(with_unit("m")).curves[0].complete
+    with pytest.raises(BadInput, match=r"rate_unit.*outputs"):
+        with_unit(1)
+
+
+def test_nets_that_a_loss_couples_have_no_sharpness_of_their_own():
+    with pytest.raises(BadInput, match='outputs = "m"'):
+        described(net(outputs=1), ["sharpness"], loss="cross-entropy")
+    assert described(net(outputs=1), ["sharpness"], loss="square")
+    assert described(net(), ["sharpness"], loss="cross-entropy")
+
+
+def test_one_net_for_all_targets_needs_the_memory_of_one():
+    wide = {"widths": [4096], "d": 16}
+    shared, apart = (
+        needed(described(net(widths=[4096], outputs=outputs), matrix={"kind": "clusters", "classes": 8},
+                         target="classes", d=64)) for outputs in ("m", 1)
+    )  # fmt: skip
+    assert 5 < apart / shared < 8, wide
+
+
+@pytest.mark.parametrize("init", ["gaussian", "orthogonal", "identity", "diagonal", "zero"])
+def test_every_start_has_a_row_of_the_last_layer_for_every_output(init):
+    made = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
+    start = made.start(Streams([0, 1])("init"), 5)
+    assert {name: value.shape[1:] for name, value in start.items()} == made.shapes(5)
+    assert made.shapes(5)["W2"] == (4, 6)
+    assert made.size(5) == 5 * 6 + 6 * 4
