@@ -55,6 +55,11 @@ class Architecture(Part, frozen=True):
         return 1
 
     @property
+    def l2_penalty(self) -> float:
+        """λ, if training adds λ/2 ‖θ‖² to the loss, θ all trained numbers."""
+        return 0.0
+
+    @property
     def linear_layers(self) -> int | None:
         """How many fully connected linear layers a prediction is the product of; None if it is none."""
         return None
@@ -130,6 +135,12 @@ class Architecture(Part, frozen=True):
             predictions, list(leaves.values()), grad_outputs=slope(predictions.detach())
         )
         return dict(zip(leaves, gradients, strict=True))
+
+    def penalised(self, params: Params, gradients: Params) -> Params:
+        """Gradients of the loss at these trained tensors, with that of the L2 penalty added."""
+        if not self.l2_penalty:
+            return gradients
+        return {name: g + self.l2_penalty * params[name] for name, g in gradients.items()}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """The start that corresponds to `params` when every instance x becomes U x; `turn` makes w into U w.

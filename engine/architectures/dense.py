@@ -56,7 +56,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
     input that is always 1, and depends on no coordinates.
 
     With `outputs = "m"` one net predicts all m targets: they share its hidden layers, the loss that it is
-    trained on is the sum of those of its outputs, and each has weights of its own in the last layer.
+    trained on is the sum of those of its outputs, and each has weights of its own in the last layer. With
+    `l2_penalty` λ a net is trained on λ/2 ‖θ‖² more, θ all trained numbers, biases too: gradients and
+    Hessians have it, the losses that are measured have not.
 
     `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
     descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
@@ -103,6 +105,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         Literal["standard", "ntk", "mean-field", "mup"],
         Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
     ] = "standard"
+    l2_penalty: Annotated[
+        float,
+        Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 ‖θ‖² to the loss trained on"),
+    ] = 0.0
     outputs: Annotated[
         Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
     ] = 1

@@ -158,7 +158,8 @@ class Group:
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
         assert learner.update is not None, "solvers have a course of their own"
         self._narrow = False
-        if isinstance(data.instances, ScaledIdentity) and learner.update.columnwise:
+        decays = learner.architecture is not None and learner.architecture.l2_penalty > 0
+        if isinstance(data.instances, ScaledIdentity) and learner.update.columnwise and not decays:
             self._narrow = True
             self._instances = data.instances.narrow(last)
             self.hypothesis.narrow(last)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import catalogue
+from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Stream, Streams
@@ -43,6 +44,9 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps
+    if steps.invariant == "on this data" and learner.architecture.l2_penalty:
+        reason = "the gradient of the penalty is another for every weight, and so is its rate"
+        return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
 
 

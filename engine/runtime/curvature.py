@@ -33,11 +33,11 @@ GRAPH = 8
 
 
 class Curvature:
-    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) of every net of a batch.
+    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
-    L is the loss that the program defines: square loss is (ŷ − y)², without a ½. Of a net with several
-    outputs it is the sum over these, N = B/outputs nets in all. Its P parameters are the trained tensors, one
-    after the other.
+    L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. Of a net with several
+    outputs it is the sum over these, N = B/outputs nets in all. The P parameters θ are the trained tensors,
+    one after the other, and λ is the L2 penalty.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Curvature:
     def gradient(self) -> torch.Tensor:
         """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
+        gradients = self._architecture.penalised(self._tensors, gradients)
         return _flat([gradients[name] for name in self._architecture.layers])
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -88,8 +89,9 @@ class Curvature:
             for part, leaf in zip(torch.split(several, lengths, 2), leaves, strict=True)
         ]
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
+        penalty = self._architecture.l2_penalty * several
         if not pairs:  # a linear function whose loss has no curvature
-            return torch.zeros_like(several)
+            return penalty
         single = len(several) == 1
         found = torch.autograd.grad(
             [gradient for gradient, _ in pairs],
@@ -101,7 +103,8 @@ class Curvature:
         )
         shape = *several.shape[:2], -1
         each = zip(found, parts, strict=True)
-        return torch.cat([(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each], 2)
+        images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each]
+        return torch.cat(images, 2) + penalty
 
     def operators(self) -> Iterator[LinearOperator]:
         """∇²L of one net after the other, in float64."""

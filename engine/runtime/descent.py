@@ -120,6 +120,7 @@ class Descent:
             params, state = self._multiplied(instances, slope)
         else:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
+            gradients = self._architecture.penalised(self._params, gradients)
             params, state = self._update.step(self._params, gradients, self._rates, self._state)
         if active is not None and not active.all():
             params = _where(active, params, self._params)

@@ -46,6 +46,10 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
         if architecture.linear_layers != 2:
             other = f"{learner.name} is {described(architecture)}"
             return Finding(False, f"it requires two fully connected linear layers, and {other}")
+        if architecture.l2_penalty:
+            return Finding(
+                False, f"it requires steps along gradients of the loss, and {learner.name} has a penalty"
+            )
         if not update.along_gradients:
             steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
             if steps.invariant is False:

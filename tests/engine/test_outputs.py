@@ -84,7 +84,7 @@ def test_a_net_with_several_outputs_follows_the_gradient_of_their_sum(shape, los
         for replica in range(2):
             found, labels = by_hand(made, replica, curve.rate, loss)
             for record, (cost, length, predictions) in enumerate(found):
-                assert curve.values("loss")[record, replica] == pytest.approx(float(cost) / share, rel=EXACT)
+                assert curve.values("loss")[record, replica] == pytest.approx(cost.item() / share, rel=EXACT)
                 measured = curve.values("gradient-norm")[record, replica]
                 assert measured == pytest.approx(float(length), rel=EXACT)
                 wrong = (predictions.argmax(0) != labels.argmax(0)).double().mean()

@@ -23,6 +23,7 @@ SLOW = {
     "catapult",
     "criticality",
     "deep-nets-64",
+    "digits-softmax",
     "edge-of-stability",
     "gaussian-1000",
     "hadamard-d",
