@@ -6,6 +6,7 @@ import torch
 from building import beginning, experiment, gd, raw, weights
 from test_outputs import CLASSES, STEPS, described, net, objective
 
+from engine.protocols import erm
 from engine.results.invariance import INVARIANT, certificate, verdict
 from engine.runtime import eigenvalues
 from engine.runtime.run import run
@@ -78,8 +79,9 @@ def test_without_a_penalty_nothing_changes():
 
 
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 20}])
-def test_inputs_that_no_example_has_decay_too(protocol):
+def test_inputs_that_no_example_has_decay_too(protocol, monkeypatch):
     """On the axes in place of orthogonal rows, where training leaves out what no gradient moves."""
+    monkeypatch.setattr(erm, "NUMBERS", 1)
     learner = gd(0.05, kind="dense", widths=[4], l2_penalty=LAMBDA)
     dense, structured = (
         run(experiment(d=8, learners={"it": learner}, protocol=protocol, path=path)).curves[0]
