@@ -55,6 +55,11 @@ class Data:
         copies = labels.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
         return replace(self, labels=copies, variants=self.variants * count)
 
+    def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
+        """The rows of these numbers [R, k], and their labels [B, k]."""
+        members = len(self.labels) // len(numbers)
+        return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
+
     def dense(self) -> Data:
         """The same data with its instances as a matrix."""
         return replace(self, instances=Dense(self.instances.rows, self.instances.signs))

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.cost import Cost
+from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Values
 from engine.core.streams import Streams
 from engine.problems.data import Data
+from engine.problems.instances import Instances
 from engine.protocols import Floats, Measures, Protocol
 from engine.runtime.descent import begin
 from engine.runtime.pieces import InPieces, learning
@@ -25,7 +28,8 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     """Passes over the first `train` rows, the average loss over all n rows after 0, 1, 2, … epochs.
 
     An epoch is one step along the mean gradient of all training rows; rules with a mini-batch size (sgd) take
-    the rows in their order, so many at a time. Bounds are those for k = `train` examples.
+    the rows in their order, so many at a time, or with `reshuffle` every pass in a random order of its own.
+    Replicas draw their own orders; rates and targets share them. Bounds are those for k = `train` examples.
     Source: theory.md §5.
     """
 
@@ -35,6 +39,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         Count | None, Meta(title="training rows", description="the first so many; none: half of them")
     ] = None
     epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
+    reshuffle: Annotated[
+        bool, Meta(title="reshuffle", description="mini-batches of every pass in a fresh random order")
+    ] = False
 
     @property
     def full_batch(self) -> bool:
@@ -54,6 +61,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
 
     def last(self, n: int) -> int:
         return self.epochs
+
+    def drawn_rows(self, n: int) -> int:
+        return self.rows(n) if self.reshuffle else 0
 
     def clocks(self, n: int) -> dict[str, Floats]:
         epochs = self.places(n)
@@ -83,19 +93,27 @@ class Passes(InPieces):
         self._solves = learner.solver is not None
         self._batch = (learner.update and learner.update.mini_batch) or self._rows
         self._data, self._last = data, protocol.epochs
+        self._orders = streams("passes") if protocol.reshuffle and self._batch < self._rows else None
         self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1, measures)
 
     def pieces(self) -> Iterator[None]:
         for epoch in range(self._last + 1):
             if epoch == 1 or (epoch > 1 and not self._solves):
+                order = None if self._orders is None else self._orders.permutation(self._rows)
                 for first in range(0, self._rows, self._batch):
                     if first > 0:
                         yield
                     some = slice(first, min(first + self._batch, self._rows))
-                    examples = self._data.instances.at(some), self._data.labels[:, some]
-                    yield from learning(self.hypothesis, *examples)
+                    yield from learning(self.hypothesis, *self._examples(some, order))
             self._recorder.take({"epoch": epoch, "k": self._rows if epoch else 0}, self._rows)
             yield
+
+    def _examples(self, some: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
+        """Some of the training rows and their labels, by places in an order [R, rows] if there is one."""
+        if order is None:
+            return self._data.instances.at(some), self._data.labels[:, some]
+        numbers = torch.from_numpy(np.ascontiguousarray(order[:, some]))
+        return self._data.examples(numbers.to(self._data.labels.device))
 
     def block(self) -> Block:
         return self._recorder.block()

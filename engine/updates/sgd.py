@@ -15,8 +15,8 @@ class SGD(Plain, frozen=True, tag="sgd"):
     """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
 
     `batch` is read by protocols that train on many examples at once: erm draws so many of them for each step,
-    epochs takes them in their order. One-pass and steps say themselves how many make an update, and
-    to-consistency takes them one by one.
+    epochs takes them in their order or in a random one. One-pass and steps say themselves how many make an
+    update, and to-consistency takes them one by one.
     Source: theory.md §4.
     """
 

@@ -6,6 +6,7 @@ import torch
 from building import LLS, beginning, data_of, experiment, gd, losses
 
 from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.protocols import erm
 from engine.results import trace
@@ -107,6 +108,41 @@ def test_epochs_step_along_the_mean_of_the_training_rows():
     for epoch in range(13):
         np.testing.assert_allclose(measured[epoch], np.mean((x @ w - y) ** 2), rtol=1e-9)
         w = linear_gd(x[:5], y[:5], w, 0.03)
+
+
+def test_reshuffled_epochs_take_every_pass_in_an_order_of_its_own():
+    words = {"kind": "epochs", "train": 5, "epochs": 6, "reshuffle": True}
+    learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.03, "batch": 2}}
+    measured, x, y = whole(words, learner)
+    orders, w, seen = Streams([4])("passes"), np.zeros(D), set()
+    for epoch in range(7):
+        np.testing.assert_allclose(measured[epoch], np.mean((x @ w - y) ** 2), rtol=1e-9)
+        (order,) = orders.permutation(5)
+        seen.add(tuple(order))
+        for first in (0, 2, 4):
+            rows = order[first : first + 2]
+            w = linear_gd(x[rows], y[rows], w, 0.03)
+    assert len(seen) > 4
+
+
+def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
+    words = {"kind": "epochs", "train": 6, "epochs": 4, "reshuffle": True}
+    learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": [0.02, 0.05], "batch": 1}}
+    settings = {"target": "all", "d": D, "protocol": words}
+    together = run(experiment("gaussian", learners={"it": learner}, replicas=2, seed=1, **settings))
+    for curve in together.curves:
+        one = {**learner, "update": {**learner["update"], "lr": curve.rate}}
+        for replica in range(2):
+            (alone,) = run(experiment("gaussian", learners={"it": one}, seed=1 + replica, **settings)).curves
+            np.testing.assert_allclose(curve.values("loss")[:, replica], alone.loss, rtol=1e-12)
+
+
+def test_an_order_changes_no_step_along_all_training_rows():
+    fixed, shuffled = (
+        whole({"kind": "epochs", "train": 5, "epochs": 3, "reshuffle": reshuffle}, gd(0.03))[0]
+        for reshuffle in (False, True)
+    )
+    assert fixed.tobytes() == shuffled.tobytes()
 
 
 def test_bounds_over_epochs_are_those_for_the_training_rows():
@@ -291,6 +327,7 @@ IN_PIECES = {
     "one pass in mini-batches": ({"kind": "one-pass", "batch": 4}, LLS),
     "passes to consistency": ({"kind": "to-consistency", "passes": 5}, gd(0.01)),
     "epochs of mini-batches": ({"kind": "epochs", "train": 6, "epochs": 3}, SGD),
+    "reshuffled epochs": ({"kind": "epochs", "train": 6, "epochs": 3, "reshuffle": True}, SGD),
     "a solver on training rows": ({"kind": "epochs", "train": 6, "epochs": 3}, {"solver": "basis-pursuit"}),
     "fresh models": ({"kind": "erm", "every": 2, "steps": 3}, gd(0.01)),
     "solvers in the place of fresh models": ({"kind": "erm", "every": 3}, {"solver": "basis-pursuit"}),
