@@ -137,6 +137,16 @@ def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
             np.testing.assert_allclose(curve.values("loss")[:, replica], alone.loss, rtol=1e-12)
 
 
+def test_reshuffled_rows_teach_the_same_where_the_axes_take_their_place():
+    words = {"kind": "epochs", "train": 6, "epochs": 4, "reshuffle": True}
+    learner = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.03, "batch": 2}}
+    dense, structured = (
+        losses_of(experiment(learners={"it": learner}, d=D, replicas=2, protocol=words, path=path))
+        for path in ("dense", "structured")
+    )
+    np.testing.assert_allclose(structured, dense, atol=1e-12)
+
+
 def test_an_order_changes_no_step_along_all_training_rows():
     fixed, shuffled = (
         whole({"kind": "epochs", "train": 5, "epochs": 3, "reshuffle": reshuffle}, gd(0.03))[0]
