@@ -167,6 +167,11 @@ class Measure(Part, frozen=True):
     """Whether it needs the parameters at the first record."""
 
     @property
+    def of_rows_seen(self) -> bool:
+        """Whether it is of the rows that were seen, or of the others, alone."""
+        return False
+
+    @property
     def recorded_always(self) -> bool:
         """Whether it is that with the choices made here."""
         return self.always

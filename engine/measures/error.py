@@ -47,8 +47,12 @@ class Error(Measure, frozen=True, tag="error"):
         return NAMES[self.rows]
 
     @property
+    def of_rows_seen(self) -> bool:
+        return self.rows != "all"
+
+    @property
     def recorded_always(self) -> bool:
-        return self.rows == "all"
+        return not self.of_rows_seen
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         two_classes = problem.label_values != "any"

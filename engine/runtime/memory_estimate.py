@@ -95,7 +95,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
             shares[place] += batch * n * item
         measured[place] = 3 * item * max(CELLS, batch * n)
         measures = asked(experiment, learner)
-        if any(getattr(measure, "rows", "all") != "all" for measure in measures):
+        if any(measure.of_rows_seen for measure in measures):
             measured[place] += 8 * SEEN * max(CELLS, batch * n)
         if learner.solver is not None:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)

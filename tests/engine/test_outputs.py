@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, losses, raw
+from building import beginning, data_of, experiment, gd, losses, raw
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -245,6 +245,36 @@ def test_errors_of_rows_seen_and_unseen_add_up_to_those_of_all_rows():
     assert (train != test).any()
 
 
+@pytest.mark.parametrize("rows", ["train", "test"])
+def test_errors_of_some_rows_are_the_same_on_the_axes_in_place_of_orthogonal_rows(rows):
+    words = raw(d=16, replicas=2, learners={"it": net(outputs=1), "linear": gd(0.03)})
+    words["pictures"] = [{"x": "k", "measure": {"kind": "error", "rows": rows}}]
+    found = []
+    for path in ("dense", "structured"):
+        words["run"]["path"] = path
+        found.append([curve.values(f"{rows}-error") for curve in run(reading.parse(words)).curves])
+    np.testing.assert_allclose(found[0], found[1], atol=EXACT)
+    assert np.nanmax(found[0]) > 0
+
+
+ONE_HOT = [
+    ({"kind": "clusters", "classes": 2, "n": 7}, "classes", False),
+    ({"kind": "clusters", "classes": 4, "n": 7}, "classes", True),
+    ({"kind": "digits", "n": 12}, "classes", True),
+    ({"kind": "digits", "digits": [3, 8], "n": 12}, "classes", False),
+    ({"kind": "hadamard01", "d": 8}, "all", False),
+    ({"kind": "threshold", "d": 8}, "all", False),
+]
+
+
+@pytest.mark.parametrize(("matrix", "target", "one_hot"), ONE_HOT)
+def test_labels_that_are_called_one_hot_are_1_for_one_target_and_0_for_the_others(matrix, target, one_hot):
+    data = data_of(experiment(matrix, target, replicas=2))
+    labels = data.labels.view(2, data.targets, -1)
+    assert data.one_hot is one_hot
+    assert one_hot == bool(((labels == 0) | (labels == 1)).all() and (labels.sum(1) == 1).all())
+
+
 def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
     assert not set(run(described(net())).curves[0].measures) & {"train-error", "test-error"}
 
@@ -282,12 +312,11 @@ def test_nets_that_a_loss_couples_have_no_sharpness_of_their_own():
 
 
 def test_one_net_for_all_targets_needs_the_memory_of_one():
-    wide = {"widths": [4096], "d": 16}
     shared, apart = (
         needed(described(net(widths=[4096], outputs=outputs), matrix={"kind": "clusters", "classes": 8},
                          target="classes", d=64)) for outputs in ("m", 1)
     )  # fmt: skip
-    assert 5 < apart / shared < 8, wide
+    assert 5 < apart / shared < 8
 
 
 @pytest.mark.parametrize("init", ["gaussian", "orthogonal", "identity", "diagonal", "zero"])
