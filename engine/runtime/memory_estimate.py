@@ -43,7 +43,7 @@ VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
 SEEN = 4
-"""Numbers in float64 for every prediction while losses over rows seen and unseen are computed."""
+"""Numbers in float64 for every prediction while losses over rows seen and unseen, or classes, are found."""
 
 ROTATED = 3
 """Matrices [d, d] in float64 that a rotation is made of."""
@@ -95,7 +95,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
             shares[place] += batch * n * item
         measured[place] = 3 * item * max(CELLS, batch * n)
         measures = asked(experiment, learner)
-        if any(measure.of_rows_seen for measure in measures):
+        if experiment.problem.one_hot or any(measure.of_rows_seen for measure in measures):
             measured[place] += 8 * SEEN * max(CELLS, batch * n)
         if learner.solver is not None:
             shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
