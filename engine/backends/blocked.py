@@ -7,26 +7,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.compiled import LANES, Examples, Members, Records, Scratch, balance, sweep
 from engine.backends.tiles import Strands
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
-from engine.core.streams import Streams
-from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.runtime.descent import Descent
 from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import ByWeights
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
@@ -46,22 +41,16 @@ class Sweep:
     so that nothing cancels in the sum.
     """
 
-    def __init__(
-        self,
-        learner: Learner,
-        loss: Cost,
-        data: Data,
-        streams: Streams,
-        examples: Instances,
-    ) -> None:
+    def __init__(self, inputs: TrainingInputs, examples: Instances) -> None:
         """For these examples of the data."""
+        learner, data = inputs.learner, inputs.data
         assert learner.architecture is not None, "Learner admits no other combination"
         assert learner.update is not None, "Learner admits no other combination"
         multiplicative_step = learner.update.multiplicative_step(learner.architecture)
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is given this path"
         assert data.w_star is not None, "only labels that are xᵀw* are given this path"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are given this path"
-        start = Descent(learner, loss, data, streams)
+        start = Descent(inputs)
         self._data, self._examples = data, examples
         members = data.variants * data.targets
         self._strands = Strands(data.replicas, members, examples.d, LANES)

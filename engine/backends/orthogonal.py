@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.streams import Streams
-from engine.measures import Measure
 from engine.measures.error import sides
-from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.runtime.descent import Descent
 from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import Measures, asks
+from engine.runtime.training_inputs import TrainingInputs
 from engine.updates import ScalarStep
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
 
 
 class Change(NamedTuple):
@@ -37,14 +31,15 @@ class OneByOne:
     predictions of all rows and costs a few operations for every target, whatever d is.
     """
 
-    def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
+    def __init__(self, inputs: TrainingInputs) -> None:
+        learner, data = inputs.learner, inputs.data
         assert isinstance(data.instances, ScaledIdentity), (
             "orthogonal instances do not affect one another's predictions"
         )
         update: object = learner.update
         assert isinstance(update, ScalarStep), "only rules that add multiples of examples do this"
-        start = Descent(learner, loss, data, streams)
-        self._update, self._loss, self._data = update, loss, data
+        start = Descent(inputs)
+        self._update, self._loss, self._data = update, inputs.loss, data
         by_row = data.instances.n, data.replicas, -1
         self._predictions = start.predict(data.instances).T.reshape(by_row).contiguous()
         self._labels = data.labels.T.reshape(by_row).contiguous()
@@ -83,13 +78,13 @@ class Tally:
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
-    def __init__(self, data: Data, loss: Cost, hypothesis: OneByOne, measures: tuple[Measure, ...]) -> None:
+    def __init__(self, inputs: TrainingInputs, hypothesis: OneByOne) -> None:
+        data, loss = inputs.data, inputs.loss
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
         self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
-        self._balance = (
-            None if not asks(measures, "error") else self._sides(predictions, data.labels).double().sum(1)
-        )
+        counted = asks(inputs.measures, "error")
+        self._balance = self._sides(predictions, data.labels).double().sum(1) if counted else None
         self._waiting: list[Change] = []
 
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

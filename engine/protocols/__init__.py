@@ -13,17 +13,13 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import members
-from engine.core.cost import Cost
 from engine.core.parts import LARGEST, BadField, Part, Values
-from engine.core.streams import Streams
-from engine.measures import Measure, named
-from engine.problems.data import Data
+from engine.measures import named
 from engine.runtime.hypothesis import Predictor
 from engine.runtime.recorder import Block
+from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
-    from engine.spec.learner import Learner
-
     LossKind = str
     MeasureName = str
 else:
@@ -31,7 +27,6 @@ else:
     MeasureName = Literal[tuple(name for name, measure in named().items() if measure.is_number)]
 
 Floats = NDArray[np.float64]
-Measures = tuple[Measure, ...]
 
 CLOCKS = {"k": "examples k", "epoch": "epochs", "step": "steps", "time": "time"}
 """How far training has come: the names of the clocks, and how an x-axis says them.
@@ -196,9 +191,7 @@ class Protocol(Part, frozen=True):
         """How many models an architecture is trained as, side by side."""
         return 1
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
+    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
         """The course of one learner from its start, with what is measured along it."""
         raise NotImplementedError
 
@@ -207,8 +200,6 @@ class Protocol(Part, frozen=True):
         """Whether it has a way for learners that go through many examples at once, `swept`."""
         return False
 
-    def swept(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
+    def swept(self, inputs: TrainingInputs) -> TrainingRun:
         """The same course by a compiled loop."""
         raise NotImplementedError

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
 from engine.architectures.linear import Linear
 from engine.backends.orthogonal import OneByOne, Tally
-from engine.core.cost import Clipped, Cost
+from engine.core.cost import Clipped
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Positive, Values
-from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import Floats, Measures, Protocol, TrainingRun
+from engine.protocols import Floats, Protocol, TrainingRun
 from engine.runtime.descent import begin
 from engine.runtime.hypothesis import Weighted
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder, asks, counted_everywhere
+from engine.runtime.training_inputs import TrainingInputs
 from engine.updates import ScalarStep
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
-
 
 MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""
@@ -84,55 +81,42 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
         return {"k": np.unique(places.round())} if last < n else {}
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> Pass:
+    def training_run(self, inputs: TrainingInputs) -> Pass:
+        learner, measures = inputs.learner, inputs.measures
         by_parameters = any(measure.of_parameters for measure in measures)
-        strangers = isinstance(data.instances, ScaledIdentity) and self.single
+        strangers = isinstance(inputs.data.instances, ScaledIdentity) and self.single
         strangers = strangers and not by_parameters and not asks(measures, "train")
         if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, ScalarStep):
-            return OneByOnePass(self, learner, data, loss, streams, measures)
-        return Pass(self, learner, data, loss, streams, measures)
+            return OneByOnePass(self, inputs)
+        return Pass(self, inputs)
 
     @property
     def sweeps(self) -> bool:
         return self.single and self.clip is None
 
-    def swept(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        return SweptPass(self, learner, data, loss, streams, measures)
+    def swept(self, inputs: TrainingInputs) -> TrainingRun:
+        return SweptPass(self, inputs)
 
 
 class Pass(InPieces):
     """A learner on its one pass."""
 
-    def __init__(
-        self,
-        protocol: OnePass,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: OnePass, inputs: TrainingInputs) -> None:
         super().__init__()
         if protocol.clip is not None:
-            loss = Clipped(loss, protocol.clip)
+            inputs = replace(inputs, loss=Clipped(inputs.loss, protocol.clip))
         self._batch, self._average = protocol.batch, protocol.average
-        self._measures = measures
-        order = _draws(data, streams) if protocol.replacement else None
+        data = inputs.data
+        order = _draws(inputs) if protocol.replacement else None
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
-        self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
+        self.hypothesis, self._recorder = self._begin(inputs, order)
         self._sums: dict[str, Floats] = {}
 
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
-        self._instances, self._labels = _shown(data, order)
-        self._student = begin(learner, loss, data, streams)
-        return self._student, Recorder(data, loss, self._student, self._records, self._measures, order)
+    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
+        self._instances, self._labels = _shown(inputs.data, order)
+        self._student = begin(inputs)
+        return self._student, Recorder(inputs, self._student, self._records, order)
 
     def pieces(self) -> Iterator[None]:
         for k in range(self._records):
@@ -175,13 +159,11 @@ class Pass(InPieces):
 class OneByOnePass(Pass):
     """A linear neuron on its one pass through orthogonal examples."""
 
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
-        self._learner = OneByOne(learner, loss, data, streams)
+    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
+        self._learner = OneByOne(inputs)
         self._order = order
-        by = Tally(data, loss, self._learner, self._measures)
-        return self._learner, Recorder(data, loss, self._learner, self._records, self._measures, order, by)
+        by = Tally(inputs, self._learner)
+        return self._learner, Recorder(inputs, self._learner, self._records, order, by)
 
     def _learn(self, k: int) -> Iterable[None]:
         self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
@@ -191,15 +173,13 @@ class OneByOnePass(Pass):
 class SweptPass(Pass):
     """A learner on its one pass, which it makes in sweeps through many examples."""
 
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
+    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
         from engine.backends.blocked import Sweep, Told  # which needs numba
 
-        examples = data.instances if order is None else data.instances.pick(order)
-        self._sweep = Sweep(learner, loss, data, streams, examples)
-        by = Told(data, loss, self._records, self._measures)
-        return self._sweep, Recorder(data, loss, self._sweep, self._records, self._measures, order, by)
+        data = inputs.data
+        self._sweep = Sweep(inputs, data.instances if order is None else data.instances.pick(order))
+        by = Told(data, inputs.loss, self._records, inputs.measures)
+        return self._sweep, Recorder(inputs, self._sweep, self._records, order, by)
 
     def _learn(self, k: int) -> Iterable[None]:
         if self._sweep.exhausted:
@@ -210,10 +190,10 @@ class SweptPass(Pass):
         return ()
 
 
-def _draws(data: Data, streams: Streams) -> torch.Tensor:
+def _draws(inputs: TrainingInputs) -> torch.Tensor:
     """As many numbers of rows as there are, drawn independently in every replica, [R, n]."""
-    n = data.instances.n
-    return torch.from_numpy(streams("draws").integers(n, n)).to(data.labels.device)
+    n = inputs.data.instances.n
+    return torch.from_numpy(inputs.streams("draws").integers(n, n)).to(inputs.data.labels.device)
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:

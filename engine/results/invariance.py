@@ -20,6 +20,7 @@ from engine.problems.rotation import haar
 from engine.protocols import TrainingRun
 from engine.runtime.descent import rates_of
 from engine.runtime.hypothesis import Turnable
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
@@ -110,8 +111,8 @@ class _Comparison:
         records = experiment.protocol.record_count(data.instances.n)
         turn = torch.from_numpy(transformation)
         turned = replace(data, instances=Dense(data.instances.rows @ turn.T), w_star=None, teacher=None)
-        straight = experiment.protocol.training_run(learner, data, loss, self.streams)
-        rotated = experiment.protocol.training_run(other, turned, loss, self.streams)
+        straight = experiment.protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
+        rotated = experiment.protocol.training_run(TrainingInputs(other, turned, loss, self.streams))
         if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(turn)
         change = size = torch.zeros((), dtype=torch.float64)

@@ -19,6 +19,7 @@ from engine.measures.error import sides
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
 from engine.runtime.hypothesis import Parametrised, Weighted
+from engine.runtime.training_inputs import TrainingInputs
 
 CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""
@@ -96,28 +97,27 @@ class Recorder:
 
     def __init__(
         self,
-        data: Data,
-        loss: Cost,
+        inputs: TrainingInputs,
         hypothesis: Weighted,
         records: int,
-        measures: tuple[Measure, ...] = (),
         order: torch.Tensor | None = None,
         by: Evaluator | None = None,
         every_record: bool = False,
     ) -> None:
-        """Of these measures, for a course of so many `records`, by default with the cheapest evaluator.
+        """For a training run of so many `records`, by default with the cheapest evaluator.
 
         `order` [R, n]: which row is seen first, second, …; by default they are seen in their order. With
         `every_record` expensive measures are made at all of them: then somebody chose how many there are.
         """
+        data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights()
-        self._evaluator = by or evaluator(data, loss, weights, records, measures, order)
+        self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
-        self._loss, self._order = loss, order
+        self._loss, self._order = inputs.loss, order
         self._others = [
             measure
             for measure in measures

@@ -30,6 +30,7 @@ from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines, with_measured
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
@@ -235,7 +236,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             shown.oracle_tuned = True
         course = None
         if store is None or not store.restore(experiment, learner, measures, curves):
-            course = begin(given, seen.with_variants(len(rates)), loss, streams, measures)
+            course = begin(TrainingInputs(given, seen.with_variants(len(rates)), loss, streams, measures))
         learner_run = LearnerRun(
             course, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
         )

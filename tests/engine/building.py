@@ -16,6 +16,7 @@ from engine.results.trace import Curve
 from engine.runtime.descent import begin
 from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.run import prepare, run
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 
@@ -100,7 +101,7 @@ def beginning(described: Experiment, number: int = 0) -> tuple[Hypothesis, Data]
     seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     data = data_of(described)
     loss = catalogue.make("losses", described.protocol.loss)
-    return begin(described.learners[number], loss, data, Streams(seeds)), data
+    return begin(TrainingInputs(described.learners[number], data, loss, Streams(seeds))), data
 
 
 def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:
