@@ -161,6 +161,11 @@ class Measure(Part, frozen=True):
     of_start: ClassVar[bool] = False
     """Whether it needs the parameters at the first record."""
 
+    @property
+    def of_rows_seen(self) -> bool:
+        """Whether it is of the rows that were seen, or of the others, alone."""
+        return False
+
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
         """It with every choice that has a name of its own."""

@@ -35,6 +35,10 @@ class AverageLoss(Measure, frozen=True, tag="loss"):
     def name(self) -> str:
         return NAMES[self.rows]
 
+    @property
+    def of_rows_seen(self) -> bool:
+        return self.rows != "all"
+
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":
             return probe.data.over_targets(probe.loss.average(probe.predictions, probe.data.labels)[None])[0]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
 from engine.protocols import Floats, Protocol, TrainingRun
 from engine.results.trace import stride_of_weights
 from engine.runtime.descent import Descent, begin
@@ -136,12 +135,12 @@ class Group:
         self._recorder = Recorder(side_by_side, self.hypothesis, 1)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
-        assert learner.update is not None, "solvers have a course of their own"
-        self._narrow = False
-        if isinstance(data.instances, ScaledIdentity) and learner.update.columnwise:
-            self._narrow = True
-            self._instances = data.instances.narrow(last)
-            self.hypothesis.narrow(last)
+        assert learner.update is not None, "solvers are fitted by `Fits`"
+        narrowed = self._instances.narrowed() if learner.update.columnwise else None
+        self._narrow = narrowed is not None
+        if narrowed is not None:
+            self._instances = narrowed
+            self.hypothesis.narrow(narrowed.d)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
         k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
         rows = torch.arange(last, device=k.device)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures.linear import Linear
-from engine.backends.orthogonal import OneByOne, Tally
 from engine.core.cost import Clipped
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Positive, Values
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import Floats, Protocol, TrainingRun
+from engine.protocols import BeginOnline, Floats, Protocol
 from engine.runtime.descent import begin
-from engine.runtime.hypothesis import Weighted
 from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder, asks, counted_everywhere
+from engine.runtime.recorder import Block, Recorder, counted_everywhere
 from engine.runtime.training_inputs import TrainingInputs
-from engine.updates import ScalarStep
 
 MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""
@@ -82,59 +78,56 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return {"k": np.unique(places.round())} if last < n else {}
 
     def training_run(self, inputs: TrainingInputs) -> Pass:
-        learner, measures = inputs.learner, inputs.measures
-        by_parameters = any(measure.of_parameters for measure in measures)
-        strangers = isinstance(inputs.data.instances, ScaledIdentity) and self.single
-        strangers = strangers and not by_parameters and not asks(measures, "train")
-        if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, ScalarStep):
-            return OneByOnePass(self, inputs)
-        return Pass(self, inputs)
+        return Pass(self, inputs, partial(InBatches, self.batch))
 
     @property
-    def sweeps(self) -> bool:
-        return self.single and self.clip is None
+    def online(self) -> bool:
+        return self.single
 
-    def swept(self, inputs: TrainingInputs) -> TrainingRun:
-        return SweptPass(self, inputs)
+    def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> Pass:
+        return Pass(self, inputs, begin)
+
+
+class InBatches:
+    """A learner that takes examples in their order, in updates of so many each."""
+
+    def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
+        self.hypothesis = begin(inputs)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn a batch if example number k completes one."""
+        if k % self._batch > 0:
+            return ()
+        new = slice(k - self._batch, k)
+        return learning(self.hypothesis, self._instances.at(new), self._labels[:, new])
 
 
 class Pass(InPieces):
     """A learner on its one pass."""
 
-    def __init__(self, protocol: OnePass, inputs: TrainingInputs) -> None:
+    def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin: BeginOnline) -> None:
         super().__init__()
         if protocol.clip is not None:
             inputs = replace(inputs, loss=Clipped(inputs.loss, protocol.clip))
-        self._batch, self._average = protocol.batch, protocol.average
-        data = inputs.data
-        order = _draws(inputs) if protocol.replacement else None
+        self._average, data = protocol.average, inputs.data
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
-        self.hypothesis, self._recorder = self._begin(inputs, order)
+        self._learner = begin(inputs, _draws(inputs) if protocol.replacement else None, self._records)
+        self.hypothesis, self._recorder = self._learner.hypothesis, self._learner.recorder
         self._sums: dict[str, Floats] = {}
-
-    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
-        self._instances, self._labels = _shown(inputs.data, order)
-        self._student = begin(inputs)
-        return self._student, Recorder(inputs, self._student, self._records, order)
 
     def pieces(self) -> Iterator[None]:
         for k in range(self._records):
             if k > 0:
-                yield from self._learn(k)
+                yield from self._learner.learn(k)
             self._recorder.take({"k": k}, k)
             yield
 
     def block(self) -> Block:
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.loss) else block
-
-    def _learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, counted from one; what is returned yields between pieces of work."""
-        if k % self._batch > 0:
-            return ()
-        new = slice(k - self._batch, k)
-        return learning(self._student, self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
         """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
@@ -154,40 +147,6 @@ class Pass(InPieces):
         self._sums[name] = sums[-1:]
         k = k[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
-
-
-class OneByOnePass(Pass):
-    """A linear neuron on its one pass through orthogonal examples."""
-
-    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
-        self._learner = OneByOne(inputs)
-        self._order = order
-        by = Tally(inputs, self._learner)
-        return self._learner, Recorder(inputs, self._learner, self._records, order, by)
-
-    def _learn(self, k: int) -> Iterable[None]:
-        self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
-        return ()
-
-
-class SweptPass(Pass):
-    """A learner on its one pass, which it makes in sweeps through many examples."""
-
-    def _begin(self, inputs: TrainingInputs, order: torch.Tensor | None) -> tuple[Weighted, Recorder]:
-        from engine.backends.blocked import Sweep, Told  # which needs numba
-
-        data = inputs.data
-        self._sweep = Sweep(inputs, data.instances if order is None else data.instances.pick(order))
-        by = Told(data, inputs.loss, self._records, inputs.measures)
-        return self._sweep, Recorder(inputs, self._sweep, self._records, order, by)
-
-    def _learn(self, k: int) -> Iterable[None]:
-        if self._sweep.exhausted:
-            end = min(self._records, k + self._sweep.at_once)
-            last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
-            self._sweep.sweep([self._recorder.keeps(record) for record in range(k, last + 1)])
-        self._sweep.step()
-        return ()
 
 
 def _draws(inputs: TrainingInputs) -> torch.Tensor:

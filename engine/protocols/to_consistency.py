@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
 from engine.protocols import Protocol, TrainingRun
-from engine.protocols.one_pass import OnePass, Pass
+from engine.protocols.one_pass import OnePass
 from engine.runtime.descent import Descent
 from engine.runtime.pieces import InPieces
 from engine.runtime.recorder import Block, Recorder
@@ -36,7 +36,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
 
     def training_run(self, inputs: TrainingInputs) -> TrainingRun:
         if inputs.learner.solver is not None:
-            return Pass(OnePass(), inputs)
+            return OnePass().training_run(inputs)
         return Rounds(self, inputs)
 
 

@@ -131,15 +131,15 @@ class _Comparison:
 
 
 def _predictions(
-    course: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
+    training_run: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once."""
     taken = 0
     while taken < records:
         going(taken / records)
-        if new := len(course.advance(1).loss):
+        if new := len(training_run.advance(1).loss):
             taken += new
-            yield course.hypothesis.predict(instances)
+            yield training_run.hypothesis.predict(instances)
 
 
 def rotation_with(determinant: int, stream: Stream, d: int) -> NDArray[np.float64]:

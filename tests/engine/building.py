@@ -24,7 +24,7 @@ Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
 
 ALL = 10**9
-"""More records than any course has."""
+"""More records than any training run has."""
 
 LLS = {"solver": "lls"}
 
@@ -85,7 +85,7 @@ def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
     with torch.no_grad():
         _, learner_runs = prepare(described)
         return {
-            learner_run.curves[0].name: learner_run.course.advance(ALL).loss[:, :, 0]
+            learner_run.curves[0].name: learner_run.training_run.advance(ALL).loss[:, :, 0]
             for learner_run in learner_runs
         }
 

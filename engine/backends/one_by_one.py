@@ -1,19 +1,59 @@
-"""A linear neuron that meets orthogonal examples one by one: each moves its own prediction and no other."""
+"""Orthogonal examples one by one: each moves its own prediction and no other."""
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from engine.backends import Backend
+from engine.backends.structured import is_large, rotated, why_not_rotated
 from engine.core.lazy import torch
+from engine.measures import Measure
 from engine.measures.error import sides
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
+from engine.protocols import TrainingRun
 from engine.runtime.descent import Descent
 from engine.runtime.hypothesis import Weighted
-from engine.runtime.recorder import Measures, asks
+from engine.runtime.recorder import Measures, Recorder, asks
 from engine.runtime.training_inputs import TrainingInputs
-from engine.updates import ScalarStep
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+
+
+class OneByOne(Backend):
+    """A linear neuron whose rule adds multiples of examples, in one pass over single orthogonal examples.
+
+    A step costs a few operations for every target, whatever d is.
+    """
+
+    place: ClassVar[int] = 20
+    words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        if reason := why_not_rotated(learner, experiment):
+            return reason
+        if learner.architecture is None or learner.update is None:
+            return "it trains an architecture by an update rule"
+        if learner.update.scalar_step(learner.architecture) is None:
+            return "its steps are not known to be multiples of single examples"
+        protocol = experiment.protocol
+        if not protocol.online:
+            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        return super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return not measure.of_parameters and not measure.of_rows_seen
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        return is_large(learner, experiment)
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        return experiment.protocol.online_run(rotated(inputs), OrthogonalLearner)
 
 
 class Change(NamedTuple):
@@ -24,38 +64,37 @@ class Change(NamedTuple):
     after: torch.Tensor
 
 
-class OneByOne:
-    """A linear neuron with a rule that strides, on n = d orthogonal instances of length √d.
+class OrthogonalRows:
+    """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
 
-    A step w ← w − s x_k changes ŷ_k by −s d, and no other prediction, since x_jᵀx_k = 0. So it keeps the
-    predictions of all rows and costs a few operations for every target, whatever d is.
+    A step w ← w − s x_k changes ŷ_k by −s d, and no other prediction, since x_jᵀx_k = 0.
     """
 
     def __init__(self, inputs: TrainingInputs) -> None:
         learner, data = inputs.learner, inputs.data
-        assert isinstance(data.instances, ScaledIdentity), (
-            "orthogonal instances do not affect one another's predictions"
-        )
-        update: object = learner.update
-        assert isinstance(update, ScalarStep), "only rules that add multiples of examples do this"
+        assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
+        assert learner.architecture is not None, "the backend serves no other learner"
+        assert learner.update is not None, "the backend serves no other learner"
+        scalar_step = learner.update.scalar_step(learner.architecture)
+        assert scalar_step is not None, "the backend serves no other learner"
         start = Descent(inputs)
-        self._update, self._loss, self._data = update, inputs.loss, data
+        self._scalar_step, self._loss, self._data = scalar_step, inputs.loss, data
         by_row = data.instances.n, data.replicas, -1
         self._predictions = start.predict(data.instances).T.reshape(by_row).contiguous()
         self._labels = data.labels.T.reshape(by_row).contiguous()
-        rate = start.rates["w"]
+        rate = next(iter(start.rates.values()))
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
         self.change = Change(self._labels[0], self._predictions[0].clone(), self._predictions[0].clone())
 
-    def meet(self, row: int | torch.Tensor) -> None:
+    def learn_row(self, row: int | torch.Tensor) -> None:
         """Learn the row of this number, or of these numbers [R] in the replicas."""
         place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
         labels, before = self._labels[place], self._predictions[place].clone()
         slope = self._loss.slope(before, labels)
-        stride, self._memory = self._update.stride(slope, self._rate, self._memory)
-        after = torch.sub(before, stride, alpha=self._data.instances.d)
+        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
+        after = torch.sub(before, step, alpha=self._data.instances.d)
         self._predictions[place] = after
         self.change = Change(labels, before, after)
 
@@ -73,12 +112,26 @@ class OneByOne:
         return first.T / math.sqrt(self._data.instances.d)
 
 
-class Tally:
+class OrthogonalLearner:
+    """A learner that takes single orthogonal examples in their order."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        self.hypothesis, self._order = OrthogonalRows(inputs), order
+        evaluator = ChangeEvaluator(inputs, self.hypothesis)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn example number k."""
+        self.hypothesis.learn_row(k - 1 if self._order is None else self._order[:, k - 1])
+        return ()
+
+
+class ChangeEvaluator:
     """Average losses and errors over all rows, brought up to date by the one row that changed."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
-    def __init__(self, inputs: TrainingInputs, hypothesis: OneByOne) -> None:
+    def __init__(self, inputs: TrainingInputs, hypothesis: OrthogonalRows) -> None:
         data, loss = inputs.data, inputs.loss
         self._data, self._loss = data, loss
         predictions = hypothesis.predict(data.instances)
@@ -96,7 +149,7 @@ class Tally:
         return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        assert isinstance(hypothesis, OneByOne), "a tally follows single changes"
+        assert isinstance(hypothesis, OrthogonalRows), "only single changes are followed"
         self._waiting.append(hypothesis.change)
 
     def looks(self, record: int) -> bool:
@@ -118,3 +171,6 @@ class Tally:
             self._balance = balances[-1].clone()
             found["error"] = [(1 - self._data.over_targets(balances) / n) / 2]
         return found
+
+
+BACKEND = OneByOne()
