@@ -107,14 +107,14 @@ class InBatches:
 class Pass(InPieces):
     """A learner on its one pass."""
 
-    def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin: BeginOnline) -> None:
+    def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()
         if protocol.clip is not None:
             inputs = replace(inputs, loss=Clipped(inputs.loss, protocol.clip))
         self._average, data = protocol.average, inputs.data
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
-        self._learner = begin(inputs, _draws(inputs) if protocol.replacement else None, self._records)
+        self._learner = begin_online(inputs, _draws(inputs) if protocol.replacement else None, self._records)
         self.hypothesis, self._recorder = self._learner.hypothesis, self._learner.recorder
         self._sums: dict[str, Floats] = {}
 

@@ -235,7 +235,7 @@ def _that_fits(experiment: Experiment, free: int) -> str:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
 
     ways = []
-    if experiment.run.path == "dense" and fitting(path="auto"):
+    if experiment.run.path != "auto" and fitting(path="auto"):
         ways.append("run.path = auto")
     if replicas := _largest(experiment.run.replicas, lambda count: fitting(replicas=count)):
         ways.append(f"run.replicas = {replicas}")

@@ -20,7 +20,7 @@ from engine.losses.square import Square
 from engine.runtime import recorder
 from engine.runtime.run import DIVERGED, prepare, run
 
-LINEAR = [name for name in GENTLE if GENTLE[name].get("architecture", "linear") == "linear"]
+LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
 
 
@@ -179,8 +179,7 @@ def test_a_pass_one_by_one_with_clipped_predictions_is_that_of_the_matrix():
 
 
 def test_only_rules_with_a_scalar_step_go_one_by_one():
-    learners = {name: GENTLE[name] for name in LINEAR if "update" in GENTLE[name]}
-    described = experiment(learners=learners, d=16)
+    described = experiment(learners=LINEAR, d=16)
     one_by_one = backends()["one-by-one"]
     served = {
         learner.update.kind
@@ -210,7 +209,10 @@ def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):
         ({"labels": "sign"}, "not linear in the instances"),
         ({"loss": "logistic"}, "only square loss"),
         ({"train_loss": True}, "does not measure train"),
-        ({"protocol": {"kind": "one-pass", "clip": 1.0}}, "not clipped"),
+        (
+            {"target": {"kind": "sparse", "r": 3}, "protocol": {"kind": "one-pass", "clip": 1.0}},
+            "not clipped",
+        ),
         ({"protocol": {"kind": "one-pass", "batch": 2}}, "single examples"),
         ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
         ({"d": 2, "target": {"kind": "feature", "index": 0}}, "4 features or more"),
