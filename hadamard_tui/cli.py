@@ -65,7 +65,7 @@ ComputedBy = Annotated[
     typer.Option(
         "--path",
         metavar="PATH",
-        help="auto, dense, structured or compiled, for run.path: the way of computing.",
+        help="The backend, for run.path: auto, or one by its name, such as dense or structured.",
     ),
 ]
 

@@ -1,1 +1,124 @@
-"""Ways to compute a training run: on a matrix, by structure, or compiled."""
+"""Backends: ways to compute a training run, all the same up to rounding. A file here is one of them.
+
+What a backend is made of beside its file lies in a folder here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from engine.core.parts import BadInput
+from engine.runtime.asked import asked
+from engine.runtime.descent import rates_of
+
+if TYPE_CHECKING:
+    from engine.measures import Measure
+    from engine.protocols import TrainingRun
+    from engine.runtime.training_inputs import TrainingInputs
+    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+
+
+class Backend:
+    """A way to compute the training runs of those learners that it can serve.
+
+    Rules, losses, measures and protocols say what they are, and know of no backend: a backend decides by what
+    they say. What it does not know it refuses, so that a part without a word about backends is computed on
+    the matrix, slower and never wrong.
+    """
+
+    place: ClassVar[int] = 100
+    """Backends are tried in the order of these numbers, those that save most first."""
+
+    words: ClassVar[str] = ""
+    """How a curve was computed, after "computed"; nothing needs to be said of one on a matrix."""
+
+    knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
+    """The fields of a learner that it takes account of; those that set others are refused."""
+
+    takes_matrix: ClassVar[bool] = False
+    """Whether it has instances as a matrix where they are drawn without one."""
+
+    copies: ClassVar[int] = 7
+    """Numbers held at once for every parameter: it, its gradient, the state of the rule, their successors."""
+
+    in_place: ClassVar[bool] = False
+    """Whether steps change them in their place, and not by new tensors, which the C library scatters."""
+
+    @property
+    def name(self) -> str:
+        """What `run.path` and the JSON call it: its file."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        """Why it cannot serve a learner, whatever is measured, in one sentence; None if it can."""
+        for field, default in _defaults(type(learner)).items():
+            if field not in self.knows and getattr(learner, field) != default:
+                return f"it serves no learner with {field.replace('_', ' ')} of its own"
+        return None
+
+    def serves(self, measure: Measure) -> bool:
+        """Whether it measures this of the learners that it serves."""
+        return True
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        """Whether it is faster there than those after it."""
+        return True
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        """The training run of a learner that it serves, on data as they were drawn."""
+        raise NotImplementedError
+
+
+@cache
+def backends() -> dict[str, Backend]:
+    """Every backend by its name, in their order."""
+    modules = (
+        import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if not module.ispkg
+    )
+    found: list[Backend] = [module.BACKEND for module in modules]
+    return {backend.name: backend for backend in sorted(found, key=lambda one: (one.place, one.name))}
+
+
+def backend_of(learner: Learner, experiment: Experiment) -> Backend:
+    """The backend of a learner: that of `run.path`, or the first that pays and can serve it.
+
+    Raises: BadInput if `run.path` names one that cannot.
+    """
+    if (forced := experiment.run.path) == "auto":
+        return next(
+            backend
+            for backend in backends().values()
+            if backend.pays(learner, experiment) and why_not(backend, learner, experiment) is None
+        )
+    if reason := why_not(backends()[forced], learner, experiment):
+        raise BadInput("run.path", f"there is no {forced} backend for {learner.name}: {reason}; take auto")
+    return backends()[forced]
+
+
+def why_not(backend: Backend, learner: Learner, experiment: Experiment) -> str | None:
+    """Why a backend cannot serve a learner with what is measured of it, in one sentence; None if it can."""
+    if reason := backend.refuses(learner, experiment):
+        return reason
+    lacking = (measure.name for measure in asked(experiment, learner) if not backend.serves(measure))
+    return next((f"it does not measure {name}" for name in lacking), None)
+
+
+def weight_vectors(learner: Learner, experiment: Experiment) -> int:
+    """How many weight vectors learn side by side: one for every replica, rate and target."""
+    targets = experiment.problem.target.columns(experiment.problem.matrix)
+    return experiment.run.replicas * len(rates_of(learner)) * targets
+
+
+@cache
+def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
+    """What every field holds if nothing is set; NODEFAULT if something must be."""
+    return {
+        field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        for field in msgspec.structs.fields(struct)
+    }

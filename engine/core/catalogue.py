@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from functools import cache
 from typing import Any, Union
@@ -45,6 +46,14 @@ def members(family: str) -> dict[str, type[Part]]:
                 raise ValueError(f"two {family} are called {kind!r}: {found[kind]} and {member}")
             found[kind] = member
     return dict(sorted(found.items()))
+
+
+def file_names(package: str) -> list[str]:
+    """What the files in a package are called, as presets say it, without importing any."""
+    found = importlib.util.find_spec(package)
+    assert found is not None, f"{package} is a package"
+    files = pkgutil.iter_modules(found.submodule_search_locations)
+    return sorted(file.name.replace("_", "-") for file in files if not file.ispkg)
 
 
 def union(family: str) -> Any:

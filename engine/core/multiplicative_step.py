@@ -22,7 +22,7 @@ class MultiplicativeStep(NamedTuple):
     scale: float = 1.0
     """s."""
     power: int = 1
-    """L, 1 or 2. The compiled pass keeps a^L and b^L, and takes the power of the factors."""
+    """L, 1 or 2: a^L and b^L are multiplied by the powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
         *params.values(),
     )

@@ -31,10 +31,6 @@ Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 Values = Literal["any", "signs", "bits"]
 """What numbers are known to be: any real number, −1 or +1, or 0 or 1."""
 
-Path = Literal["dense", "structured", "compiled"]
-"""How a course is computed: on the matrix of the instances, by what is known of their structure, or by a
-compiled loop that uses it too."""
-
 
 class BadInput(ValueError):
     """Input that cannot be used. Its text is one line: where, what is wrong, what would be right.

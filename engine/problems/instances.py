@@ -49,6 +49,10 @@ class Instances:
         """Those of one replica alone."""
         raise NotImplementedError
 
+    def narrowed(self) -> Instances | None:
+        """The same without the last features, if these are known to be 0 on all of them."""
+        return None
+
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
         raise NotImplementedError

@@ -40,10 +40,11 @@ class ScaledIdentity(Instances):
     def of_replica(self, replica: int) -> ScaledIdentity:
         return ScaledIdentity(self._drawn.of_replica(replica), slice(self._first, self._end))
 
-    def narrow(self, count: int) -> ScaledIdentity:
-        """The first instances as those of fewer features: the others are 0 on all of them."""
-        few = ScaledIdentity(self._drawn, slice(0, count))
-        few.d = count
+    def narrowed(self) -> ScaledIdentity | None:
+        if self._first > 0:
+            return None
+        few = ScaledIdentity(self._drawn, slice(0, self.n))
+        few.d = self.n
         return few
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from typing import Protocol as Interface
 
@@ -13,16 +13,14 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import members
-from engine.core.cost import Cost
 from engine.core.parts import LARGEST, BadField, Part, Values
-from engine.core.streams import Streams
-from engine.measures import Measure, named
-from engine.problems.data import Data
-from engine.runtime.hypothesis import Predictor
-from engine.runtime.recorder import Block
+from engine.measures import named
+from engine.runtime.hypothesis import Predictor, Weighted
+from engine.runtime.recorder import Block, Recorder
+from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+    from engine.core.lazy import torch
 
     LossKind = str
     MeasureName = str
@@ -31,7 +29,6 @@ else:
     MeasureName = Literal[tuple(name for name, measure in named().items() if measure.is_number)]
 
 Floats = NDArray[np.float64]
-Measures = tuple[Measure, ...]
 
 CLOCKS = {"k": "examples k", "epoch": "epochs", "step": "steps", "time": "time"}
 """How far training has come: the names of the clocks, and how an x-axis says them.
@@ -99,6 +96,29 @@ class TrainingRun(Interface):
         """
 
 
+class OnlineLearner(Interface):
+    """A learner that takes examples one at a time, in the order of a pass."""
+
+    @property
+    def hypothesis(self) -> Weighted:
+        """What the learner predicts now."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """What takes its records."""
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Take in example number k, counted from one; what is returned yields between pieces of work."""
+
+
+BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
+"""Puts a learner at its start.
+
+Of it are given which row is seen first, second, … [R, n], None for their own order, and how many records
+there will be, the one at the start too.
+"""
+
+
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
 
@@ -107,9 +127,9 @@ class Protocol(Part, frozen=True):
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("training_run", "swept"))
+    declared_of: ClassVar[frozenset[str]] = frozenset(("training_run", "online_run"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("drawn_independently", "averages_hypotheses", "full_batch")
+        ("drawn_independently", "averages_hypotheses", "full_batch", "online")
     )
 
     @property
@@ -146,11 +166,11 @@ class Protocol(Part, frozen=True):
         return 1
 
     def last(self, n: int) -> int:
-        """Where on the x-axis a course over n instances yields its last record; the first is at 0."""
+        """Where on the x-axis a training run over n instances yields its last record; the first is at 0."""
         raise NotImplementedError
 
     def record_count(self, n: int) -> int:
-        """How many records a course over n instances yields."""
+        """How many records a training run over n instances yields."""
         return -(-self.last(n) // self.spacing) + 1
 
     def nearest(self, x: int, n: int) -> int:
@@ -159,12 +179,12 @@ class Protocol(Part, frozen=True):
         return min((min(before, last), min(before + self.spacing, last)), key=lambda at: abs(at - x))
 
     def places(self, n: int) -> Floats:
-        """Where on the x-axis a course over n instances yields its records."""
+        """Where on the x-axis a training run over n instances yields its records."""
         last = self.last(n)
         return np.append(np.arange(0.0, last, self.spacing), float(last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """What the clocks say at every record of a course over n instances, by their names in CLOCKS.
+        """What the clocks say at every record of a training run over n instances, by their names in CLOCKS.
 
         The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
         """
@@ -196,19 +216,15 @@ class Protocol(Part, frozen=True):
         """How many models an architecture is trained as, side by side."""
         return 1
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        """The course of one learner from its start, with what is measured along it."""
+    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
+        """The training run of one learner from its start, with what is measured along it."""
         raise NotImplementedError
 
     @property
-    def sweeps(self) -> bool:
-        """Whether it has a way for learners that go through many examples at once, `swept`."""
+    def online(self) -> bool:
+        """Whether it is one pass of updates along single examples, with a record after each: `online_run`."""
         return False
 
-    def swept(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        """The same course by a compiled loop."""
+    def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> TrainingRun:
+        """The same training run of a learner that takes its examples in its own way."""
         raise NotImplementedError

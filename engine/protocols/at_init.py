@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from engine.core.cost import Cost
-from engine.core.streams import Streams
-from engine.problems.data import Data
-from engine.protocols import Floats, Measures, Protocol
+from engine.protocols import Floats, Protocol
 from engine.runtime.descent import begin
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.training_inputs import TrainingInputs
 
 
 class AtInit(Protocol, frozen=True, tag="at-init"):
@@ -47,22 +42,18 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
     def examples_seen(self, n: int) -> Floats:
         return np.array([float(n)])
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> Start:
-        return Start(learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> Start:
+        return Start(inputs)
 
 
 class Start(InPieces):
     """A learner that stays as it starts."""
 
-    def __init__(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures
-    ) -> None:
+    def __init__(self, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = begin(learner, loss, data, streams)
-        self._solves, self._data = learner.solver is not None, data
-        self._recorder = Recorder(data, loss, self.hypothesis, 1, measures)
+        self.hypothesis = begin(inputs)
+        self._solves, self._data = inputs.learner.solver is not None, inputs.data
+        self._recorder = Recorder(inputs, self.hypothesis, 1)
 
     def pieces(self) -> Iterator[None]:
         if self._solves:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Values
-from engine.core.streams import Streams
-from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.protocols import Floats, Measures, Protocol
+from engine.protocols import Floats, Protocol
 from engine.runtime.descent import begin
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.training_inputs import TrainingInputs
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):
@@ -69,32 +64,23 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         epochs = self.places(n)
         return {"epoch": epochs, "k": np.where(epochs > 0, float(self.rows(n)), 0.0)}
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> Passes:
-        return Passes(self, learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> Passes:
+        return Passes(self, inputs)
 
 
 class Passes(InPieces):
     """A learner on its way through the epochs."""
 
-    def __init__(
-        self,
-        protocol: Epochs,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: Epochs, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = begin(learner, loss, data, streams)
-        self._rows = protocol.rows(data.instances.n)
+        self.hypothesis = begin(inputs)
+        learner, self._data = inputs.learner, inputs.data
+        self._rows = protocol.rows(self._data.instances.n)
         self._solves = learner.solver is not None
         self._batch = (learner.update and learner.update.mini_batch) or self._rows
-        self._data, self._last = data, protocol.epochs
-        self._orders = streams("passes") if protocol.reshuffle and self._batch < self._rows else None
-        self._recorder = Recorder(data, loss, self.hypothesis, protocol.epochs + 1, measures)
+        self._last = protocol.epochs
+        self._orders = inputs.streams("passes") if protocol.reshuffle and self._batch < self._rows else None
+        self._recorder = Recorder(inputs, self.hypothesis, protocol.epochs + 1)
 
     def pieces(self) -> Iterator[None]:
         for epoch in range(self._last + 1):

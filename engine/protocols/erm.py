@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.core.streams import Streams
-from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import Floats, Measures, Protocol, TrainingRun
+from engine.protocols import Floats, Protocol, TrainingRun
 from engine.results.trace import stride_of_weights
 from engine.runtime.descent import Descent, begin
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder, nothing_measured
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
-
+from engine.runtime.training_inputs import TrainingInputs
 
 Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""
@@ -61,27 +55,18 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def models(self, n: int) -> int:
         return self.record_count(n)
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        if learner.solver is not None:
-            return Fits(self, learner, data, loss, streams, measures)
-        return FreshModels(self, learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
+        if inputs.learner.solver is not None:
+            return Fits(self, inputs)
+        return FreshModels(self, inputs)
 
 
 class FreshModels(InPieces):
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
-    def __init__(
-        self,
-        protocol: ERM,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()
+        learner, data = inputs.learner, inputs.data
         self._protocol, self._data = protocol, data
         self._whole: Block | None = None
         grid = protocol.places(data.instances.n)
@@ -90,8 +75,8 @@ class FreshModels(InPieces):
         nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
         together = max(1, NUMBERS // (nets * learner.architecture.size(data.instances.d)))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
-        self._groups = [Group(grid[part], learner, data, loss, streams, measures) for part in self._parts]
-        self._grid, self._draws = grid, streams("batches")
+        self._groups = [Group(grid[part], inputs) for part in self._parts]
+        self._grid, self._draws = grid, inputs.streams("batches")
         self._batch = learner.update.mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
@@ -141,28 +126,22 @@ class Models(NamedTuple):
 class Group:
     """The models of some consecutive k as one batch, which sees only the rows that one of them trains on."""
 
-    def __init__(
-        self,
-        grid: Floats,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
-        self._grid, self._loss = grid, loss
+    def __init__(self, grid: Floats, inputs: TrainingInputs) -> None:
+        learner, data = inputs.learner, inputs.data
+        self._grid, self._loss = grid, inputs.loss
         self._one, self._data = data, data.with_variants(len(grid))
-        self.hypothesis = Descent(learner, loss, self._data, streams)
-        self._recorder = Recorder(self._data, loss, self.hypothesis, 1, measures)
+        side_by_side = replace(inputs, data=self._data)
+        self.hypothesis = Descent(side_by_side)
+        self._recorder = Recorder(side_by_side, self.hypothesis, 1)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
-        assert learner.update is not None, "solvers have a course of their own"
-        self._narrow = False
+        assert learner.update is not None, "solvers are fitted by `Fits`"
         decays = learner.architecture is not None and learner.architecture.l2_penalty > 0
-        if isinstance(data.instances, ScaledIdentity) and learner.update.columnwise and not decays:
-            self._narrow = True
-            self._instances = data.instances.narrow(last)
-            self.hypothesis.narrow(last)
+        narrowed = self._instances.narrowed() if learner.update.columnwise and not decays else None
+        self._narrow = narrowed is not None
+        if narrowed is not None:
+            self._instances = narrowed
+            self.hypothesis.narrow(narrowed.d)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
         k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
         rows = torch.arange(last, device=k.device)
@@ -234,19 +213,11 @@ def _joined(blocks: list[Block]) -> Block:
 class Fits(InPieces):
     """A solver, told the examples one by one and measured where the fresh models are."""
 
-    def __init__(
-        self,
-        protocol: ERM,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = begin(learner, loss, data, streams)
-        self._data, self._grid = data, protocol.places(data.instances.n)
-        self._recorder = Recorder(data, loss, self.hypothesis, len(self._grid), measures)
+        self.hypothesis = begin(inputs)
+        self._data, self._grid = inputs.data, protocol.places(inputs.data.instances.n)
+        self._recorder = Recorder(inputs, self.hypothesis, len(self._grid))
 
     def pieces(self) -> Iterator[None]:
         told = 0

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from functools import partial
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures.linear import Linear
-from engine.backends.orthogonal import OneByOne, Tally
-from engine.core.cost import Clipped, Cost
+from engine.core.cost import Clipped
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Positive, Values
-from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import Floats, Measures, Protocol, TrainingRun
+from engine.protocols import BeginOnline, Floats, Protocol
 from engine.runtime.descent import begin
-from engine.runtime.hypothesis import Weighted
 from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder, asks, counted_everywhere
-from engine.updates import ScalarStep
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
-
+from engine.runtime.recorder import Block, Recorder, counted_everywhere
+from engine.runtime.training_inputs import TrainingInputs
 
 MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""
@@ -84,73 +77,57 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
         return {"k": np.unique(places.round())} if last < n else {}
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> Pass:
-        by_parameters = any(measure.of_parameters for measure in measures)
-        strangers = isinstance(data.instances, ScaledIdentity) and self.single
-        strangers = strangers and not by_parameters and not asks(measures, "train")
-        if strangers and isinstance(learner.architecture, Linear) and isinstance(learner.update, ScalarStep):
-            return OneByOnePass(self, learner, data, loss, streams, measures)
-        return Pass(self, learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> Pass:
+        return Pass(self, inputs, partial(InBatches, self.batch))
 
     @property
-    def sweeps(self) -> bool:
-        return self.single and self.clip is None
+    def online(self) -> bool:
+        return self.single
 
-    def swept(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        return SweptPass(self, learner, data, loss, streams, measures)
+    def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> Pass:
+        return Pass(self, inputs, begin)
+
+
+class InBatches:
+    """A learner that takes examples in their order, in updates of so many each."""
+
+    def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
+        self.hypothesis = begin(inputs)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn a batch if example number k completes one."""
+        if k % self._batch > 0:
+            return ()
+        new = slice(k - self._batch, k)
+        return learning(self.hypothesis, self._instances.at(new), self._labels[:, new])
 
 
 class Pass(InPieces):
     """A learner on its one pass."""
 
-    def __init__(
-        self,
-        protocol: OnePass,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()
         if protocol.clip is not None:
-            loss = Clipped(loss, protocol.clip)
-        self._batch, self._average = protocol.batch, protocol.average
-        self._measures = measures
-        order = _draws(data, streams) if protocol.replacement else None
+            inputs = replace(inputs, loss=Clipped(inputs.loss, protocol.clip))
+        self._average, data = protocol.average, inputs.data
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
-        self.hypothesis, self._recorder = self._begin(learner, data, loss, streams, order)
+        self._learner = begin_online(inputs, _draws(inputs) if protocol.replacement else None, self._records)
+        self.hypothesis, self._recorder = self._learner.hypothesis, self._learner.recorder
         self._sums: dict[str, Floats] = {}
-
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
-        self._instances, self._labels = _shown(data, order)
-        self._student = begin(learner, loss, data, streams)
-        return self._student, Recorder(data, loss, self._student, self._records, self._measures, order)
 
     def pieces(self) -> Iterator[None]:
         for k in range(self._records):
             if k > 0:
-                yield from self._learn(k)
+                yield from self._learner.learn(k)
             self._recorder.take({"k": k}, k)
             yield
 
     def block(self) -> Block:
         block = self._recorder.block()
         return self._averaged(block) if self._average and len(block.loss) else block
-
-    def _learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, counted from one; what is returned yields between pieces of work."""
-        if k % self._batch > 0:
-            return ()
-        new = slice(k - self._batch, k)
-        return learning(self._student, self._instances.at(new), self._labels[:, new])
 
     def _averaged(self, block: Block) -> Block:
         """The mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
@@ -172,48 +149,10 @@ class Pass(InPieces):
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 
-class OneByOnePass(Pass):
-    """A linear neuron on its one pass through orthogonal examples."""
-
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
-        self._learner = OneByOne(learner, loss, data, streams)
-        self._order = order
-        by = Tally(data, loss, self._learner, self._measures)
-        return self._learner, Recorder(data, loss, self._learner, self._records, self._measures, order, by)
-
-    def _learn(self, k: int) -> Iterable[None]:
-        self._learner.meet(k - 1 if self._order is None else self._order[:, k - 1])
-        return ()
-
-
-class SweptPass(Pass):
-    """A learner on its one pass, which it makes in sweeps through many examples."""
-
-    def _begin(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, order: torch.Tensor | None
-    ) -> tuple[Weighted, Recorder]:
-        from engine.backends.blocked import Sweep, Told  # which needs numba
-
-        examples = data.instances if order is None else data.instances.pick(order)
-        self._sweep = Sweep(learner, loss, data, streams, examples)
-        by = Told(data, loss, self._records, self._measures)
-        return self._sweep, Recorder(data, loss, self._sweep, self._records, self._measures, order, by)
-
-    def _learn(self, k: int) -> Iterable[None]:
-        if self._sweep.exhausted:
-            end = min(self._records, k + self._sweep.at_once)
-            last = next((record for record in range(k, end) if self._recorder.looks(record)), end - 1)
-            self._sweep.sweep([self._recorder.keeps(record) for record in range(k, last + 1)])
-        self._sweep.step()
-        return ()
-
-
-def _draws(data: Data, streams: Streams) -> torch.Tensor:
+def _draws(inputs: TrainingInputs) -> torch.Tensor:
     """As many numbers of rows as there are, drawn independently in every replica, [R, n]."""
-    n = data.instances.n
-    return torch.from_numpy(streams("draws").integers(n, n)).to(data.labels.device)
+    n = inputs.data.instances.n
+    return torch.from_numpy(inputs.streams("draws").integers(n, n)).to(inputs.data.labels.device)
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import MOST, BadInput, Count, Values
-from engine.core.streams import Stream, Streams
-from engine.problems.data import Data
-from engine.protocols import Floats, Measures, Protocol, Until
+from engine.core.streams import Stream
+from engine.protocols import Floats, Protocol, Until
 from engine.runtime.descent import begin, rates_of
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.training_inputs import TrainingInputs
 
 ROUNDING = 1e-9
 """By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""
@@ -131,37 +127,28 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def examples_seen(self, n: int) -> Floats:
         return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> Stepping:
-        return Stepping(self, learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> Stepping:
+        return Stepping(self, inputs)
 
 
 class Stepping(InPieces):
     """A learner on its way through the steps."""
 
-    def __init__(
-        self,
-        protocol: Steps,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: Steps, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = begin(learner, loss, data, streams)
+        self.hypothesis = begin(inputs)
+        learner, data = inputs.learner, inputs.data
         n = data.instances.n
         self._places, self._rows = protocol.places(n), protocol.rows(n)
         some = slice(0, self._rows)
         self._instances, self._labels = data.instances.at(some), data.labels[:, some]
         self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows
         full = self._solves or not protocol.drawn_rows(n)
-        draws = streams("batches")
+        draws = inputs.streams("batches")
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
         timed = hasattr(learner.update, "lr") and learner.rate_unit == "one"
         self._rates = np.array(rates_of(learner)) if timed else None
-        self._recorder = Recorder(data, loss, self.hypothesis, len(self._places), measures, every_record=True)
+        self._recorder = Recorder(inputs, self.hypothesis, len(self._places), every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False
 

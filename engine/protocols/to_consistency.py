@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta
 
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
-from engine.core.streams import Streams
-from engine.problems.data import Data
-from engine.protocols import Measures, Protocol, TrainingRun
-from engine.protocols.one_pass import OnePass, Pass
+from engine.protocols import Protocol, TrainingRun
+from engine.protocols.one_pass import OnePass
 from engine.runtime.descent import Descent
 from engine.runtime.pieces import InPieces
 from engine.runtime.recorder import Block, Recorder
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.training_inputs import TrainingInputs
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
@@ -39,30 +34,20 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     def last(self, n: int) -> int:
         return n
 
-    def training_run(
-        self, learner: Learner, data: Data, loss: Cost, streams: Streams, measures: Measures = ()
-    ) -> TrainingRun:
-        if learner.solver is not None:
-            return Pass(OnePass(), learner, data, loss, streams, measures)
-        return Rounds(self, learner, data, loss, streams, measures)
+    def training_run(self, inputs: TrainingInputs) -> TrainingRun:
+        if inputs.learner.solver is not None:
+            return OnePass().training_run(inputs)
+        return Rounds(self, inputs)
 
 
 class Rounds(InPieces):
     """A learner that goes back over its examples whenever a new one comes."""
 
-    def __init__(
-        self,
-        protocol: ToConsistency,
-        learner: Learner,
-        data: Data,
-        loss: Cost,
-        streams: Streams,
-        measures: Measures,
-    ) -> None:
+    def __init__(self, protocol: ToConsistency, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = Descent(learner, loss, data, streams)
-        self._protocol, self._data, self._loss = protocol, data, loss
-        self._recorder = Recorder(data, loss, self.hypothesis, data.instances.n + 1, measures)
+        self.hypothesis = Descent(inputs)
+        self._protocol, self._data, self._loss = protocol, inputs.data, inputs.loss
+        self._recorder = Recorder(inputs, self.hypothesis, self._data.instances.n + 1)
 
     def pieces(self) -> Iterator[None]:
         for k in range(self._data.instances.n + 1):

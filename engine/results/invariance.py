@@ -21,6 +21,7 @@ from engine.problems.rotation import haar
 from engine.protocols import TrainingRun
 from engine.runtime.descent import rates_of
 from engine.runtime.hypothesis import Turnable
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
@@ -114,8 +115,8 @@ class _Comparison:
         records = experiment.protocol.record_count(data.instances.n)
         turn = torch.from_numpy(transformation)
         turned = replace(data, instances=Dense(data.instances.rows @ turn.T), w_star=None, teacher=None)
-        straight = experiment.protocol.training_run(learner, data, loss, self.streams)
-        rotated = experiment.protocol.training_run(other, turned, loss, self.streams)
+        straight = experiment.protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
+        rotated = experiment.protocol.training_run(TrainingInputs(other, turned, loss, self.streams))
         if isinstance(rotated.hypothesis, Turnable):
             rotated.hypothesis.rotate(turn)
         change = size = torch.zeros((), dtype=torch.float64)
@@ -134,15 +135,15 @@ class _Comparison:
 
 
 def _predictions(
-    course: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
+    training_run: TrainingRun, instances: Instances, records: int, going: Callable[[float], object]
 ) -> Iterator[torch.Tensor]:
     """Predictions on all instances at every record, or at those that are complete all at once."""
     taken = 0
     while taken < records:
         going(taken / records)
-        if new := len(course.advance(1).loss):
+        if new := len(training_run.advance(1).loss):
             taken += new
-            yield course.hypothesis.predict(instances)
+            yield training_run.hypothesis.predict(instances)
 
 
 def rotation_with(determinant: int, stream: Stream, d: int) -> NDArray[np.float64]:

@@ -67,7 +67,7 @@ def _curve(curve: Curve, series: Series) -> dict[str, Any]:
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
         "diverged_at": _number(curve.diverged_at),
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
-        "path": curve.path,
+        "path": curve.backend,
         "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import Group
-from engine.core.parts import Finding, Path, Verdict
+from engine.core.parts import Finding, Verdict
 from engine.results.series import Arrays, Series
 
 Floats = NDArray[np.float64]
@@ -71,11 +71,11 @@ class Curve:
         verdict: Verdict,
         learner: str | None = None,
         rate: float | None = None,
-        path: Path = "dense",
+        backend: str = "dense",
     ) -> None:
         """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several.
 
-        `path` is the way in which it is computed.
+        `backend` is the name of that which computes it.
         """
         self.name = name
         self.learner = learner or name
@@ -83,7 +83,7 @@ class Curve:
         self.best = rate is None
         self.grid: dict[float, float] = {}
         self.verdict = verdict
-        self.path = path
+        self.backend = backend
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
         """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""

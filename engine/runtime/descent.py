@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 from engine.architectures import Architecture
 from engine.architectures.linear import Linear
-from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.runtime.curvature import Curvature
 from engine.runtime.eigenvalues import largest
 from engine.runtime.hypothesis import Hypothesis
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
 from engine.updates import BEST, GRID, Multiplicative, Rates, State
 
@@ -25,13 +24,14 @@ MANY = 1 << 14
 class Descent:
     """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
 
-    def __init__(self, learner: Learner, loss: Cost, data: Data, streams: Streams) -> None:
+    def __init__(self, inputs: TrainingInputs) -> None:
+        learner, data = inputs.learner, inputs.data
         assert learner.architecture is not None, "Learner admits no other combination"
         architecture, update = learner.architecture, learner.update
-        self._architecture, self._update, self._loss = architecture, update, loss
+        self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
-        start = architecture.start(streams("init"), data.instances.d)
+        start = architecture.start(inputs.streams("init"), data.instances.d)
         tensors = {
             name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
             .repeat_interleave(data.variants * nets, 0)
@@ -198,8 +198,8 @@ def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
     return {name: torch.where(active.view(-1, *[1] * (w.dim() - 1)), w, old[name]) for name, w in new.items()}
 
 
-def begin(learner: Learner, loss: Cost, data: Data, streams: Streams) -> Hypothesis:
+def begin(inputs: TrainingInputs) -> Hypothesis:
     """The hypothesis of a learner before the first example."""
-    if learner.solver is not None:
-        return learner.solver.begin(data)
-    return Descent(learner, loss, data, streams)
+    if inputs.learner.solver is not None:
+        return inputs.learner.solver.begin(inputs.data)
+    return Descent(inputs)

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.backends.choice import path_of, vectors
+from engine.backends import backend_of, weight_vectors
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
 from engine.measures import Measure
@@ -26,12 +26,6 @@ from engine.runtime.recorder import CELLS
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
-
-COPIES = 7
-"""Parameters, their gradient, the state of the rule, and their successors: live at once during a step."""
-
-SUMS = 4
-"""What a compiled pass sums of its weights takes at most so much as these."""
 
 LONG, WIDE = 4 << 20, 8 << 20
 """Bytes of a weight vector, or of all of a learner, from which on the C library scatters them."""
@@ -70,7 +64,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     targets = experiment.problem.target.columns(matrix)
     if not matrix.is_sylvester:
         drawn = n * (d * (8 + item) + 8 * matrix.feature_count())
-    elif any(path_of(learner, experiment) == "dense" for learner in experiment.learners):
+    elif any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners):
         drawn = n * (8 * VECTORS + 3 * d * item)
     else:
         drawn = n * 8 * VECTORS
@@ -88,7 +82,7 @@ def _shares(experiment: Experiment) -> Counter[str]:
     measured: Counter[str] = Counter()
     for number, learner in enumerate(experiment.learners):
         place = _place(number, learner)
-        batch = vectors(learner, experiment)
+        batch = weight_vectors(learner, experiment)
         rates = batch // (replicas * targets)
         shares[place] += rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * d * item)
         if rates > 1:
@@ -103,9 +97,9 @@ def _shares(experiment: Experiment) -> Counter[str]:
             assert learner.architecture is not None, "Learner admits no other combination"
             models = experiment.protocol.models(n)
             nets = models * batch // learner.architecture.outputs
-            compiled = path_of(learner, experiment) == "compiled"
-            copies = COPIES + SUMS if compiled else COPIES
-            if not compiled and models * batch * d * item >= WIDE:
+            backend = backend_of(learner, experiment)
+            copies = backend.copies
+            if not backend.in_place and models * batch * d * item >= WIDE:
                 copies *= HOLES
             shares[place] += nets * copies * item * learner.architecture.size(d) + models * batch * item * n
             shares[place] += nets * _matrices(learner, d)
@@ -181,7 +175,7 @@ def ran_out(error: Exception) -> bool:
 def scatters(experiment: Experiment) -> bool:
     """Whether the learners use tensors so large that free memory is to be returned before every round."""
     size = vector_bytes(experiment)
-    most = max(vectors(learner, experiment) for learner in experiment.learners)
+    most = max(weight_vectors(learner, experiment) for learner in experiment.learners)
     return size >= LONG or most * size >= WIDE
 
 
@@ -242,7 +236,7 @@ def _that_fits(experiment: Experiment, free: int) -> str:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
 
     ways = []
-    if experiment.run.path == "dense" and fitting(path="auto"):
+    if experiment.run.path != "auto" and fitting(path="auto"):
         ways.append("run.path = auto")
     if replicas := _largest(experiment.run.replicas, lambda count: fitting(replicas=count)):
         ways.append(f"run.replicas = {replicas}")

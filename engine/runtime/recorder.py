@@ -19,6 +19,7 @@ from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
 from engine.runtime.hypothesis import Parametrised, Weighted
+from engine.runtime.training_inputs import TrainingInputs
 
 CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""
@@ -65,10 +66,10 @@ Time = float | NDArray[np.float64]
 
 
 class Evaluator(Protocol):
-    """A way to the average losses of the records of a course, and to what is measured beside them."""
+    """What computes the average losses of the records of a training run, and some measures beside them."""
 
     serves: ClassVar[frozenset[str]]
-    """The measures that it has, by name; others are asked what they say of the hypothesis."""
+    """The measures that it computes, by name; others are computed from the hypothesis."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
@@ -89,35 +90,34 @@ class Keeping(Protocol):
 
 
 class Recorder:
-    """Takes the records of a course one by one: losses by its evaluator, and the weights that are kept.
+    """Takes the records of a training run one by one: losses by its evaluator, and the weights that are kept.
 
     Every record is measured by itself, so that a curve does not depend on how a run is divided.
     """
 
     def __init__(
         self,
-        data: Data,
-        loss: Cost,
+        inputs: TrainingInputs,
         hypothesis: Weighted,
         records: int,
-        measures: tuple[Measure, ...] = (),
         order: torch.Tensor | None = None,
         by: Evaluator | None = None,
         every_record: bool = False,
     ) -> None:
-        """Of these measures, for a course of so many `records`, by default with the cheapest evaluator.
+        """For a training run of so many `records`, by default with the cheapest evaluator.
 
         `order` [R, n]: which row is seen first, second, …; by default they are seen in their order. With
         `every_record` expensive measures are made at all of them: then somebody chose how many there are.
         """
+        data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights()
-        self._evaluator = by or evaluator(data, loss, weights, records, measures, order)
+        self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
         )
-        self._loss, self._order = loss, order
+        self._loss, self._order = inputs.loss, order
         self._others = [
             measure
             for measure in measures
@@ -253,7 +253,7 @@ def evaluator(
     measures: tuple[Measure, ...],
     order: torch.Tensor | None,
 ) -> Evaluator:
-    """The cheapest way to the losses of a course whose hypotheses have such weights.
+    """The cheapest way to the losses of a training run whose hypotheses have such weights.
 
     Where labels are xᵀw*, the mean square loss of xᵀw is (w − w*)ᵀ(XᵀX/n)(w − w*), without any prediction.
     """
@@ -343,7 +343,7 @@ class ByWeights:
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         weights = hypothesis.weights()
-        assert weights is not None, "an evaluator is chosen for a course whose hypotheses have weights"
+        assert weights is not None, "an evaluator is chosen for a training run whose hypotheses have weights"
         loss = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert loss is not None, "an evaluator is chosen for instances that have a second moment"
         self._losses.append(loss)
@@ -361,8 +361,8 @@ class ByWeights:
 class Mistakes:
     """The shares of rows that are mistaken, if labels are two classes.
 
-    They are counted at all records of a small course, and at some of a large one, where they would cost more
-    than its losses.
+    They are counted at all records of a small training run, and at some of a large one, where they would cost
+    more than its losses.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -396,8 +396,8 @@ class Mistakes:
             self._count(predictions if len(turns) == len(predictions) else predictions[turns])
         self._record += len(predictions)
 
-    def told(self, right: Callable[[], torch.Tensor]) -> None:
-        """Ask somebody how many are right less how many are wrong [B], if it is this record's turn."""
+    def count_by(self, right: Callable[[], torch.Tensor]) -> None:
+        """The same from how many are right less how many are wrong [B]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
@@ -428,5 +428,5 @@ class Mistakes:
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
-    """Whether a course is so small that its mistakes are counted at every record."""
+    """Whether a training run is so small that its mistakes are counted at every record."""
     return records * data.labels.numel() <= MOST_CELLS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import __version__
-from engine.backends.choice import way
+from engine.backends import backend_of
 from engine.core import catalogue
 from engine.core import device as devices
 from engine.core.lazy import torch
@@ -30,6 +30,7 @@ from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines, with_measured
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
@@ -132,13 +133,13 @@ def run(
 
 @dataclass(frozen=True)
 class LearnerRun:
-    """A learner on its course, with one curve per rate that it tries.
+    """The training run of a learner, with one curve per rate that it tries.
 
-    `course` is None where the curves were kept from an earlier run. `shown` is the curve in the trace: the
-    only one, or for the best of several rates the winner's copy.
+    `training_run` is None where the curves were kept from an earlier run. `shown` is the curve in the trace:
+    the only one, or for the best of several rates the winner's copy.
     """
 
-    course: TrainingRun | None
+    training_run: TrainingRun | None
     curves: list[Curve]
     shown: Curve | None
     learner: Learner
@@ -164,8 +165,8 @@ class LearnerRun:
 
         Returns the curves of which the first or the last replica diverged in them.
         """
-        assert self.course is not None, "what was kept has ended"
-        block = self.course.advance(records, seconds)
+        assert self.training_run is not None, "what was kept has ended"
+        block = self.training_run.advance(records, seconds)
         events: list[Diverged] = []
         if not len(block.loss):
             return events
@@ -215,8 +216,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     started = []
     for learner in experiment.learners:
         rates, judged = rates_of(learner), verdict(learner, experiment)
-        path, given, seen = way(learner, experiment, data)
-        begin = experiment.protocol.swept if path == "compiled" else experiment.protocol.training_run
+        backend = backend_of(learner, experiment)
         measures = asked(experiment, learner)
         curves = [
             Curve(
@@ -226,19 +226,20 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
                 judged,
                 learner.name,
                 None if len(rates) == 1 else rate,
-                path,
+                backend.name,
             )
             for rate in rates
         ]
         shown = None
         if getattr(learner.update, "lr", None) == BEST:
-            shown = Curve(learner.name, records, experiment.run.replicas, judged, path=path)
+            shown = Curve(learner.name, records, experiment.run.replicas, judged, backend=backend.name)
             shown.oracle_tuned = True
-        course = None
+        training_run = None
         if store is None or not store.restore(experiment, learner, measures, curves):
-            course = begin(given, seen.with_variants(len(rates)), cost, streams, measures)
+            inputs = TrainingInputs(learner, data.with_variants(len(rates)), cost, streams, measures)
+            training_run = backend.training_run(inputs, experiment)
         learner_run = LearnerRun(
-            course, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
+            training_run, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
         )
         if learner_run.ended:
             learner_run.settle()

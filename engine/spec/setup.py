@@ -14,8 +14,11 @@ from engine.spec.problem import Problem
 
 if TYPE_CHECKING:
     from engine.protocols import Protocol as AnyProtocol
+
+    BackendName = str
 else:
     AnyProtocol = catalogue.union("protocols")
+    BackendName = Literal[("auto", *catalogue.file_names("engine.backends"))]
 
 
 MOST_LEARNERS = 400
@@ -41,11 +44,8 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "auto"
     path: Annotated[
-        Literal["auto", "dense", "structured", "compiled"],
-        Meta(
-            title="path",
-            description="on a matrix as it is, by its structure, or compiled; auto takes the fastest",
-        ),
+        BackendName,
+        Meta(title="backend", description="what computes it; auto takes the fastest for every learner"),
     ] = "auto"
     train_loss: Annotated[
         bool, Meta(title="train loss", description="record the loss over the rows seen and over those unseen")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -26,6 +27,15 @@ Rates = dict[str, "float | torch.Tensor"]
 A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
 """
 
+ScalarStep = Callable[
+    ["torch.Tensor", "float | torch.Tensor", "torch.Tensor"], "tuple[torch.Tensor, torch.Tensor]"
+]
+"""The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
+
+From c, the rate and the memory of every member of the batch, which is 0 at first, it makes s and the new
+memory. Rules that tell the features apart may do so on ±1 only.
+"""
+
 BEST: Literal["best"] = "best"
 """Stands for the rate that is best in hindsight, by the mean of its curve."""
 
@@ -45,11 +55,16 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 class Update(Part, frozen=True):
     """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(
-        ("start", "step", "multiply", "stride", "squares", "no_squares")
-    )
+    declared_of: ClassVar[frozenset[str]] = frozenset(("start", "step", "multiply", "squares", "no_squares"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("invariance", "along_gradients", "exponentiated_rate", "stable_up_to")
+        (
+            "invariance",
+            "along_gradients",
+            "exponentiated_rate",
+            "stable_up_to",
+            "multiplicative_step",
+            "scalar_step",
+        )
     )
 
     matrices: ClassVar[int] = 0
@@ -116,25 +131,16 @@ class Update(Part, frozen=True):
         """The rule as a step that only multiplies the weights of an architecture; None if it does more."""
         return None
 
+    def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
+        """The rule as a step that adds multiples of single examples; None if it does more."""
+        return None
+
     def invariant_counterpart(self) -> Update:
         """The rotation-invariant rule that this one equals where it is invariant "on this data".
 
         The certificate trains it on rotated instances; by default it is the rule itself.
         """
         return self
-
-
-@runtime_checkable
-class ScalarStep(Protocol):
-    """A rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
-
-    Rules that tell the features apart may do so on ±1 only.
-    """
-
-    def stride(
-        self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """s of every member of the batch for slopes c, and its memory, which is 0 at first."""
 
 
 class Plain(Update, frozen=True):
@@ -150,10 +156,10 @@ class Plain(Update, frozen=True):
             return MultiplicativeStep(exponential=False, scale=2.0, power=2)
         return None
 
-    def stride(
-        self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        return rate * slope, memory
+    def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
+        if architecture.kind != "linear":
+            return None
+        return lambda slope, rate, memory: (rate * slope, memory)
 
 
 class Multiplicative(Update, frozen=True):

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.updates import Diagonal, Rate, Rates, State
+from engine.updates import Diagonal, Rate, Rates, ScalarStep, State
 
 
 class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
@@ -31,7 +32,10 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         }
         return new, {"h": h}
 
-    def stride(
+    def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
+        return self._scalar_step if architecture.kind == "linear" else None
+
+    def _scalar_step(
         self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         squares = memory + slope * slope

@@ -33,12 +33,6 @@ DIRECTIONS: dict[str, str] = {
 }
 """What a theory line is, by its direction."""
 
-PATHS = {
-    "structured": "by the structure of the instances",
-    "compiled": "by a compiled loop over the structure of the instances",
-}
-"""How a curve was computed, in words; on a matrix nothing needs to be said."""
-
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""
 

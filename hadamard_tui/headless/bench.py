@@ -40,15 +40,15 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 def table(found: list[Timed]) -> Table:
     """Seconds of every job, beside those of the reference machine."""
-    columns = "job", "what", "path", "seconds", "CPU", "reference", "ratio"
+    columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in found:
         reference, ratio = "", ""
         if job.reference is not None:
             reference, ratio = f"{job.reference:.3g}", f"{measured.cpu / job.reference:.2f}"
-        path = max(curve.path for curve in measured.trace.curves)
+        backend = max(curve.backend for curve in measured.trace.curves)
         seconds = f"{measured.wall:.3g}", f"{measured.cpu:.3g}"
-        shown.add_row(job.name, job.text, path, *seconds, reference, ratio)
+        shown.add_row(job.name, job.text, backend, *seconds, reference, ratio)
     versions = f"torch {torch.__version__}, numba {version('numba')}"
     shown.caption = (
         f"here: {platform.machine()}, {os.cpu_count()} cores, {versions}\n"

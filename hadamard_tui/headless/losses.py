@@ -11,8 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from engine.backends import backends
 from engine.results.trace import ZERO, Curve, Trace
-from hadamard_tui.charts.series_builder import PATHS, colour, mark
+from hadamard_tui.charts.series_builder import colour, mark
 
 COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "invariant": ("rotation\ninvariant", "left"),
@@ -65,9 +66,11 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
-    for path, way in PATHS.items():
-        if names := ", ".join(curve.name for curve in trace.curves if curve.path == path):
-            yield Text(f"computed {way}: {names}; --path dense takes the matrix", "dim")
+    for backend in backends().values():
+        names = ", ".join(curve.name for curve in trace.curves if curve.backend == backend.name)
+        if backend.words and names:
+            words = f"computed {backend.words} ({backend.name}): {names}; --path dense takes the matrix"
+            yield Text(words, "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from engine.backends import backends
 from engine.results.trace import FROM_BELOW, Curve, TheoryLine
-from hadamard_tui.charts.series_builder import DIRECTIONS, PATHS
+from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
@@ -16,8 +17,8 @@ def show(context: PanelContext) -> Text:
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
-    if way := PATHS.get(curve.path):
-        text.append(f"It is computed {way}; run.path dense takes the matrix.\n", "dim")
+    if words := backends()[curve.backend].words:
+        text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
     for line in sorted(context.trace.lines, key=lambda line: not line.on_problem.holds):
         text.append("\n").append_text(_line_text(line, curve.learner))
     if curve.grid:

@@ -216,7 +216,7 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
-    told = "computed by the structure of the instances: GD, EGU; --path dense takes the matrix"
+    told = "computed by the structure of the instances (structured): GD, EGU; --path dense takes the matrix"
     assert told in " ".join(call("run", "small.toml", "--path", "structured").out.split())
     assert "structure of the instances" not in call("run", "small.toml", "--path", "dense").out
 

@@ -16,6 +16,7 @@ from engine.results.trace import Curve
 from engine.runtime.descent import begin
 from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.run import prepare, run
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 
@@ -23,7 +24,7 @@ Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
 
 ALL = 10**9
-"""More records than any course has."""
+"""More records than any training run has."""
 
 LLS = {"solver": "lls"}
 
@@ -84,7 +85,7 @@ def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:
     with torch.no_grad():
         _, learner_runs = prepare(described)
         return {
-            learner_run.curves[0].name: learner_run.course.advance(ALL).loss[:, :, 0]
+            learner_run.curves[0].name: learner_run.training_run.advance(ALL).loss[:, :, 0]
             for learner_run in learner_runs
         }
 
@@ -100,7 +101,7 @@ def beginning(described: Experiment, number: int = 0) -> tuple[Hypothesis, Data]
     seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     data = data_of(described)
     loss = catalogue.make("losses", described.protocol.loss)
-    return begin(described.learners[number], loss, data, Streams(seeds)), data
+    return begin(TrainingInputs(described.learners[number], data, loss, Streams(seeds))), data
 
 
 def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:

@@ -100,13 +100,19 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
         np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
 
 
+ONE_BY_ONE = {
+    "path": "one-by-one",
+    "learners": {"GD": GENTLE["gd linear"]},
+    "train_loss": False,
+    "d": 128,
+}
 ODD = {
     **{kind: {**problem_for(kind), "loss": kind} for kind in catalogue.members("losses")},
     "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
     "clipped": {"matrix": "hadamard01", "protocol": {"kind": "one-pass", "clip": 1.0}},
     "all targets": {"target": "all"},
-    "one by one": {"path": "structured", "train_loss": False, "d": 128, "noise": 0.7, "dtype": "float64"},
-    "one by one, signs": {"path": "structured", "train_loss": False, "d": 128, "loss": "logistic"},
+    "one by one": {**ONE_BY_ONE, "noise": 0.7, "dtype": "float64"},
+    "one by one, signs": {**ONE_BY_ONE, "loss": "logistic"},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
     "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }

@@ -14,6 +14,7 @@ from engine.core.parts import BadInput
 from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
 from engine.runtime.descent import begin
+from engine.runtime.training_inputs import TrainingInputs
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4
@@ -201,7 +202,7 @@ def test_no_two_purposes_share_a_stream(kind, target):
     streams = Recorded([3])
     data = draw(described.problem, streams, "float64", "cpu")
     loss = catalogue.make("losses", described.protocol.loss)
-    begin(described.learners[0], loss, data, streams)
+    begin(TrainingInputs(described.learners[0], data, loss, streams))
     assert {"noise", "init"} <= set(streams.names)
     if target["kind"] == "classes" and "order" in streams.names:
         streams.names.remove("order")  # the classes of rows come in the order of these

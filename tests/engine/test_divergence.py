@@ -119,7 +119,7 @@ def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partl
 
 
 class Given:
-    """A course whose losses [S, R] are given beforehand, one record at a time."""
+    """A training run whose losses [S, R] are given beforehand, one record at a time."""
 
     def __init__(self, losses):
         self.hypothesis, self._losses = None, iter(enumerate(losses))

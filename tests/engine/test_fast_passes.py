@@ -11,17 +11,16 @@ import torch
 from building import experiment
 from discovery import GENTLE
 from numba import typeof
+from twins import assert_twins, twins
 
-from engine.backends import blocked, tiles
-from engine.backends.choice import path_of
-from engine.backends.orthogonal import OneByOne
+from engine.backends import backend_of, backends, why_not
+from engine.backends.tiled import blocked_pass, tiles
 from engine.core.parts import BadInput
 from engine.losses.square import Square
 from engine.runtime import recorder
 from engine.runtime.run import DIVERGED, prepare, run
-from engine.updates import ScalarStep
 
-LINEAR = [name for name in GENTLE if GENTLE[name].get("architecture", "linear") == "linear"]
+LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
 
 
@@ -36,25 +35,7 @@ def compiles(words):
 
 
 COMPILES = {name: words for name, words in GENTLE.items() if compiles(words)}
-STRIDES = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd", "adagrad")}
-
-
-def agree(curve, twin, path, tolerance=1e-9):
-    """Losses, errors and weights agree, relative to the largest of each."""
-    assert (curve.path, twin.path) == (path, "dense")
-    assert not (curve.loss < 0).any()
-    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
-    np.testing.assert_allclose(curve.stderr, twin.stderr, rtol=0, atol=tolerance * twin.loss.max())
-    np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=tolerance * abs(twin.weights).max())
-    assert (curve.mean("error") is None) == (twin.mean("error") is None)
-    if twin.mean("error") is not None:
-        np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
-
-
-def both(path, dtype="float64", **words):
-    """The curves of an experiment on a path, each with its twin on the dense one."""
-    fast, naive = (run(experiment(path=way, dtype=dtype, **words)) for way in (path, "dense"))
-    return list(zip(fast.curves, naive.curves, strict=True))
+SCALAR = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd", "adagrad")}
 
 
 def test_the_rules_that_multiply_compile():
@@ -67,10 +48,10 @@ def test_the_rules_that_multiply_compile():
 @pytest.mark.parametrize("name", COMPILES)
 def test_a_compiled_pass_is_that_of_the_matrix(name, target):
     words = {"learners": {name: COMPILES[name]}, "target": target, "d": 16, "replicas": 2}
-    [(curve, twin)] = both("compiled", **words)
-    agree(curve, twin, "compiled")
-    [(curve, twin)] = both("compiled", "float32", **words)
-    agree(curve, twin, "compiled", 1e-4)
+    [(curve, twin)] = twins("compiled", **words)
+    assert_twins(curve, twin)
+    [(curve, twin)] = twins("compiled", "float32", **words)
+    assert_twins(curve, twin, 1e-4)
 
 
 PASSES = {
@@ -93,8 +74,8 @@ def test_every_compiled_pass_is_that_of_the_matrix(name, words):
     learner = {**COMPILES[name], "update": {**COMPILES[name]["update"], "lr": [0.003, 0.02]}}
     target = {"kind": "feature", "index": 0}
     words = {"learners": {name: learner}, "d": 16, "replicas": 2, "target": target} | words
-    for curve, twin in both("compiled", **words):
-        agree(curve, twin, "compiled")
+    for curve, twin in twins("compiled", **words):
+        assert_twins(curve, twin)
         if words.get("spectrum"):
             np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
 
@@ -107,7 +88,7 @@ def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(n
         learner = {**COMPILES[name], "update": {**update, "lr": rates}}
         words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
         _, learner_runs = prepare(experiment(path="compiled", **words))
-        found |= {typeof(learner_run.course.hypothesis._members) for learner_run in learner_runs}
+        found |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
     assert len(found) == 1
 
 
@@ -116,7 +97,7 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
         learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled", replicas=3
     )
     expected = run(described).curves[0]
-    monkeypatch.setattr(blocked, "WORTH_THREADS", 0)
+    monkeypatch.setattr(blocked_pass, "WORTH_THREADS", 0)
     for threads in (1, 2, 5):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         for step in (1, 7, 1000):
@@ -126,20 +107,20 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
             assert np.array_equal(curve.mean("error"), expected.mean("error"), equal_nan=True)
 
 
-def test_the_more_weights_there_are_the_fewer_examples_a_sweep_goes_through(monkeypatch):
+def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(monkeypatch):
     described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
-    counts, sweep = [], blocked.Sweep.sweep
+    counts, learn_ahead = [], blocked_pass.BlockedPass.learn_ahead
 
     def counted(self, keep):
         counts.append(len(keep))
-        sweep(self, keep)
+        learn_ahead(self, keep)
 
-    monkeypatch.setattr(blocked.Sweep, "sweep", counted)
+    monkeypatch.setattr(blocked_pass.BlockedPass, "learn_ahead", counted)
     monkeypatch.setattr(recorder, "MOST_CELLS", 0)  # no counts of mistakes in between
     expected = run(described).curves[0]
     most = max(counts)
     counts.clear()
-    monkeypatch.setattr(blocked, "CHANGES", 1)
+    monkeypatch.setattr(blocked_pass, "CHANGES", 1)
     curve = run(described).curves[0]
     assert 0 < max(counts) <= tiles.MOST_BITS < most
     np.testing.assert_allclose(curve.loss, expected.loss, rtol=0, atol=1e-12)
@@ -147,10 +128,10 @@ def test_the_more_weights_there_are_the_fewer_examples_a_sweep_goes_through(monk
 
 @pytest.mark.parametrize("name", ["egu linear", "private-rates linear", "gd spindly"])
 @pytest.mark.parametrize(("target", "d"), [("feature", 4), ("all", 128)])
-def test_members_that_fill_a_bundle_alone_are_those_of_the_matrix(name, target, d):
-    """One weight vector, or one per lane: there bundles are laid out like the vectors themselves."""
+def test_members_that_fill_a_tile_alone_are_those_of_the_matrix(name, target, d):
+    """One weight vector, or one per lane: there tiles are laid out like the vectors themselves."""
     target = {"kind": "feature", "index": 0} if target == "feature" else target
-    [(curve, twin)] = both("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
+    [(curve, twin)] = twins("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
     np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=1e-9)
     np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
     np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=1e-9)
@@ -167,59 +148,51 @@ WILD = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", WILD)
 def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(name, dtype):
-    [(curve, twin)] = both("compiled", dtype, learners={name: WILD[name]}, d=16)
+    [(curve, twin)] = twins("compiled", dtype, learners={name: WILD[name]}, d=16)
     assert curve.diverged_at == twin.diverged_at is not None
     assert curve.loss.max() < DIVERGED
 
 
 ROTATED, AXES = {"kind": "hadamard", "rotate": True}, {"kind": "orthogonal"}
 ORTHOGONAL = [
-    *(
-        (rule, "hadamard", loss)
-        for rule in STRIDES
-        for loss in ("square", "logistic", "hinge", "exponential")
-    ),
+    *((rule, "hadamard", loss) for rule in SCALAR for loss in ("square", "logistic", "hinge", "exponential")),
     *((rule, matrix, "square") for rule in ("gd", "sgd") for matrix in (ROTATED, AXES)),
 ]
 """AdaGrad is invariant on ±1 only, and only there labels are two classes."""
 
 
 @pytest.mark.parametrize(("rule", "matrix", "loss"), ORTHOGONAL)
-def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss, monkeypatch):
-    met = []
-    meet = OneByOne.meet
-    monkeypatch.setattr(OneByOne, "meet", lambda self, rows: met.append(rows) or meet(self, rows))
+def test_a_pass_one_by_one_is_that_of_the_matrix(rule, matrix, loss):
     learner = {"update": {"kind": rule, "lr": [0.004, 0.02]}}
     words = {"matrix": matrix, "learners": {rule: learner}, "d": 16, "replicas": 2, "loss": loss}
     for target in ("feature", "all") if matrix == "hadamard" else ("feature",):
         for protocol in ({}, {"replacement": True}, {"examples": 5}, {"average": True}):
             given = words | {"protocol": {"kind": "one-pass", **protocol}, "target": target}
-            for curve, twin in both("structured", **given):
-                agree(curve, twin, "structured")
-    assert met
+            for curve, twin in twins("one-by-one", **given):
+                assert_twins(curve, twin)
 
 
 def test_a_pass_one_by_one_with_clipped_predictions_is_that_of_the_matrix():
     words = {"noise": 1.0, "d": 16, "replicas": 2, "protocol": {"kind": "one-pass", "clip": 0.5}}
-    [(curve, twin)] = both("structured", learners={"GD": {"update": {"kind": "gd", "lr": 0.02}}}, **words)
-    agree(curve, twin, "structured")
+    [(curve, twin)] = twins("one-by-one", learners={"GD": {"update": {"kind": "gd", "lr": 0.02}}}, **words)
+    assert_twins(curve, twin)
 
 
-def test_only_rules_that_stride_go_one_by_one():
-    for name in LINEAR:
-        if "update" not in GENTLE[name]:
-            continue
-        described = experiment(learners={name: GENTLE[name]}, d=16, path="structured")
-        _, [learner_run] = prepare(described)
-        assert isinstance(learner_run.course.hypothesis, OneByOne) == isinstance(
-            described.learners[0].update, ScalarStep
-        )
+def test_only_rules_with_a_scalar_step_go_one_by_one():
+    described = experiment(learners=LINEAR, d=16)
+    one_by_one = backends()["one-by-one"]
+    served = {
+        learner.update.kind
+        for learner in described.learners
+        if why_not(one_by_one, learner, described) is None
+    }
+    assert served == {"gd", "sgd", "adagrad"}
 
 
-def test_errors_told_by_a_sweep_are_those_of_predictions(monkeypatch):
+def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
     monkeypatch.setattr(recorder, "MOST_CELLS", 0)
-    [(curve, twin)] = both("compiled", **words)
+    [(curve, twin)] = twins("compiled", **words)
     assert np.array_equal(np.isnan(curve.mean("error")), np.isnan(twin.mean("error")))
     np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
     assert np.nanmin(curve.mean("error")) < 0.01 < np.nanmax(curve.mean("error"))
@@ -235,7 +208,11 @@ def test_errors_told_by_a_sweep_are_those_of_predictions(monkeypatch):
         ({"noise": 0.1}, "not linear in the instances"),
         ({"labels": "sign"}, "not linear in the instances"),
         ({"loss": "logistic"}, "only square loss"),
-        ({"train_loss": True}, "only square loss"),
+        ({"train_loss": True}, "does not measure train"),
+        (
+            {"target": {"kind": "sparse", "r": 3}, "protocol": {"kind": "one-pass", "clip": 1.0}},
+            "not clipped",
+        ),
         ({"protocol": {"kind": "one-pass", "batch": 2}}, "single examples"),
         ({"protocol": {"kind": "epochs", "epochs": 2}}, "single examples"),
         ({"d": 2, "target": {"kind": "feature", "index": 0}}, "4 features or more"),
@@ -254,11 +231,12 @@ def test_large_passes_are_compiled():
     small = msgspec.structs.replace(
         described, protocol=msgspec.structs.replace(described.protocol, examples=511)
     )
-    assert [path_of(each.learners[0], each) for each in (described, small)] == ["compiled", "structured"]
+    found = [backend_of(each.learners[0], each).name for each in (described, small)]
+    assert found == ["compiled", "structured"]
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "ZipCacheLocator")  # no place for what is in no archive
-    program = "from engine.backends import compiled; print(type(compiled.sweep._cache).__name__)"
+    program = "from engine.backends.tiled import kernels; print(type(kernels.blocked_pass._cache).__name__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.returncode) == ("NullCache", 0), done.stderr

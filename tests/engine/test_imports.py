@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import engine
+from engine.core.catalogue import FOLDERS
 
 HEAVY = (
     "torch",
@@ -25,8 +26,8 @@ HEAVY = (
     "numba",
 )
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
-COMPILED = {"engine.backends.compiled", "engine.backends.blocked"}
-"""What needs numba, and is imported when a run takes that path."""
+COMPILED = {"engine.backends.tiled.kernels", "engine.backends.tiled.blocked_pass"}
+"""What needs numba, and is imported when a run takes that backend."""
 
 MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
 
@@ -102,6 +103,16 @@ def imported(file, modules):
                 yield full if full in modules else node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+
+
+def test_no_part_knows_of_a_backend():
+    root = Path(engine.__file__).parents[1]
+    folders = [root / folder.replace(".", "/") for folder in (*FOLDERS.values(), "engine.core")]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    assert len(files) > 100
+    for file in files:
+        known = [name for name in imported(file, {}) if name.startswith(("engine.backends", "numba"))]
+        assert not known, file
 
 
 def test_no_files_import_one_another_in_a_circle():

@@ -8,10 +8,10 @@ import torch
 from building import curve, experiment, gd, weights
 
 import engine.runtime.run as runs
+from engine.backends import one_by_one
 from engine.core.parts import BadInput
 from engine.core.spectrum import looked_at
 from engine.measures import Index, Measure, named
-from engine.protocols import one_pass
 from engine.results.report import report
 from engine.runtime import recorder
 from engine.runtime.asked import asked
@@ -47,8 +47,8 @@ FAST = {
     "ByPredictions of drawn rows": {**GD, "train_loss": True, "protocol": DRAWN},
     "ByPredictions of bits": {"matrix": "hadamard01", "learners": {"EG": {"update": "eg"}}},
     "ByPredictions of fresh models": {**GD, "train_loss": True, "protocol": FRESH},
-    "Tally": {**GD, "path": "structured"},
-    "Told": {"learners": {"EGU": {"update": "egu"}}, "path": "compiled", "d": 64},
+    "ChangeEvaluator": {**GD, "path": "one-by-one"},
+    "BlockedEvaluator": {"learners": {"EGU": {"update": "egu"}}, "path": "compiled", "d": 64},
     "across targets": {**GD, "target": "all", "spectrum": True, "path": "dense"},
 }
 
@@ -58,9 +58,9 @@ def test_the_fast_ways_record_what_measures_say_of_the_hypothesis(way, monkeypat
     described = experiment(**{"d": D, **FAST[way]})
     fast = run(described).curves[0]
     monkeypatch.setattr(recorder, "evaluator", Nothing)
-    monkeypatch.setattr(one_pass, "Tally", Nothing)
-    if way == "Told":
-        monkeypatch.setattr("engine.backends.blocked.Told", Nothing)
+    monkeypatch.setattr(one_by_one, "ChangeEvaluator", Nothing)
+    if way == "BlockedEvaluator":
+        monkeypatch.setattr("engine.backends.tiled.blocked_pass.BlockedEvaluator", Nothing)
     slow = run(described).curves[0]
     assert {"loss"} < set(fast.measures) == set(slow.measures)
     for measure in fast.measures:

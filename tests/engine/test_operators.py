@@ -1,16 +1,11 @@
-"""Instances as operators against their matrices, and structured courses against dense ones."""
-
-import itertools
+"""Instances as operators against their matrices, and learners on them."""
 
 import numpy as np
 import pytest
 import torch
-from building import LLS, experiment, gd
-from crossing import chosen, crossed
-from discovery import GENTLE, traits
+from building import experiment, gd
 
 from engine.core import catalogue
-from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.hadamard_matrices import sylvester
@@ -18,7 +13,6 @@ from engine.problems.instances import Dense
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
-from engine.results.report import report
 from engine.runtime import descent, recorder
 from engine.runtime.run import run
 
@@ -164,93 +158,6 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
         np.testing.assert_allclose(part.combine(coefficients), by_matrix, **EXACT)
 
 
-PROTOCOLS = {
-    "one-pass": {"kind": "one-pass"},
-    "batches": {"kind": "one-pass", "batch": 3},
-    "replacement": {"kind": "one-pass", "replacement": True},
-    "to-consistency": {"kind": "to-consistency", "passes": 3},
-    "erm": {"kind": "erm", "every": 4, "steps": 5},
-    "epochs": {"kind": "epochs", "epochs": 5},
-    "steps": {"kind": "steps", "steps": 5},
-    "mini-batches": {"kind": "steps", "steps": 9, "batch": 3, "train": 10},
-}
-
-
-def both(dtype="float64", **words):
-    """The same experiment on the structured path and on the dense one."""
-    return [run(experiment(path=path, dtype=dtype, **words)) for path in ("structured", "dense")]
-
-
-@crossed(name=traits({name: words for name, words in GENTLE.items() if "solver" not in words}))
-def test_every_learner_is_the_same_on_the_structured_path(name):
-    fast, naive = both(learners={name: GENTLE[name]}, d=16, replicas=2)
-    compare(fast.curves[0], naive.curves[0], 1e-9)
-    fast, naive = both("float32", learners={name: GENTLE[name]}, d=16, replicas=2)
-    compare(fast.curves[0], naive.curves[0], 1e-4)
-
-
-MATRICES = {"rotated": {"kind": "hadamard", "rotate": True}, "axes": {"kind": "orthogonal"}, **SYLVESTER}
-TAKEN = (
-    "gd dense activation=relu",
-    "gd linear",
-    "momentum neuron",
-    "adagrad linear",
-    "egu-pm linear",
-    "gd spindly",
-)
-
-
-def has_structure(name, matrix, protocol):
-    """Whether a learner is computed by the structure of this matrix under this protocol."""
-    turned = matrix in ("rotated", "axes")
-    if name == "adagrad linear":
-        return not turned and protocol in ("one-pass", "replacement")
-    return not turned or name not in ("egu-pm linear", "gd spindly")
-
-
-def structured():
-    """Learners, matrices and protocols, so that every two of them meet."""
-    every = [case for case in itertools.product(TAKEN, MATRICES, PROTOCOLS) if has_structure(*case)]
-    return chosen(every, [dict(enumerate(case)) for case in every])
-
-
-@pytest.mark.parametrize(("name", "matrix", "protocol"), structured())
-def test_every_protocol_is_the_same_on_the_structured_path(name, matrix, protocol):
-    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2, "noise": 0.1}
-    fast, naive = both(matrix=MATRICES[matrix], protocol=PROTOCOLS[protocol], **words)
-    compare(fast.curves[0], naive.curves[0], 1e-9)
-
-
-def compare(curve, twin, tolerance):
-    """Losses, errors and weights agree, relative to the largest of each."""
-    assert (curve.path, twin.path) == ("structured", "dense")
-    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=tolerance * twin.loss.max())
-    for name in ("stderr", "error", "weights"):
-        found, expected = (one.mean(name) if name == "error" else getattr(one, name) for one in (curve, twin))
-        assert (found is None) == (expected is None)
-        if found is not None:
-            scale = abs(expected).max() if name == "weights" else max(1, twin.loss.max())
-            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
-
-
-@pytest.mark.parametrize("name", ["gd linear", "egu linear"])
-def test_all_targets_and_rates_are_the_same_on_the_structured_path(name):
-    learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
-    fast, naive = both(target="all", learners={name: learner}, d=16, replicas=2, spectrum=True)
-    for curve, twin in zip(fast.curves, naive.curves, strict=True):
-        compare(curve, twin, 1e-9)
-        np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "exponential"])
-def test_other_losses_are_the_same_on_the_structured_path(loss):
-    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
-    for curve, twin in zip(
-        *(trace.curves for trace in both(learners=learners, loss=loss, d=16)), strict=True
-    ):
-        compare(curve, twin, 1e-9)
-
-
 @pytest.mark.parametrize("lr", [0.05, [0.01, 0.3]], ids=["one rate", "two rates"])
 @pytest.mark.parametrize("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
 @pytest.mark.parametrize("rule", ["egu", "egu-pm", "winnow", "private-rates"])
@@ -289,38 +196,7 @@ def test_a_million_features_make_no_matrix(monkeypatch):
     assert egu.weights.nbytes <= 32 << 20
 
 
-def test_a_path_that_there_is_not_is_refused_with_the_reason():
-    for words, reason in (
-        ({"learners": {"LLS": LLS}}, "a solver takes the instances themselves"),
-        ({"matrix": "gaussian"}, "the instances of gaussian"),
-        (
-            {"matrix": {"kind": "hadamard", "d": 12}, "learners": {"E": {"update": "egu"}}},
-            "tells the features",
-        ),
-    ):
-        with pytest.raises(BadInput) as caught:
-            run(experiment(path="structured", **words))
-        assert caught.value.where == "run.path"
-        assert reason in caught.value.what
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"d": 128}, "dense"),
-        ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2}}, "structured"),
-        ({"d": 16, "learners": {"net": gd(0.01, kind="dense", activation="relu")}}, "structured"),
-        ({"matrix": "gaussian", "d": 16}, "dense"),
-    ],
-)
-def test_the_path_is_the_faster_one_and_the_report_says_which(words, expected):
-    described = experiment(**words)
-    trace = run(described)
-    assert trace.curves[0].path == expected
-    assert report(described, trace)["curves"][0]["path"] == expected
-
-
-def test_errors_of_a_large_course_are_thinned_and_the_others_are_those_of_a_small_one(monkeypatch):
+def test_errors_of_a_large_run_are_thinned_and_the_others_are_those_of_a_small_one(monkeypatch):
     words = {
         "d": 64,
         "learners": {"momentum": {"update": "momentum"}, "EGU": {"update": {"kind": "egu", "lr": 0.1}}},

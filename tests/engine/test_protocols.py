@@ -266,7 +266,7 @@ def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture
     )
     with torch.no_grad():
         _, (learner_run,) = prepare(together)
-        batch = learner_run.course.advance(10**6).loss
+        batch = learner_run.training_run.advance(10**6).loss
     for replica in range(3):
         for variant, lr in enumerate((0.01, 0.02)):
             learner = {"architecture": architecture, "update": {**update, "lr": lr}}
@@ -327,7 +327,7 @@ def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     described = experiment(learners={"it": gd(0.1)}, d=D, protocol={"kind": "erm", "steps": 10})
     _, (learner_run,) = prepare(described)
     with torch.no_grad():
-        lengths = [len(learner_run.course.advance(4).loss) for _ in range(3)]
+        lengths = [len(learner_run.training_run.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
     np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])
 
@@ -365,10 +365,10 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
     with torch.no_grad():
         while sum(len(block.loss) for block in blocks) < learner_run.curves[0].capacity:
             done = len(work)
-            blocks.append(learner_run.course.advance(1))
+            blocks.append(learner_run.training_run.advance(1))
             assert len(work) <= done + 1
         _, (at_once,) = prepare(experiment("gaussian", "all", **words))
-        whole = at_once.course.advance(10**6)
+        whole = at_once.training_run.advance(10**6)
     assert work
     np.testing.assert_array_equal(np.concatenate([block.loss for block in blocks]), whole.loss)
 
@@ -376,8 +376,8 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
 def test_no_more_work_is_begun_once_the_time_is_up():
     _, (learner_run,) = prepare(experiment(learners={"it": gd(0.1)}, d=D))
     with torch.no_grad():
-        assert [len(learner_run.course.advance(100, seconds=0.0).loss) for _ in range(2)] == [1, 1]
-        assert len(learner_run.course.advance(100).loss) == D - 1
+        assert [len(learner_run.training_run.advance(100, seconds=0.0).loss) for _ in range(2)] == [1, 1]
+        assert len(learner_run.training_run.advance(100).loss) == D - 1
 
 
 def test_learners_with_quick_records_wait_for_the_others():

@@ -34,6 +34,7 @@ from engine.spec.plan import plan
 FOLDER = Path(__file__).resolve().parent / "digests"
 
 EGU = 'learners=[{name="EGU", architecture={kind="linear"}, update={kind="egu", lr=0.05}}]'
+GD = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.0078125}}]'
 WILD = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=[0.01, 0.4]}}]'
 SLOW = "learners.GD.update.lr=0.00390625"
 
@@ -41,13 +42,17 @@ SMALL = {
     "small-compiled": ("hadamard-128", [EGU, "problem.matrix.d=64", "run.path=compiled", "run.replicas=2"]),
     "small-consistency": ("consistency-128", [SLOW, "problem.matrix.d=8", "protocol.passes=20"]),
     "small-diverging": ("gaussian-128", [WILD, "problem.matrix.d=16", "run.replicas=1"]),
+    "small-one-by-one": (
+        "hadamard-128",
+        [GD, "problem.matrix.d=64", "run.path=one-by-one", "run.replicas=2"],
+    ),
     "small-erm": ("deep-nets-64", ["problem.matrix.d=8", "run.replicas=2", "protocol.steps=50"]),
 }
 """Presets with overrides, claims left out: quick, and of what no quick preset has."""
 
 QUICK = ("hadamard-128", "rates-128", "rank-64", "hard-64", "vaw-128", *SMALL)
-"""They have one of every protocol and path, solvers, replicas, several rates and the best of them, the loss
-over rows seen and unseen, spectra and divergence, and take about half a second each."""
+"""They have one of every protocol and backend, solvers, replicas, several rates and the best of them, the
+loss over rows seen and unseen, spectra and divergence, and take about half a second each."""
 
 SAMPLES = 16
 """Of a curve so many records are kept at most."""

@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.compiled import LANES, Examples, Members, Records, Scratch, balance, sweep
-from engine.backends.tiles import Strands
-from engine.core.cost import Cost
+from engine.backends.tiled.kernels import (
+    LANES,
+    Examples,
+    Members,
+    Records,
+    Scratch,
+    blocked_pass,
+    right_minus_wrong,
+)
+from engine.backends.tiled.tiles import Tiling
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
-from engine.core.streams import Streams
-from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.runtime.descent import Descent
 from engine.runtime.hypothesis import Weighted
-from engine.runtime.recorder import ByWeights
-
-if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+from engine.runtime.recorder import ByWeights, Recorder
+from engine.runtime.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""
 
-SWEPT, CHANGES = 128, 1 << 26
-"""A sweep goes through at most so many examples, and makes about so many changes of weights at most."""
+AHEAD, CHANGES = 128, 1 << 26
+"""Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
 
 PASSES = 16
 """A count of mistakes costs about as much as so many examples."""
 
 
-class Sweep:
+class BlockedPass:
     """A learner whose steps on ±1 examples are a `MultiplicativeStep`, with labels xᵀw* and square loss.
 
     The examples are rows of Sylvester's matrix, on all of which the average loss is ‖w − w*‖². The few
@@ -46,25 +49,19 @@ class Sweep:
     so that nothing cancels in the sum.
     """
 
-    def __init__(
-        self,
-        learner: Learner,
-        loss: Cost,
-        data: Data,
-        streams: Streams,
-        examples: Instances,
-    ) -> None:
+    def __init__(self, inputs: TrainingInputs, examples: Instances) -> None:
         """For these examples of the data."""
+        learner, data = inputs.learner, inputs.data
         assert learner.architecture is not None, "Learner admits no other combination"
         assert learner.update is not None, "Learner admits no other combination"
         multiplicative_step = learner.update.multiplicative_step(learner.architecture)
-        assert multiplicative_step is not None, "only a learner with a multiplicative_step is given this path"
-        assert data.w_star is not None, "only labels that are xᵀw* are given this path"
-        assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are given this path"
-        start = Descent(learner, loss, data, streams)
+        assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
+        assert data.w_star is not None, "only labels that are xᵀw* are served"
+        assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
+        start = Descent(inputs)
         self._data, self._examples = data, examples
         members = data.variants * data.targets
-        self._strands = Strands(data.replicas, members, examples.d, LANES)
+        self._tiling = Tiling(data.replicas, members, examples.d, LANES)
         self._places, self._sizes = (
             part[:, None].expand(-1, data.variants, -1, -1).reshape(data.replicas, members, -1)
             for part in data.w_star
@@ -74,60 +71,60 @@ class Sweep:
             halves = tuple(half.square() for half in halves)
         weights = halves[0] - halves[1] if len(halves) == 2 else halves[0]
         loss_at_start = data.instances.mean_square(data.from_w_star(weights))
-        assert loss_at_start is not None, "only where every row comes equally often is this path given"
+        assert loss_at_start is not None, "only where every row comes equally often does it serve"
         self.loss, self._kept = loss_at_start, weights[: members : data.targets]
         places = self._places.flatten(0, 1)
         self._apart = [half.gather(1, places).view_as(self._sizes) for half in halves]
-        self._halves = [self._strands.bundle(half) for half in halves]
+        self._halves = [self._tiling.tiled(half) for half in halves]
         for half in self._halves:
-            half[self._strands.at(self._places)] = 0.0
+            half[self._tiling.at(self._places)] = 0.0
         rate = next(iter(start.rates.values()))
         self._members = self._as_arrays(multiplicative_step, np.asarray(rate, np.float64).reshape(-1))
         self._scratches: list[Scratch] = []
-        self._swept = 0
+        self._learnt = 0
         self._to_come: deque[tuple[torch.Tensor, torch.Tensor]] = deque()
-        self.sweep([])
+        self.learn_ahead([])
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has come to the last of the examples that were swept."""
+        """Whether `step` has come to the last of the examples that were learnt ahead."""
         return not self._to_come
 
     @property
     def at_once(self) -> int:
-        """How many examples a sweep may go through: whole blocks of them if these are fewer than SWEPT."""
-        bits = self._strands.bits
-        return min(SWEPT, max(1, CHANGES // self._halves[0].numel() // bits) * bits)
+        """How many examples may be learnt ahead: whole blocks of them if these are fewer than AHEAD."""
+        bits = self._tiling.bits
+        return min(AHEAD, max(1, CHANGES // self._halves[0].numel() // bits) * bits)
 
-    def sweep(self, keep: Sequence[bool]) -> None:
-        """Go through the next examples, one per entry; after those marked the first weights are kept."""
-        count, strands = len(keep), self._strands
-        turns, patterns = (part.numpy() for part in strands.signs(self._examples, self._swept, count))
+    def learn_ahead(self, keep: Sequence[bool]) -> None:
+        """Learn the next examples, one per entry; after those marked the first weights are kept."""
+        count, tiling = len(keep), self._tiling
+        segment_signs, patterns = (part.numpy() for part in tiling.signs(self._examples, self._learnt, count))
         order = np.argsort(patterns, -1, kind="stable")
-        examples = Examples(turns, patterns, order, strands.bits)
+        examples = Examples(segment_signs, patterns, order, tiling.bits)
         slots = np.where(np.array(keep, bool), np.cumsum(keep, dtype=int) - 1, -1)
-        kept = self._halves[0].new_empty(sum(keep), self._data.variants, strands.d)
+        kept = self._halves[0].new_empty(sum(keep), self._data.variants, tiling.d)
         losses = torch.empty(self._data.replicas, count, self._sizes.shape[1], dtype=torch.float64)
         records = Records(losses.numpy(), slots, kept.numpy(), self._data.targets)
-        self._in_parts(sweep, count, self._members, examples, records)
-        self._swept += count
+        self._in_parts(blocked_pass, count, self._members, examples, records)
+        self._learnt += count
         nothing = kept[:0]
         for step, slot in enumerate(slots.tolist()):
             self._to_come.append((losses[:, step].flatten(), kept[slot] if slot >= 0 else nothing))
 
     def step(self) -> None:
-        """Go on to the next of the examples that were swept."""
+        """Go on to the next of the examples that were learnt ahead."""
         self.loss, self._kept = self._to_come.popleft()
 
     def kept(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d]."""
-        assert len(self._kept), "sweeps are told where these will be asked for"
+        assert len(self._kept), "it is said before where these will be asked for"
         return self._kept
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d]."""
-        assert self.exhausted, "sweeps end where these will be asked for"
-        a, *b = map(self._strands.vectors, self._halves)
+        assert self.exhausted, "examples are learnt ahead up to where these will be asked for"
+        a, *b = map(self._tiling.vectors, self._halves)
         a_apart, *b_apart = self._apart
         weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
         return weights.scatter_(1, self._places.flatten(0, 1), apart.flatten(0, 1))
@@ -138,21 +135,21 @@ class Sweep:
 
     def right(self) -> torch.Tensor:
         """How many of all rows are predicted on the side of their ±1 labels, less those on the other, [B]."""
-        assert self.exhausted, "sweeps end where this will be asked for"
+        assert self.exhausted, "examples are learnt ahead up to where this will be asked for"
         rows, right = self._data.instances, np.empty(self._sizes.shape[:2])
         tie = torch.finfo(rows.dtype).eps ** 0.5
-        self._in_parts(balance, PASSES, self._members, self._sides.numpy(), tie, right)
+        self._in_parts(right_minus_wrong, PASSES, self._members, self._sides.numpy(), tie, right)
         return torch.from_numpy(right.reshape(-1)).mul_(rows.n / rows.d)
 
     @cached_property
     def _sides(self) -> torch.Tensor:
-        """The ±1 labels of Sylvester's rows, in bundles; but for signs they are those of their instances."""
+        """The ±1 labels of Sylvester's rows, in tiles; but for signs they are those of their instances."""
         rows, labels = self._data.instances, self._data.labels
-        assert isinstance(rows, Sylvester), "only Sylvester's rows are given this path"
+        assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
         signed = labels.view(len(rows.order), -1, rows.n) * rows.row_signs[:, None]
         places = rows.order[:, None].expand_as(signed)
         sides = signed.new_empty(*signed.shape[:2], rows.d).scatter_(2, places, signed)
-        return self._strands.bundle(sides.view(len(labels), rows.d).sign_().to(torch.int8))
+        return self._tiling.tiled(sides.view(len(labels), rows.d).sign_().to(torch.int8))
 
     def _in_parts(self, go: Callable[..., None], passes: int, *arrays: Any) -> None:
         """Have a compiled loop go over all members, which takes `passes` over the weights, on all threads."""
@@ -172,7 +169,7 @@ class Sweep:
         """The same memory, as the loops take it."""
         a, *b = self._halves
         a_apart, *b_apart = self._apart
-        rows, bits, shape = self._strands.rows, self._strands.bits, self._sizes.shape[:2]
+        rows, bits, shape = self._tiling.rows, self._tiling.bits, self._sizes.shape[:2]
         return Members(
             a.numpy(),
             b[0].numpy() if b else None,
@@ -183,21 +180,41 @@ class Sweep:
             rates=np.broadcast_to(rates * multiplicative_step.scale, shape.numel()).reshape(shape).copy(),
             exponential=multiplicative_step.exponential,
             squared=multiplicative_step.power == 2,
-            per_bundle=self._strands.per_bundle,
+            per_tile=self._tiling.per_tile,
             sums=a.new_empty(len(a), 5, (1 << bits) + 1, LANES).numpy(),
         )
 
     def _scratch(self) -> Scratch:
         """Memory for one thread."""
-        patterns, bits, rows = 1 << self._strands.bits, self._strands.bits, self._strands.rows
+        patterns, bits, rows = 1 << self._tiling.bits, self._tiling.bits, self._tiling.rows
         shapes = Scratch((patterns, LANES), (bits, LANES), (bits, LANES), LANES, LANES, (rows, LANES), LANES)
         return Scratch(*(self._halves[0].new_ones(shape).numpy() for shape in shapes))
 
 
-class Told(ByWeights):
-    """Mean square loss, and mistakes, as a sweep tells them."""
+class BlockedEvaluator(ByWeights):
+    """Mean square loss, and mistakes, as the pass itself computes them."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        assert isinstance(hypothesis, Sweep), "only sweeps tell their losses"
+        assert isinstance(hypothesis, BlockedPass), "only a blocked pass computes its losses"
         self._losses.append(hypothesis.loss)
-        self._mistakes.told(hypothesis.right)
+        self._mistakes.count_by(hypothesis.right)
+
+
+class BlockedLearner:
+    """A learner that takes single examples in their order, many of them in one blocked pass."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        data = inputs.data
+        self.hypothesis = BlockedPass(inputs, data.instances if order is None else data.instances.pick(order))
+        evaluator = BlockedEvaluator(data, inputs.loss, records, inputs.measures)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
+        self._records = records
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Go on to example number k; where it was not learnt ahead, learn up to what is asked for next."""
+        if self.hypothesis.exhausted:
+            end = min(self._records, k + self.hypothesis.at_once)
+            last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)
+            self.hypothesis.learn_ahead([self.recorder.keeps(record) for record in range(k, last + 1)])
+        self.hypothesis.step()
+        return ()

@@ -1,0 +1,32 @@
+"""Instances as a matrix: what every learner can be computed on, step by step as its protocol says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.backends import Backend
+from engine.problems.instances import Dense
+from engine.protocols import TrainingRun
+from engine.runtime.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+
+
+class OnMatrix(Backend):
+    """Every learner, whatever it is, on the matrix of its instances."""
+
+    takes_matrix: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> None:
+        return None
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        if not isinstance(inputs.data.instances, Dense):
+            inputs = replace(inputs, data=inputs.data.dense())
+        return experiment.protocol.training_run(inputs)
+
+
+BACKEND = OnMatrix()

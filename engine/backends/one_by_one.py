@@ -1,0 +1,179 @@
+"""Orthogonal examples one by one: each moves its own prediction and no other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from engine.backends import Backend
+from engine.backends.structured import is_large, rotated, why_not_rotated
+from engine.core import catalogue
+from engine.core.lazy import torch
+from engine.measures import Measure
+from engine.measures.error import sides
+from engine.problems.instances import Instances
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.protocols import TrainingRun
+from engine.runtime.descent import Descent
+from engine.runtime.hypothesis import Weighted
+from engine.runtime.recorder import Measures, Recorder, asks
+from engine.runtime.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+
+
+class OneByOne(Backend):
+    """A linear neuron whose rule adds multiples of examples, in one pass over single orthogonal examples.
+
+    A step costs a few operations for every target, whatever d is.
+    """
+
+    place: ClassVar[int] = 20
+    words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        if reason := why_not_rotated(learner, experiment):
+            return reason
+        if learner.architecture is None or learner.update is None:
+            return "it trains an architecture by an update rule"
+        if learner.update.scalar_step(learner.architecture) is None:
+            return "its steps are not known to be multiples of single examples"
+        protocol = experiment.protocol
+        if not protocol.online:
+            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        if catalogue.make("losses", protocol.loss).joint:
+            return f"{protocol.loss} is of the predictions of all targets of an example together"
+        return super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return not measure.of_parameters and not measure.of_rows_seen
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        return is_large(learner, experiment)
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        return experiment.protocol.online_run(rotated(inputs), OrthogonalLearner)
+
+
+class Change(NamedTuple):
+    """The one row that a step had to do with, [R, B / R] each."""
+
+    labels: torch.Tensor
+    before: torch.Tensor
+    after: torch.Tensor
+
+
+class OrthogonalRows:
+    """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
+
+    A step w ← w − s x_k changes ŷ_k by −s d, and no other prediction, since x_jᵀx_k = 0.
+    """
+
+    def __init__(self, inputs: TrainingInputs) -> None:
+        learner, data = inputs.learner, inputs.data
+        assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
+        assert learner.architecture is not None, "the backend serves no other learner"
+        assert learner.update is not None, "the backend serves no other learner"
+        scalar_step = learner.update.scalar_step(learner.architecture)
+        assert scalar_step is not None, "the backend serves no other learner"
+        start = Descent(inputs)
+        self._scalar_step, self._loss, self._data = scalar_step, inputs.loss, data
+        by_row = data.instances.n, data.replicas, -1
+        self._predictions = start.predict(data.instances).T.reshape(by_row).contiguous()
+        self._labels = data.labels.T.reshape(by_row).contiguous()
+        rate = next(iter(start.rates.values()))
+        self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
+        self._memory = torch.zeros_like(self._predictions[0])
+        self._replicas = torch.arange(data.replicas, device=data.labels.device)
+        self.change = Change(self._labels[0], self._predictions[0].clone(), self._predictions[0].clone())
+
+    def learn_row(self, row: int | torch.Tensor) -> None:
+        """Learn the row of this number, or of these numbers [R] in the replicas."""
+        place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
+        labels, before = self._labels[place], self._predictions[place].clone()
+        slope = self._loss.slope(before, labels)
+        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
+        after = torch.sub(before, step, alpha=self._data.instances.d)
+        self._predictions[place] = after
+        self.change = Change(labels, before, after)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
+
+    def kept(self) -> torch.Tensor:
+        """Those of the first replica and target [V, d]."""
+        first = self._predictions[:, 0, :: self._data.targets]
+        return first.T / math.sqrt(self._data.instances.d)
+
+
+class OrthogonalLearner:
+    """A learner that takes single orthogonal examples in their order."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        self.hypothesis, self._order = OrthogonalRows(inputs), order
+        evaluator = ChangeEvaluator(inputs, self.hypothesis)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn example number k."""
+        self.hypothesis.learn_row(k - 1 if self._order is None else self._order[:, k - 1])
+        return ()
+
+
+class ChangeEvaluator:
+    """Average losses and errors over all rows, brought up to date by the one row that changed."""
+
+    serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
+
+    def __init__(self, inputs: TrainingInputs, hypothesis: OrthogonalRows) -> None:
+        data, loss = inputs.data, inputs.loss
+        self._data, self._loss = data, loss
+        predictions = hypothesis.predict(data.instances)
+        self._total = loss.average(predictions, data.labels) * data.instances.n  # [B] in float64
+        counted = asks(inputs.measures, "error")
+        self._balance = self._sides(predictions, data.labels).double().sum(1) if counted else None
+        self._waiting: list[Change] = []
+
+    def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return sides(predictions, labels, self._data.values, self._loss)
+
+    def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        if self._loss.steady:
+            return self._loss.value(predictions, labels)
+        return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        assert isinstance(hypothesis, OrthogonalRows), "only single changes are followed"
+        self._waiting.append(hypothesis.change)
+
+    def looks(self, record: int) -> bool:
+        return False
+
+    def measured(self) -> Measures:
+        if not self._waiting:
+            return {}
+        labels, before, after = (torch.stack(parts).flatten(1) for parts in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        n = self._data.instances.n
+        changes = self._values(after, labels).double() - self._values(before, labels).double()
+        totals = torch.cat((self._total[None], changes)).cumsum_(0)[1:]
+        self._total = totals[-1].clone()
+        found = {"loss": [self._data.over_targets(totals) / n]}
+        if self._balance is not None:
+            turned = self._sides(after, labels) - self._sides(before, labels)
+            balances = turned.cumsum(0, dtype=torch.float64).add_(self._balance)
+            self._balance = balances[-1].clone()
+            found["error"] = [(1 - self._data.over_targets(balances) / n) / 2]
+        return found
+
+
+BACKEND = OneByOne()

@@ -1,0 +1,85 @@
+"""Instances by what is known of their structure, without a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from engine.backends import Backend, weight_vectors
+from engine.problems.scaled_identity import ScaledIdentity
+from engine.protocols import TrainingRun
+from engine.results.invariance import verdict
+from engine.runtime.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
+    from engine.spec.learner import Learner
+
+LARGE = 1 << 20
+"""Entries of a matrix from which on an operator is faster, measured with one weight vector."""
+
+LARGE_RECORD = 1 << 22
+"""Products with them, for predictions by all weight vectors, from which on it is with many of these."""
+
+
+class Structured(Backend):
+    """Instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
+
+    On orthogonal instances a rotation-invariant learner is given a scaled identity instead, and the invariant
+    counterpart of its rule where it is invariant on this data only. Others are given the rows of a Sylvester
+    matrix as an operator.
+    """
+
+    place: ClassVar[int] = 30
+    words: ClassVar[str] = "by the structure of the instances"
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        reason = why_not_rotated(learner, experiment)
+        matrix = experiment.problem.matrix
+        if reason is not None and learner.solver is None and matrix.is_sylvester:
+            reason = None
+        return reason or super().refuses(learner, experiment)
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        if is_large(learner, experiment):
+            return True
+        hidden = learner.architecture is not None and learner.architecture.units > 0
+        return hidden and why_not_rotated(learner, experiment) is None
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        if why_not_rotated(inputs.learner, experiment) is None:
+            inputs = rotated(inputs)
+        return experiment.protocol.training_run(inputs)
+
+
+def is_large(learner: Learner, experiment: Experiment) -> bool:
+    """Whether an operator is faster than a matrix."""
+    n, d = experiment.problem.matrix.shape()
+    return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
+
+
+def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
+    """Why a learner would notice if its instances were rotated to the axes, in one sentence; None if not."""
+    matrix = experiment.problem.matrix
+    if learner.solver is not None:
+        return "a solver takes the instances themselves"
+    if not matrix.is_orthogonal:
+        return f"the instances of {matrix.kind}, as set here, have no structure that is used"
+    if verdict(learner, experiment).invariant is False:
+        return "it tells the features apart, and the rows are no rows of a Sylvester matrix"
+    return None
+
+
+def rotated(inputs: TrainingInputs) -> TrainingInputs:
+    """The same for an invariant learner on orthogonal instances that lie along the axes."""
+    learner, data = inputs.learner, inputs.data
+    if learner.update is not None:
+        learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+    along_axes = replace(data, instances=ScaledIdentity(data.instances), w_star=None)
+    return replace(inputs, learner=learner, data=along_axes)
+
+
+BACKEND = Structured()

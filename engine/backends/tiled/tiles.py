@@ -1,0 +1,80 @@
+"""Weight vectors cut into segments that lie side by side in tiles, one in each SIMD lane."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from engine.core.lazy import torch
+from engine.problems.sylvester import Sylvester
+
+LEAST = 4
+"""A segment holds at least so many weights: two for either sign in an example."""
+
+ROWS = 1 << 10
+"""A segment holds at most so many weights if there may be more segments: a tile is to stay in the cache."""
+
+MOST_BITS = 5
+"""Examples that a pass takes at once: there are 2^b patterns of their signs, and sums for each."""
+
+
+class Tiling:
+    """R replicas of B weight vectors of d = c·m weights, each cut into c segments of m consecutive weights.
+
+    The segments of `lanes`/c members lie side by side in a tile: the first segment of all of them, then the
+    second. What is left over in the last tile of a replica is padding, and holds 0 at first.
+    """
+
+    def __init__(self, replicas: int, members: int, d: int, lanes: int) -> None:
+        """Cut d ≥ `LEAST` weights so that tiles are full where that can be, and small."""
+        self.replicas, self.members, self.d = replicas, members, d
+        self.count = min(d // LEAST, lanes, max(lanes // gcd(members, lanes), d // ROWS))
+        self.rows, self.per_tile = d // self.count, lanes // self.count
+        self.tiles = -(-members // self.per_tile)
+        self.bits = min(MOST_BITS, self.rows.bit_length() - 2)
+
+    def tiled(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Vectors [R·B, d] as tiles [R·G, m, lanes]."""
+        padding = self.tiles * self.per_tile - self.members
+        vectors = vectors.view(self.replicas, self.members, self.d)
+        if padding:
+            vectors = torch.nn.functional.pad(vectors, (0, 0, 0, padding))
+        segments = vectors.view(-1, self.per_tile, self.count, self.rows)
+        return segments.permute(0, 3, 2, 1).contiguous().flatten(2)
+
+    def at(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Where in tiles weights of members [R, B, r] are: the numbers of tile, row and lane."""
+        replica, member = torch.arange(self.replicas)[:, None, None], torch.arange(self.members)[:, None]
+        tile = (replica * self.tiles + member // self.per_tile).expand_as(places)
+        lane = places // self.rows * self.per_tile + member % self.per_tile
+        return tile, places % self.rows, lane
+
+    def vectors(self, tiles: torch.Tensor) -> torch.Tensor:
+        """Tiles [R·G, m, lanes] as vectors [R·B, d], in memory of their own."""
+        segments = tiles.view(-1, self.rows, self.count, self.per_tile).permute(0, 3, 2, 1)
+        vectors = tiles.new_empty(segments.shape).copy_(segments).view(self.replicas, -1, self.d)
+        return vectors[:, : self.members].reshape(-1, self.d)
+
+    def signs(self, examples: Sylvester, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The signs of K examples from number `first` on, in blocks of b, and of the block after them.
+
+        They are products of the signs of segments, [R, K, c], and those inside segments, which are the same
+        in all of them. There the signs of a block make a pattern for every weight, [R, K/b + 1, m]: the first
+        example is the highest bit, 1 where it is −1.
+        """
+        whole = -(-count // self.bits) * self.bits
+        numbers = torch.cat([torch.arange(first, first + whole), first + count + torch.arange(self.bits)])
+        high, low = examples.factors(numbers.clamp_(max=examples.n - 1))
+        width = low.shape[2]
+        begins = torch.arange(self.count) * self.rows
+        segment_signs = high[..., begins // width] * low[..., begins % width]
+        high, low = high[..., : -(-self.rows // width)] * segment_signs[..., :1], low[..., : self.rows]
+        patterns = self._packed(high < 0)[..., :, None] ^ self._packed(low < 0)[..., None, :]
+        return segment_signs[:, :count].to(torch.int8), patterns.flatten(2)
+
+    def _packed(self, negative: torch.Tensor) -> torch.Tensor:
+        """Truth [R, K, l] as numbers of b bits, [R, K/b, l]."""
+        bits = negative.view(torch.uint8).view(len(negative), -1, self.bits, negative.shape[2])
+        packed = bits[:, :, 0].clone()
+        for j in range(1, self.bits):
+            packed.mul_(2).add_(bits[:, :, j])
+        return packed

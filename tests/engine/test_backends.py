@@ -1,0 +1,230 @@
+"""Backends: each computes what the dense one does, one place takes them, and no part knows of them."""
+
+import itertools
+
+import msgspec
+import numpy as np
+import pytest
+from building import LLS, experiment, gd
+from crossing import chosen, crossed
+from discovery import GENTLE, traits
+from twins import FAST, assert_twins, serving, twins
+
+import engine.backends
+from engine.backends import Backend, backend_of, backends, why_not
+from engine.backends.dense import OnMatrix
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.results.report import report
+from engine.runtime.run import run
+from engine.updates.egu import EGU
+from engine.updates.gd import GD
+
+TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
+
+
+@crossed(name=traits(TRAINED))
+def test_every_learner_is_the_same_on_every_backend(name):
+    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2}
+    found = serving(experiment(**words))
+    assert found
+    for backend, (dtype, tolerance) in itertools.product(found, (("float64", 1e-9), ("float32", 1e-4))):
+        [(curve, twin)] = twins(backend, dtype, **words)
+        assert_twins(curve, twin, tolerance)
+
+
+def test_every_backend_serves_some_of_these_learners_and_not_all():
+    described = experiment(learners=TRAINED, d=16)
+    served = {
+        name: [why_not(backend, learner, described) is None for learner in described.learners]
+        for name, backend in FAST.items()
+    }
+    assert all(any(these) for these in served.values())
+    assert len({tuple(these) for these in served.values()}) == len(FAST) >= 3
+
+
+MATRICES = {
+    "rotated": {"kind": "hadamard", "rotate": True},
+    "axes": {"kind": "orthogonal"},
+    "hadamard": {"kind": "hadamard"},
+    "in order": {"kind": "hadamard", "permute": False, "row_signs": False},
+    "repeated": {"kind": "hadamard", "repeat": 2},
+    "shifted": {"kind": "hadamard01"},
+    "products": {"kind": "xor", "features": "products"},
+}
+PROTOCOLS = {
+    "one-pass": {"kind": "one-pass"},
+    "batches": {"kind": "one-pass", "batch": 3},
+    "replacement": {"kind": "one-pass", "replacement": True},
+    "average": {"kind": "one-pass", "average": True},
+    "few": {"kind": "one-pass", "examples": 5},
+    "to-consistency": {"kind": "to-consistency", "passes": 3},
+    "erm": {"kind": "erm", "every": 4, "steps": 5},
+    "epochs": {"kind": "epochs", "epochs": 5},
+    "steps": {"kind": "steps", "steps": 5},
+    "mini-batches": {"kind": "steps", "steps": 9, "batch": 3, "train": 10},
+}
+NOISE = {"without noise": 0.0, "noise": 0.1}
+TAKEN = (
+    "gd dense activation=relu",
+    "gd linear",
+    "momentum neuron",
+    "adagrad linear",
+    "egu-pm linear",
+    "gd spindly",
+)
+
+
+def has_structure(name, matrix, protocol, noise):
+    """Whether the structure of this matrix is used for a learner under this protocol."""
+    turned = matrix in ("rotated", "axes")
+    if name == "adagrad linear":
+        return not turned and protocol in ("one-pass", "replacement", "average", "few")
+    return not turned or name not in ("egu-pm linear", "gd spindly")
+
+
+def structured():
+    """Learners, matrices and protocols, so that every two of them meet."""
+    every = [case for case in itertools.product(TAKEN, MATRICES, PROTOCOLS, NOISE) if has_structure(*case)]
+    return chosen(every, [dict(enumerate(case)) for case in every])
+
+
+@pytest.mark.parametrize(("name", "matrix", "protocol", "noise"), structured())
+def test_every_protocol_is_the_same_on_every_backend(name, matrix, protocol, noise):
+    words = {"matrix": MATRICES[matrix], "protocol": PROTOCOLS[protocol], "noise": NOISE[noise]}
+    words |= {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2}
+    found = serving(experiment(**words))
+    assert found
+    for backend in found:
+        [(curve, twin)] = twins(backend, **words)
+        assert_twins(curve, twin)
+
+
+@pytest.mark.parametrize("name", ["gd linear", "egu linear"])
+def test_all_targets_and_rates_are_the_same_on_every_backend(name):
+    learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
+    words = {"target": "all", "learners": {name: learner}, "d": 16, "replicas": 2, "spectrum": True}
+    found = serving(experiment(**words))
+    assert len(found) == 2
+    for curve, twin in (pair for backend in found for pair in twins(backend, **words)):
+        assert_twins(curve, twin)
+        np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "exponential"])
+def test_other_losses_are_the_same_on_every_backend(loss):
+    for name in ("gd linear", "egu-pm linear", "gd dense activation=relu"):
+        words = {"learners": {name: GENTLE[name]}, "loss": loss, "d": 16}
+        found = serving(experiment(**words))
+        assert found
+        for backend in found:
+            [(curve, twin)] = twins(backend, **words)
+            assert_twins(curve, twin)
+
+
+RESERVED = {"rate_unit": "start-sharpness", "layer_rates": {"w": 0.5}}
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize("field", RESERVED)
+def test_what_a_backend_does_not_know_of_a_learner_it_refuses(field, backend):
+    learner = {"update": {"kind": "egu" if backend == "compiled" else "gd", "lr": 0.02}}
+    described = experiment(learners={"it": learner}, d=16)
+    (plain,) = described.learners
+    assert why_not(FAST[backend], plain, described) is None
+    found = why_not(FAST[backend], msgspec.structs.replace(plain, **{field: RESERVED[field]}), described)
+    assert (found is None) == (field in FAST[backend].knows)
+    assert found is None or field.replace("_", " ") in found
+
+
+class Halved(GD, frozen=True, tag="halved"):
+    """Gradient descent with half a step."""
+
+    def step(self, params, gradients, rates, state):
+        return super().step(params, {name: g / 2 for name, g in gradients.items()}, rates, state)
+
+
+class Shrinking(EGU, frozen=True, tag="shrinking"):
+    """EGU whose weights shrink by themselves."""
+
+    def multiply(self, params, factors, state):
+        return super().multiply(params, {name: 0.99 * factor for name, factor in factors.items()}, state)
+
+
+@pytest.mark.parametrize("rule", [Halved(), Shrinking()], ids=["halved", "shrinking"])
+def test_a_rule_that_replaces_the_step_of_another_says_anew_what_its_steps_are(rule):
+    linear = catalogue.make("architectures", "linear")
+    spindly = catalogue.make("architectures", "spindly")
+    original = type(rule).__base__()
+    assert any(original.scalar_step(one) or original.multiplicative_step(one) for one in (linear, spindly))
+    for architecture in (linear, spindly):
+        assert rule.scalar_step(architecture) is rule.multiplicative_step(architecture) is None
+
+
+def test_a_backend_that_there_is_not_is_refused_with_the_reason():
+    for path, words, reason in (
+        ("structured", {"learners": {"LLS": LLS}}, "a solver takes the instances themselves"),
+        ("structured", {"matrix": "gaussian"}, "the instances of gaussian"),
+        (
+            "structured",
+            {"matrix": {"kind": "hadamard", "d": 12}, "learners": {"E": {"update": "egu"}}},
+            "tells the features",
+        ),
+        ("one-by-one", {"learners": {"E": {"update": "egu"}}}, "tells the features"),
+        ("one-by-one", {"learners": {"M": {"update": "momentum"}}}, "multiples of single examples"),
+        ("one-by-one", {"learners": {"S": gd(0.01, kind="neuron")}}, "multiples of single examples"),
+        ("one-by-one", {"protocol": "epochs"}, "single examples"),
+        ("one-by-one", {"train_loss": True}, "it does not measure train"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            run(experiment(path=path, **words))
+        assert caught.value.where == "run.path"
+        assert reason in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"d": 128}, "dense"),
+        ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2}}, "one-by-one"),
+        ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2, "batch": 2}}, "structured"),
+        ({"d": 16, "learners": {"net": gd(0.01, kind="dense", activation="relu")}}, "structured"),
+        ({"matrix": "gaussian", "d": 16}, "dense"),
+    ],
+)
+def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
+    described = experiment(**words)
+    trace = run(described)
+    assert trace.curves[0].backend == expected
+    assert report(described, trace)["curves"][0]["path"] == expected
+
+
+def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):
+    (tmp_path / "my_own.py").write_text(
+        "from engine.backends.dense import OnMatrix\n"
+        "class MyOwn(OnMatrix):\n"
+        "    place = 1\n"
+        "BACKEND = MyOwn()\n"
+    )
+    monkeypatch.setattr(engine.backends, "__path__", [*engine.backends.__path__, str(tmp_path)])
+    backends.cache_clear()
+    try:
+        assert [*backends()] == ["my-own", *FAST, "dense"]
+        assert run(experiment(d=8)).curves[0].backend == "my-own"
+    finally:
+        backends.cache_clear()
+
+
+def test_names_of_backends_are_those_of_their_files_and_of_the_forms():
+    assert sorted(backends()) == catalogue.file_names("engine.backends")
+    for name, backend in backends().items():
+        assert experiment(path=name).run.path == backend.name == name
+
+
+def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
+    described = experiment(d=16)
+    for backend in FAST.values():
+        monkeypatch.setattr(type(backend), "pays", lambda *given: False)
+    assert isinstance(backend_of(described.learners[0], described), OnMatrix)
+    monkeypatch.setattr(type(FAST["structured"]), "pays", Backend.pays)
+    assert backend_of(described.learners[0], described) is FAST["structured"]

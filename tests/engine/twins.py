@@ -1,0 +1,48 @@
+"""Curves that two backends computed of the same learner, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from building import experiment
+
+from engine.backends import Backend, backends, why_not
+from engine.results.trace import Curve
+from engine.runtime.run import run
+from engine.spec.experiment import Experiment
+
+FAST = {name: backend for name, backend in backends().items() if name != "dense"}
+"""The backends that are compared with the one that takes every step of every learner on the matrix."""
+
+
+def serving(described: Experiment) -> dict[str, Backend]:
+    """The fast backends that serve all learners of an experiment."""
+    return {
+        name: backend
+        for name, backend in FAST.items()
+        if all(why_not(backend, learner, described) is None for learner in described.learners)
+    }
+
+
+def twins(backend: str, dtype: str = "float64", **words: Any) -> list[tuple[Curve, Curve]]:
+    """The curves of an experiment by a backend, each with that by the dense one."""
+    fast, naive = (run(experiment(path=path, dtype=dtype, **words)) for path in (backend, "dense"))
+    assert {curve.backend for curve in fast.curves} == {backend}
+    return list(zip(fast.curves, naive.curves, strict=True))
+
+
+def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
+    """See that losses, errors and weights agree, relative to the largest of each."""
+    assert not (curve.loss < 0).any()
+    most = twin.loss.max()
+    for found, expected, scale in (
+        (curve.loss, twin.loss, most),
+        (curve.stderr, twin.stderr, most),
+        (curve.mean("error"), twin.mean("error"), 1.0),
+        (curve.weights, twin.weights, None),
+    ):
+        assert (found is None) == (expected is None)
+        if expected is not None:
+            within = tolerance * (abs(expected).max() if scale is None else scale)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=within)
