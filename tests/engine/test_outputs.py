@@ -188,7 +188,7 @@ def test_the_outputs_of_a_net_predict_the_same_on_the_axes_in_place_of_orthogona
         run(experiment(d=8, replicas=2, path=path, **words)).curves[0] for path in ("dense", "structured")
     )
     np.testing.assert_allclose(structured.loss, dense.loss, rtol=1e-9)
-    assert (dense.path, structured.path) == ("dense", "structured")
+    assert (dense.backend, structured.backend) == ("dense", "structured")
 
 
 def test_a_linear_net_with_several_outputs_has_a_weight_vector_for_each():
