@@ -12,6 +12,7 @@ from engine.architectures import Architecture
 from engine.architectures.spindly import Spindly
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import BadField, Part, Positive, Verdict
@@ -61,6 +62,7 @@ class Update(Part, frozen=True):
             "invariance",
             "along_gradients",
             "exponentiated_rate",
+            "mirror",
             "stable_up_to",
             "multiplicative_step",
             "scalar_step",
@@ -97,6 +99,11 @@ class Update(Part, frozen=True):
 
         None where that is not known.
         """
+        return None
+
+    @property
+    def mirror(self) -> Mirror | None:
+        """The gradient flow that it follows with small rates; None if it follows none."""
         return None
 
     @property

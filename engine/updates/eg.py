@@ -9,6 +9,7 @@ from msgspec import Meta
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
@@ -35,7 +36,14 @@ class EG(Update, frozen=True, tag="eg"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         theta = descended(state["theta"], gradients, rates)
-        return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}, {"theta": theta}
+        return self._weights(theta), {"theta": theta}
+
+    def _weights(self, theta: Params) -> Params:
+        return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(lambda _, state: state["theta"], self._weights)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

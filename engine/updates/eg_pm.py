@@ -9,6 +9,7 @@ from msgspec import Meta
 from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
@@ -36,12 +37,19 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         theta = descended(state["theta"], gradients, rates)
+        return self._weights(theta), {"theta": theta}
+
+    def _weights(self, theta: Params) -> Params:
         new = {}
         for name, z in theta.items():
             shift = z.abs().amax(-1, keepdim=True)  # keeps exp within range
             plus, minus = torch.exp(z - shift), torch.exp(-z - shift)
             new[name] = self.total * (plus - minus) / (plus + minus).sum(-1, keepdim=True)
-        return new, {"theta": theta}
+        return new
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(lambda _, state: state["theta"], self._weights)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -33,6 +35,13 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         return {name: factors[name].mul_(w) for name, w in params.items()}, state
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(
+            lambda params, _: {name: torch.log(w) for name, w in params.items()},
+            lambda dual: {name: torch.exp(theta) for name, theta in dual.items()},
+        )
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         return MultiplicativeStep(exponential=True)

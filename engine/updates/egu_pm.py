@@ -6,6 +6,7 @@ from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -27,12 +28,23 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     def start(self, params: Params) -> tuple[Params, State]:
         state: State = {"plus": {}, "minus": {}}
         for name, w in params.items():
-            product = (self.w0 or 0.5 / w.shape[-1]) ** 2
+            product = self._half(w) ** 2
             larger = (torch.sqrt(w * w + 4 * product) + w.abs()) / 2
             smaller = product / larger  # the difference of root and |w| would cancel
             state["plus"][name] = torch.where(w >= 0, larger, smaller)
             state["minus"][name] = torch.where(w >= 0, smaller, larger)
         return params, state
+
+    def _half(self, w: torch.Tensor) -> float:
+        """What both halves are where w is 0."""
+        return self.w0 or 0.5 / w.shape[-1]
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(
+            lambda params, _: {name: torch.asinh(w / (2 * self._half(w))) for name, w in params.items()},
+            lambda dual: {name: 2 * self._half(z) * torch.sinh(z) for name, z in dual.items()},
+        )
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         new: State = {"plus": {}, "minus": {}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.architectures import Architecture
+from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate
@@ -19,6 +20,10 @@ class GD(Plain, frozen=True, tag="gd"):
     @property
     def along_gradients(self) -> bool:
         return True
+
+    @property
+    def mirror(self) -> Mirror:
+        return EUCLIDEAN
 
     @property
     def stable_up_to(self) -> float:

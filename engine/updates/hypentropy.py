@@ -10,6 +10,7 @@ from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
@@ -35,7 +36,14 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
-        return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}, {"dual": dual}
+        return self._weights(dual), {"dual": dual}
+
+    def _weights(self, dual: Params) -> Params:
+        return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(lambda _, state: state["dual"], self._weights)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if not isinstance(architecture, Linear):

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.mirror import Mirror
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
@@ -34,7 +35,14 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
-        return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}, {"dual": dual}
+        return self._weights(dual), {"dual": dual}
+
+    def _weights(self, dual: Params) -> Params:
+        return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}
+
+    @property
+    def mirror(self) -> Mirror:
+        return Mirror(lambda _, state: state["dual"], self._weights)
 
     def _p(self, w: torch.Tensor) -> float:
         return self.p or max(2.0, 2 * math.log(w[0].numel()))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Plain, Rate
@@ -30,6 +31,10 @@ class SGD(Plain, frozen=True, tag="sgd"):
     @property
     def along_gradients(self) -> bool:
         return True
+
+    @property
+    def mirror(self) -> Mirror:
+        return EUCLIDEAN
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
