@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from typing import Protocol as Interface
 
 import msgspec
@@ -30,10 +31,16 @@ else:
 
 Floats = NDArray[np.float64]
 
-CLOCKS = {"k": "examples k", "epoch": "epochs", "step": "steps", "time": "time"}
+CLOCKS = {
+    "k": "examples k",
+    "epoch": "epochs",
+    "step": "steps",
+    "time": "time",
+    "evaluations": "evaluations of the gradient",
+}
 """How far training has come: the names of the clocks, and how an x-axis says them.
 
-`time` is the sum of the rates of all steps, for update rules that have a rate.
+`time` is the sum of the rates of all steps, for update rules that have a rate, or that of a flow.
 """
 
 Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -157,6 +164,10 @@ class Protocol(Part, frozen=True):
         """Whether every gradient is that of a single example."""
         raise NotImplementedError
 
+    def refuses(self, learner: Learner) -> str | None:
+        """Why it cannot train this learner, in one sentence; None if it can."""
+        return None
+
     def check(self, n: int, labels: Values) -> None:
         """See that it makes sense for n instances with such labels. Raises: BadInput."""
 
@@ -165,23 +176,39 @@ class Protocol(Part, frozen=True):
         """The distance of one record to the next on the x-axis; the last may be closer."""
         return 1
 
-    def last(self, n: int) -> int:
+    @property
+    def logarithmic(self) -> bool:
+        """Whether its x-axis is best drawn logarithmically."""
+        return False
+
+    @property
+    def in_double_precision(self) -> bool:
+        """Whether it computes in float64, whatever the run asks for."""
+        return False
+
+    def last(self, n: int) -> float:
         """Where on the x-axis a training run over n instances yields its last record; the first is at 0."""
         raise NotImplementedError
 
     def record_count(self, n: int) -> int:
         """How many records a training run over n instances yields."""
-        return -(-self.last(n) // self.spacing) + 1
+        return math.ceil(self.last(n) / self.spacing) + 1
 
-    def nearest(self, x: int, n: int) -> int:
+    def place(self, number: Any, n: int) -> NDArray[Any]:
+        """Where on the x-axis the records of these numbers are, counted from the start."""
+        return np.asarray(np.minimum(np.asarray(number) * self.spacing, self.last(n)))
+
+    def nearest(self, x: float, n: int) -> float:
         """Where on the x-axis the record is that is nearest to x, of equally near ones the first."""
-        last, before = self.last(n), x // self.spacing * self.spacing
-        return min((min(before, last), min(before + self.spacing, last)), key=lambda at: abs(at - x))
+        count = self.record_count(n)
+        after = bisect_left(range(count), x, key=lambda number: float(self.place(number, n)))
+        around = range(max(0, after - 1), min(after + 1, count))
+        return min((float(self.place(number, n)) for number in around), key=lambda place: abs(place - x))
 
     def places(self, n: int) -> Floats:
         """Where on the x-axis a training run over n instances yields its records."""
-        last = self.last(n)
-        return np.append(np.arange(0.0, last, self.spacing), float(last))
+        found: Floats = self.place(np.arange(self.record_count(n)), n).astype(float)
+        return found
 
     def clocks(self, n: int) -> dict[str, Floats]:
         """What the clocks say at every record of a training run over n instances, by their names in CLOCKS.
@@ -200,6 +227,10 @@ class Protocol(Part, frozen=True):
 
     def drawn_rows(self, n: int) -> int:
         """Of how many rows a step has a copy of its own."""
+        return 0
+
+    def solver_numbers(self, parameters: int) -> int:
+        """How many numbers in float64 it keeps beside a learner with so many parameters."""
         return 0
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -99,17 +98,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def record_count(self, n: int) -> int:
         return min(self.records, self.last(n)) + 1
 
-    def nearest(self, x: int, n: int) -> int:
-        after = bisect_left(range(self.record_count(n)), x, key=lambda number: int(self._place(number, n)))
-        around = range(max(0, after - 1), min(after + 1, self.record_count(n)))
-        return min((int(self._place(number, n)) for number in around), key=lambda place: abs(place - x))
-
-    def places(self, n: int) -> Floats:
-        found: Floats = self._place(np.arange(self.record_count(n)), n).astype(float)
-        return found
-
-    def _place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """After how many steps the records of these numbers are taken, counted from the start.
+    def place(self, number: Any, n: int) -> NDArray[np.int64]:
+        """After how many steps the records of these numbers are taken.
 
         On a logarithmic grid from 1 on, one after the other as long as that is more than a factor.
         """

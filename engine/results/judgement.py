@@ -114,7 +114,7 @@ def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
         return Respect(bound.kind, None, "the curve has no records")
     sign = -1 if bound.direction == "upper" else 1
     gap = sign * (loss - np.interp(x, bound.x, bound.values))
-    beyond = gap < -ROUNDING[experiment.run.dtype] * loss[0]
+    beyond = gap < -ROUNDING[experiment.dtype] * loss[0]
     until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
     if not beyond.any():
         return Respect(bound.kind, True, f"{_closest(bound, curve, gap)}{until}")
@@ -124,7 +124,7 @@ def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
     if curve.stderr is None or replicas < ENOUGH:
         few = f"the bound is on the expectation, which {replicas} of the {ENOUGH} replicas needed do not show"
         return Respect(bound.kind, None, f"{standing(bound, curve, int(gap.argmin()))}; {few}{until}")
-    rounding = ROUNDING[experiment.run.dtype] * loss[0]
+    rounding = ROUNDING[experiment.dtype] * loss[0]
     errors = np.where(beyond, gap / np.maximum(curve.stderr[:sound], rounding), np.inf)
     worst, allowed = int(errors.argmin()), _allowed(replicas)
     holds = bool(errors[worst] >= -allowed)

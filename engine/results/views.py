@@ -58,7 +58,7 @@ def view(picture: Picture, results: Results) -> View:
         _label(picture, results),
         logarithmic if picture.x_log is None else picture.x_log,
         bool(picture.y_log),
-        ROUNDING[plan.experiment.run.dtype],
+        ROUNDING[plan.experiment.dtype],
         picture.y is not None and _is_logarithmic(picture.y, plan),
         absent=absent,
     )
@@ -87,8 +87,9 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _is_logarithmic(text: str, plan: Plan) -> bool:
-    named = names_in(text)
-    return any(axis.log for axis in plan.axes if axis.name in named)
+    named, protocol = names_in(text), plan.experiment.protocol
+    by_clock = protocol.logarithmic and protocol.clock in named
+    return by_clock or any(axis.log for axis in plan.axes if axis.name in named)
 
 
 def _heat(steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:

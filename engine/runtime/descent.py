@@ -47,12 +47,10 @@ class Descent:
         )
         self._fixed = tensors
         self._params, self._state = self._begun(params)
-        lr, factors = rates_of(learner), architecture.rate_factors(instances.d)
         self._rates: Rates = {}
-        for name, w in params.items():
-            factor = factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
-            rates = [rate * factor for rate in lr]
-            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, w, nets)
+        for name, speed in speeds_of(learner, instances.d).items():
+            rates = [rate * speed for rate in rates_of(learner)]
+            self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
         if learner.rate_unit == "start-sharpness":
             self._divide_rates(self._sharpness(data))
 
@@ -71,6 +69,10 @@ class Descent:
     def _begun(self, params: Params) -> tuple[Params, State]:
         """The parameters as the rule starts them, if there is one, and what it remembers at first."""
         return (params, {}) if self._update is None else self._update.start(params)
+
+    def place(self, params: Params) -> None:
+        """Put the trained tensors where somebody else has found that they come to."""
+        self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
@@ -180,6 +182,17 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
     if rates == BEST:
         return GRID
     return rates if isinstance(rates, tuple) else (rates,)
+
+
+def speeds_of(learner: Learner, d: int) -> dict[str, float]:
+    """What multiplies the rate of every trained tensor, for d features: its layer's own rate, and the
+    architecture's."""
+    assert learner.architecture is not None, "solvers have no layers"
+    factors = learner.architecture.rate_factors(d)
+    return {
+        name: factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
+        for name in learner.architecture.layers
+    }
 
 
 def curve_name(learner: Learner, rate: float) -> str:

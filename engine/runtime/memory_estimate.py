@@ -103,6 +103,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
                 copies *= HOLES
             shares[place] += nets * copies * item * learner.architecture.size(d) + models * batch * item * n
             shares[place] += nets * _matrices(learner, d)
+            numbers = experiment.protocol.solver_numbers(learner.architecture.size(d))
+            shares[place] += nets * 8 * numbers
             if models > 1 and learner.update is not None:
                 # Each draws the rows of its mini-batches, for every member of the batch.
                 shares[place] += models * batch * (learner.update.mini_batch or 0) * (2 * 8 + 8 + item)
@@ -149,7 +151,7 @@ def vector_bytes(experiment: Experiment) -> int:
 
 def _item(experiment: Experiment) -> int:
     """Bytes of a number."""
-    return 4 if experiment.run.dtype == "float32" else 8
+    return 4 if experiment.dtype == "float32" else 8
 
 
 def _place(number: int, learner: Learner) -> str:

@@ -208,7 +208,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     need = memory_estimate.check(experiment, device)
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
-    data = draw(experiment.problem, streams, experiment.run.dtype, device)
+    data = draw(experiment.problem, streams, experiment.dtype, device)
     loss = catalogue.make("losses", experiment.protocol.loss)
     cost = loss.of_targets(data.targets)
     planned = experiment.protocol.clocks(data.instances.n)
@@ -254,7 +254,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             "version": __version__,
             "torch": str(torch.__version__),
             "device": devices.describe(device),
-            "dtype": experiment.run.dtype,
+            "dtype": experiment.dtype,
             "memory": in_words(need),
         },
     )

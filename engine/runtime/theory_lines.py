@@ -61,7 +61,7 @@ def _drawn(experiment: Experiment) -> Data:
     """The data of a run, drawn again: nothing keeps it until the learners have ended."""
     run = experiment.run
     streams = Streams(range(run.seed, run.seed + run.replicas))
-    return draw(experiment.problem, streams, run.dtype, devices.resolve(run.device))
+    return draw(experiment.problem, streams, experiment.dtype, devices.resolve(run.device))
 
 
 def _line(line: Line, at: At) -> TheoryLine:

@@ -74,6 +74,8 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     problem, architecture, solver = experiment.problem, learner.architecture, learner.solver
     if experiment.protocol.trains and learner.update is None and solver is None:
         raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
+    if reason := experiment.protocol.refuses(learner):
+        raise BadInput(f"{place}.update", reason)
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
     if architecture is not None:

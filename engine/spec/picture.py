@@ -69,7 +69,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
-    `x` is a clock (k, step, epoch, time), an axis, an index of the measure, or an expression of these.
+    `x` is a clock (k, step, time …), an axis, an index of the measure, or an expression of these.
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,

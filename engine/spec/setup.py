@@ -63,3 +63,9 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     protocol: AnyProtocol
     learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
     run: Run = Run()
+
+    @property
+    def dtype(self) -> Literal["float32", "float64"]:
+        """The numbers that it is computed with: those that the run asks for, unless its protocol needs double
+        precision."""
+        return "float64" if self.protocol.in_double_precision else self.run.dtype

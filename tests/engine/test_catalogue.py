@@ -169,7 +169,13 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     assert refused == expected
 
 
-BRIEF = {"epochs": {"epochs": 5}, "erm": {"steps": 5}, "steps": {"steps": 5}, "to-consistency": {"passes": 5}}
+BRIEF = {
+    "epochs": {"epochs": 5},
+    "erm": {"steps": 5},
+    "flow": {"time": 0.1},
+    "steps": {"steps": 5},
+    "to-consistency": {"passes": 5},
+}
 """How protocols that go on for long are told to end soon."""
 
 

@@ -1,0 +1,237 @@
+"""Gradient flow: what gradient descent does with small steps, in continuous time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.lazy import torch
+from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
+from engine.protocols import Floats, Protocol, Until
+from engine.runtime.descent import Descent, begin, rates_of, speeds_of
+from engine.runtime.gradient_field import GradientField
+from engine.runtime.pieces import InPieces, learning
+from engine.runtime.recorder import Block, Recorder
+from engine.runtime.training_inputs import TrainingInputs
+from engine.runtime.trajectory import Accuracy, OutOfEvaluations, Trajectory, numbers_held
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+
+Time = Annotated[float, Meta(ge=1e-30, le=1e30)]
+
+DECADES = 4
+"""A logarithmic grid of times begins so many powers of ten before its end."""
+
+
+class Flow(Protocol, frozen=True, tag="flow"):
+    """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
+
+    It is what steps with a rate η do as η goes to 0, in the time t = η · step, so rates play no part, but for
+    those of single layers. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of
+    its dual weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other
+    rules have no flow. An adaptive method solves for every replica and target by itself, in float64, with
+    local errors below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in
+    which some directions have long come to rest while others hardly move. `records` are taken after the
+    start, from `first` on in equal factors or at equal distances, and at every one all is measured. `until`
+    ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the gradient,
+    the most of any replica and target, of which there are no more than allowed. Solvers are fitted to the
+    training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    """
+
+    clock: ClassVar[str] = "time"
+
+    time: Annotated[Time, Meta(title="time", description="when it ends")] = 100.0
+    first: Annotated[
+        Annotated[float, Meta(ge=1e-38, le=LARGEST)] | None,
+        Meta(title="first time", description="of a logarithmic grid; none: time/10⁴"),
+    ] = None
+    records: Annotated[Count, Meta(title="records", description="measurements after the start")] = 81
+    grid: Annotated[
+        Literal["log", "linear"], Meta(title="grid", description="equal factors, or equal distances")
+    ] = "log"
+    train: Annotated[
+        Count | None, Meta(title="training rows", description="the first so many; none: all")
+    ] = None
+    method: Annotated[
+        Literal["dop853", "rk45", "bdf", "radau"],
+        Meta(title="method", description="explicit: dop853, rk45; for stiff flows: bdf, radau"),
+    ] = "dop853"
+    rtol: Annotated[
+        Annotated[float, Meta(ge=1e-13, le=0.1)], Meta(title="rtol", description="relative local error")
+    ] = 1e-8
+    atol: Annotated[
+        Annotated[float, Meta(ge=1e-38, le=LARGEST)], Meta(title="atol", description="absolute local error")
+    ] = 1e-10
+    evaluations: Annotated[
+        Count, Meta(title="evaluations", description="of the gradient, at most, for a replica and target")
+    ] = 100_000
+    until: Annotated[
+        Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first is not None and self.grid == "linear":
+            raise BadField("first", "a linear grid begins at one of its distances; leave it out, or take log")
+        if self.first is not None and self.first > self.time / 2:
+            raise BadField("first", f"the flow ends at {self.time:g}; take at most half of that")
+
+    @property
+    def single(self) -> bool:
+        return False
+
+    @property
+    def logarithmic(self) -> bool:
+        return self.grid == "log"
+
+    @property
+    def in_double_precision(self) -> bool:
+        return True
+
+    @property
+    def ends_early(self) -> Until | None:
+        return self.until
+
+    def refuses(self, learner: Learner) -> str | None:
+        if learner.update is None:
+            return None
+        if learner.update.mirror is None:
+            what = f"{learner.update.kind} follows no gradient flow, however small its rate"
+            return f"{what}; take gd, sgd or a mirror descent such as egu, or protocol steps"
+        if len(rates_of(learner)) > 1:
+            return "a flow has no rate to choose, for time is η · step; give one rate, which plays no part"
+        if learner.rate_unit != "one":
+            return "a flow has no rate, for time is η · step; leave out rate_unit"
+        return None
+
+    def check(self, n: int, labels: Values) -> None:
+        if self.train is not None and self.train > n:
+            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+
+    def rows(self, n: int) -> int:
+        """The number of training rows among n."""
+        return self.train or n
+
+    def solver_numbers(self, parameters: int) -> int:
+        return numbers_held(self.method, parameters)
+
+    def last(self, n: int) -> float:
+        return self.time
+
+    def record_count(self, n: int) -> int:
+        return self.records + 1
+
+    def place(self, number: Any, n: int) -> NDArray[np.float64]:
+        """The times of records; those between the ends to 12 digits, as people would write them."""
+        number = np.asarray(number, float)
+        if self.grid == "linear":
+            times = self.time * (number / self.records)
+        else:
+            decades = DECADES if self.first is None else np.log10(self.time / self.first)
+            times = self.time * 10.0 ** (-decades * (self.records - number) / max(1, self.records - 1))
+        return np.where(number == 0, 0.0, np.where(number == self.records, self.time, _rounded(times)))
+
+    def clocks(self, n: int) -> dict[str, Floats]:
+        times = self.places(n)
+        return {"time": times, "k": np.where(times > 0, float(self.rows(n)), 0.0)}
+
+    def training_run(self, inputs: TrainingInputs) -> Flowing:
+        return Flowing(self, inputs)
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers from 0 on to 12 digits."""
+    scale = 10.0 ** (11 - np.floor(np.log10(np.where(values > 0, values, 1.0))))
+    return np.asarray(np.rint(values * scale) / scale)
+
+
+class Flowing(InPieces):
+    """A learner on its way along the flow."""
+
+    def __init__(self, protocol: Flow, inputs: TrainingInputs) -> None:
+        super().__init__()
+        self.hypothesis, data = begin(inputs), inputs.data
+        self._protocol, self._learner, self._data, self._loss = protocol, inputs.learner, data, inputs.loss
+        n = data.instances.n
+        self._times, self._rows = protocol.places(n).tolist(), protocol.rows(n)
+        some = slice(0, self._rows)
+        self._instances, self._labels = data.instances.at(some), data.labels[:, some]
+        self._recorder = Recorder(inputs, self.hypothesis, len(self._times), every_record=True)
+        self._nothing = self._recorder.block()
+        self._recorded = False
+
+    def pieces(self) -> Iterator[None]:
+        self._take(0.0, 0)
+        yield
+        if isinstance(self.hypothesis, Descent):
+            yield from self._along_the_flow(self.hypothesis)
+        else:
+            yield from learning(self.hypothesis, self._instances, self._labels)
+            for time in self._times[1:]:
+                self._take(time, 0)
+                yield
+
+    def _along_the_flow(self, descent: Descent) -> Iterator[None]:
+        protocol = self._protocol
+        accuracy = Accuracy(protocol.method, protocol.rtol, protocol.atol, protocol.evaluations)
+        fields = list(self._fields(descent))
+        trajectories = [Trajectory(field, protocol.time, accuracy) for field in fields]
+        for time in self._times[1:]:
+            for trajectory in trajectories:
+                while not trajectory.reaches(time):
+                    self._step(trajectory)
+                    yield
+            places = np.stack([trajectory.at(time) for trajectory in trajectories])
+            descent.place(fields[0].weights(places))
+            self._take(time, max(trajectory.evaluations for trajectory in trajectories))
+            yield
+
+    def _fields(self, descent: Descent) -> Iterator[GradientField]:
+        """That of every member of the batch, from where it is."""
+        update = self._learner.update
+        assert update is not None, "a protocol that trains admits only learners with a rule"
+        assert update.mirror is not None, "refuses() admits no other rule"
+        dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
+        fixed = {name: tensor for name, tensor in tensors.items() if name not in dual}
+        speeds = speeds_of(self._learner, self._data.instances.d)
+        members = len(self._labels) // self._data.replicas
+        for member, labels in enumerate(torch.split(self._labels, 1)):
+            one = slice(member, member + 1)
+            yield GradientField(
+                descent.architecture,
+                update.mirror,
+                speeds,
+                {name: tensor[one] for name, tensor in dual.items()},
+                {name: tensor[one] for name, tensor in fixed.items()},
+                self._instances.of_replica(member // members),
+                labels,
+                self._loss,
+            )
+
+    def _step(self, trajectory: Trajectory) -> None:
+        """Raises: BadInput where no more evaluations are allowed."""
+        try:
+            trajectory.step()
+        except OutOfEvaluations:
+            protocol, name = self._protocol, self._learner.name
+            what = f"{name} has come to time {trajectory.time:.3g} of {protocol.time:g} with so many"
+            stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
+            raise BadInput(
+                "protocol.evaluations", f"{what}; take more, an earlier end, a larger rtol{stiff}"
+            ) from None
+
+    def _take(self, time: float, evaluations: int) -> None:
+        rows = self._rows if time > 0 else 0
+        self._recorder.take({"time": time, "k": rows, "evaluations": evaluations}, self._rows)
+        self._recorded = True
+
+    def block(self) -> Block:
+        if not self._recorded:
+            return self._nothing
+        self._recorded = False
+        return self._recorder.block()

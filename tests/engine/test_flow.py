@@ -1,0 +1,389 @@
+"""Gradient flow: against exact solutions, conserved quantities, and steps of ever smaller rates."""
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, data_of, experiment, gd, raw
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+from engine.core import catalogue
+from engine.core.mirror import EUCLIDEAN
+from engine.core.parts import BadInput
+from engine.problems.instances import Dense
+from engine.results.invariance import certificate
+from engine.results.results import of_one
+from engine.results.views import view
+from engine.runtime.descent import speeds_of
+from engine.runtime.gradient_field import GradientField
+from engine.runtime.run import prepare, run
+from engine.runtime.trajectory import Accuracy, Trajectory
+from engine.spec import reading
+from engine.spec.pictures import picture_of
+
+D = 8
+NET = {"kind": "dense", "widths": [3], "activation": "tanh"}
+
+
+def flow(**words):
+    return {"kind": "flow", "time": 4, "records": 6, **words}
+
+
+def measured(protocol, learner, matrix="gaussian", **words):
+    described = experiment(matrix, learners={"it": learner}, **{"d": D, **words}, protocol=protocol)
+    return run(described).curves[0], described
+
+
+def ending(learner, protocol, **words):
+    """The trained tensors of the first learner at the end of a run."""
+    _, (learner_run,) = prepare(experiment("gaussian", learners={"it": learner}, protocol=protocol, **words))
+    with torch.no_grad():
+        learner_run.training_run.advance(10**6)
+    return {name: tensor.numpy() for name, tensor in learner_run.training_run.hypothesis.params.items()}
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
+@pytest.mark.parametrize("train", [None, 5])
+def test_least_squares_decays_by_the_matrix_exponential(method, train):
+    rtol = 1e-6 if method in ("bdf", "radau") else 1e-8
+    words = {"train": train} if train else {}
+    curve, described = measured(flow(method=method, rtol=rtol, atol=rtol / 100, **words), gd(1.0))
+    data = data_of(described)
+    x, y = data.instances.rows[0].numpy()[:train], data.labels[0].numpy()[:train]
+    A, fitted = 2 * x.T @ x / len(x), np.linalg.lstsq(x, y, rcond=None)[0]
+    expected = [fitted - expm(-A * time) @ fitted for time in curve.x]
+    np.testing.assert_allclose(curve.weights, expected, rtol=0, atol=30 * rtol)
+
+
+def logistic(w0, s, rate, t):
+    """The solution of dw/dt = −rate · w (w − s)."""
+    if s == 0:
+        return w0 / (1 + rate * w0 * t)
+    return s / (1 + (s / w0 - 1) * np.exp(-rate * s * t))
+
+
+def hypentropy(beta, s, rate, t):
+    """w = β sinh z with dz/dt = −rate · (w − s) from z = 0: e^z is a logistic function between two roots."""
+    high, low = (s + np.array([1, -1]) * np.sqrt(s * s + beta * beta)) / beta
+    ratio = (1 - high) / (1 - low) * np.exp(-rate * beta / 2 * (high - low) * t)
+    y = (high - low * ratio) / (1 - ratio)
+    return beta / 2 * (y - 1 / y)
+
+
+SPINDLY = {"architecture": {"kind": "spindly", "w0": 0.03}, "update": "gd"}
+SIGNED = {"architecture": {"kind": "spindly", "signed": True, "w0": 0.03}, "update": "gd"}
+CLOSED = {
+    "egu": ({"update": {"kind": "egu", "w0": 0.03}}, lambda s, t: logistic(0.03, s, 2, t)),
+    "private rates": (
+        {"update": {"kind": "private-rates", "w0": 0.03}},
+        lambda s, t: logistic(0.03, s, 2, t),
+    ),
+    "u²": (SPINDLY, lambda s, t: logistic(0.03, s, 8, t)),
+    "u² − v²": (SIGNED, lambda s, t: hypentropy(0.06, s, 8, t)),
+    "egu-pm": ({"update": {"kind": "egu-pm", "w0": 0.03}}, lambda s, t: hypentropy(0.06, s, 2, t)),
+    "hypentropy": ({"update": {"kind": "hypentropy", "beta": 0.06}}, lambda s, t: hypentropy(0.06, s, 2, t)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_on_orthogonal_rows_weights_follow_logistic_functions(name):
+    learner, solution = CLOSED[name]
+    target = {"kind": "feature", "index": 3}
+    curve, _ = measured(flow(), learner, "hadamard", target=target, path="dense")
+    expected = [[solution(float(i == 3), time) for i in range(D)] for time in curve.x]
+    np.testing.assert_allclose(curve.weights, expected, rtol=0, atol=1e-7)
+
+
+KERNEL_OF_START = {
+    2: {0.1: 0.718, 0.3: 0.99, 0.6: 0.9994, 1.0: 0.9999},
+    3: {0.1: 0.133, 0.3: 0.844, 0.6: 0.996, 1.0: 0.9998},
+    4: {0.3: 0.49, 0.6: 0.986, 1.0: 0.9998},
+}
+"""Time until a thousandth of the loss is left of u^D − v^D from u = v = α, by D and α, in units in which the
+kernel at the start is that of the linear flow, over the time that this takes. Source: theory-bias.md §34."""
+
+
+def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
+    draw = np.random.default_rng(0)
+    x, w_star = draw.standard_normal((30, 200)), np.zeros(200)
+    w_star[:5] = 1 / np.sqrt(5)
+    instances = Dense(torch.from_numpy(x)[None])
+    labels = torch.from_numpy(x @ w_star + 0.1 * draw.standard_normal(30))[None]
+
+    def time_of(architecture, start, speed):
+        names, loss = architecture.layers, catalogue.make("losses", "square")
+        params = {name: torch.full((1, 200), start, dtype=torch.float64) for name in names}
+        speeds = dict.fromkeys(names, speed)
+        field = GradientField(architecture, EUCLIDEAN, speeds, params, {}, instances, labels, loss)
+
+        def left(place):
+            predictions = architecture.predict(field.weights(place[None]), instances)
+            return float(loss.average(predictions, labels))
+
+        trajectory, least = (
+            Trajectory(field, 4.0, Accuracy("dop853", 1e-6, 1e-9, 5000)),
+            left(field.start) / 1000,
+        )
+        before = 0.0
+        while left(trajectory.at(trajectory.time)) > least:
+            before = trajectory.time
+            trajectory.step()
+        return brentq(lambda time: left(trajectory.at(time)) - least, before, trajectory.time)
+
+    linear = time_of(catalogue.make("architectures", "linear"), 0.0, 1.0)
+    for depth, printed in KERNEL_OF_START.items():
+        net = catalogue.make("architectures", "spindly", depth=depth, signed=True)
+        for alpha, expected in printed.items():
+            found = time_of(net, alpha, 1 / (2 * depth**2 * alpha ** (2 * depth - 2))) / linear
+            assert f"{found:.{len(str(expected)) - 2}f}" == f"{expected}"
+
+
+def mirrored():
+    """Every rule that has a flow under square loss, and gradient descent on a net whose layers have rates."""
+    for kind in catalogue.members("updates"):
+        rule = catalogue.make("updates", kind)
+        if rule.mirror is not None and rule.refuses_loss(catalogue.make("losses", "square")) is None:
+            yield kind, {"update": {"kind": kind}}
+    yield "p = 2", {"update": {"kind": "p-norm", "p": 2}}
+    mup = {"kind": "dense", "widths": [3], "activation": "tanh", "parametrisation": "mup", "cb": 0.3}
+    yield "mup", {"update": {"kind": "gd"}, "architecture": mup, "layer_rates": {"W1": 0.5, "b2": 2.0}}
+
+
+LEARNERS = dict(mirrored())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_it_is_the_limit_of_steps_to_first_order_in_their_rate(name):
+    learner = LEARNERS[name]
+    limit = ending(learner, flow(time=0.5), d=5, seed=3)
+
+    def error(lr):
+        slow = {**learner, "update": {**learner["update"], "lr": lr}}
+        stepped = ending(slow, {"kind": "steps", "steps": 0.5 / lr}, d=5, seed=3)
+        return max(abs(stepped[layer] - limit[layer]).max() for layer in limit)
+
+    first, second = error(1 / 256), error(1 / 512)
+    assert 0.9 < np.log2(first / second) < 1.1
+    assert second > 1e-6
+
+
+def test_a_linear_net_stays_as_balanced_as_it_starts():
+    learner = {"architecture": {"kind": "dense", "widths": [4, 3]}, "update": gd(0.05)["update"]}
+
+    def imbalance(protocol):
+        net = ending(learner, protocol, d=5)
+        return [
+            net[upper][0].T @ net[upper][0] - net[lower][0] @ net[lower][0].T
+            for lower, upper in (("W1", "W2"), ("W2", "W3"))
+        ]
+
+    start = imbalance({"kind": "at-init"})
+    for before, after, stepped in zip(
+        start, imbalance(flow()), imbalance({"kind": "steps", "steps": 80}), strict=True
+    ):
+        np.testing.assert_allclose(after, before, rtol=0, atol=1e-6)
+        assert abs(stepped - before).max() > 1e-4
+
+
+def test_rates_play_no_part_but_those_of_layers_do():
+    learner = {"architecture": NET, "update": "gd"}
+    curve, _ = measured(flow(), learner)
+    faster, _ = measured(flow(), {**learner, "update": gd(7.0)["update"]})
+    assert np.array_equal(faster.loss, curve.loss)
+    doubled, _ = measured(flow(time=2), {**learner, "layer_rates": {"W1": 2.0, "W2": 2.0}})
+    np.testing.assert_allclose(doubled.loss, curve.loss, rtol=1e-7)
+    frozen = {**learner, "layer_rates": {"W1": 0.0}}
+    before, after = ending(frozen, {"kind": "at-init"}, d=D), ending(frozen, flow(), d=D)
+    np.testing.assert_array_equal(after["W1"], before["W1"])
+    assert abs(after["W2"] - before["W2"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("learner", [{"architecture": NET, "update": "gd"}, {"update": "eg-pm"}, LLS])
+def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
+    words = {"target": "all", "d": 2, "replicas": 2, "seed": 5}
+    short = flow(time=0.5, records=3, rtol=1e-5)
+    whole, described = measured(short, learner, **words)
+    for at_once in (1, 3, 17):
+        divided = run(described, gate=lambda at_once=at_once: at_once).curves[0]
+        assert np.array_equal(divided.values("loss"), whole.values("loss"))
+    for replica in range(2):
+        each = [
+            measured(short, learner, **{**words, "target": {"kind": "feature", "index": index},
+                     "replicas": 1, "seed": 5 + replica})[0].loss
+            for index in range(2)
+        ]  # fmt: skip
+        np.testing.assert_allclose(whole.values("loss")[:, replica], np.mean(each, 0), rtol=1e-9)
+
+
+def test_a_step_of_the_method_is_a_piece_of_work():
+    described = experiment("gaussian", learners={"it": {"architecture": NET, "update": "gd"}}, d=D,
+                           protocol=flow())  # fmt: skip
+    _, (learner_run,) = prepare(described)
+    with torch.no_grad():
+        lengths = [len(learner_run.training_run.advance(1).loss) for _ in range(12)]
+    assert lengths[0] == 1
+    assert set(lengths) == {0, 1}
+
+
+def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
+    curve, _ = measured(flow(), gd(1.0), replicas=3)
+    needed = int(curve.clocks["evaluations"][-1])
+    assert curve.clocks["evaluations"][0] == 0
+    assert (np.diff(curve.clocks["evaluations"]) >= 0).all()
+    enough, _ = measured(flow(evaluations=needed), gd(1.0), replicas=3)
+    assert np.array_equal(enough.values("loss"), curve.values("loss"))
+    with pytest.raises(BadInput) as caught:
+        measured(flow(evaluations=needed - 1), gd(1.0), replicas=3)
+    assert caught.value.where == "protocol.evaluations"
+    for word in ("it has come to time", "of 4", "take more", "bdf"):
+        assert word in caught.value.what
+
+
+def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
+    columns = np.geomspace(0.1, 5, D)
+    A = np.diag(2 * columns**2)
+
+    class Stiff:
+        start, has_jacobian = np.ones(D), True
+
+        def velocity(self, place):
+            return -A @ place
+
+        def jacobian(self, place):
+            return -A
+
+    made = {}
+    for method in ("dop853", "bdf", "radau"):
+        trajectory = Trajectory(Stiff(), 50.0, Accuracy(method, 1e-5, 1e-8, 10**6))
+        while not trajectory.reaches(50.0):
+            trajectory.step()
+        np.testing.assert_allclose(trajectory.at(50.0), expm(-A * 50) @ np.ones(D), atol=1e-4)
+        made[method] = trajectory.evaluations
+    assert 4 * max(made["bdf"], made["radau"]) < made["dop853"]
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
+def test_a_trajectory_breaks_off_where_it_goes_to_infinity(method):
+    class Exploding:
+        start, has_jacobian = np.ones(1), False
+
+        def velocity(self, place):
+            return place**2
+
+    trajectory, last = Trajectory(Exploding(), 2.0, Accuracy(method, 1e-6, 1e-9, 10**5)), 0.0
+    for time in (0.25, 0.5, 2.0):
+        while not trajectory.reaches(time):
+            trajectory.step()
+        if time < 1:
+            np.testing.assert_allclose(trajectory.at(time), 1 / (1 - time), rtol=1e-4)
+        last = trajectory.time
+    assert last == pytest.approx(1.0, abs=1e-4)
+    assert np.isnan(trajectory.at(2.0)).all()
+
+
+def test_the_derivative_of_the_field_equals_central_differences():
+    learner = {"architecture": NET, "update": "gd", "layer_rates": {"W2": 3.0}}
+    _, (learner_run,) = prepare(
+        experiment("gaussian", learners={"it": learner}, d=4, protocol=flow(), replicas=2)
+    )
+    described = experiment("gaussian", learners={"it": learner}, d=4)
+    descent, data = learner_run.training_run.hypothesis, data_of(described)
+    update, loss = described.learners[0].update, catalogue.make("losses", "square")
+    net = {name: tensor[:1] for name, tensor in descent.params.items()}
+    field = GradientField(
+        descent.architecture, update.mirror, speeds_of(described.learners[0], 4), net, {},
+        data.instances, data.labels, loss,
+    )  # fmt: skip
+    found, size = field.jacobian(field.start), 1e-6
+    for number in range(len(field.start)):
+        step = np.zeros_like(field.start)
+        step[number] = size
+        slope = (field.velocity(field.start + step) - field.velocity(field.start - step)) / (2 * size)
+        np.testing.assert_allclose(found[:, number], slope, rtol=1e-5, atol=1e-7)
+    assert not np.allclose(found, found.T), "layers have rates of their own"
+
+
+def test_a_learner_whose_field_is_not_finite_diverges_and_others_go_on():
+    huge = {"architecture": {"kind": "dense", "depth": 9, "width": 3, "scale": 1e38}, "update": "gd"}
+    described = experiment("gaussian", learners={"huge": huge, "it": gd(1.0)}, d=D, protocol=flow())
+    first, second = run(described).curves
+    assert first.diverged == 1
+    assert first.ended
+    assert second.complete
+    assert second.loss[-1] < second.loss[0]
+
+
+def test_it_is_computed_in_double_precision_whatever_the_run_asks_for():
+    double, _ = measured(flow(), gd(1.0))
+    single, described = measured(flow(), gd(1.0), dtype="float32")
+    assert np.array_equal(single.loss, double.loss)
+    assert run(described).environment["dtype"] == "float64"
+    assert single.weights.dtype == np.float64
+
+
+def test_it_ends_when_a_clock_or_a_measure_has_passed_a_value():
+    whole, _ = measured(flow(), gd(1.0))
+    by_time, _ = measured(flow(until={"clock": "time", "above": 0.01}), gd(1.0))
+    assert by_time.complete
+    assert by_time.x[-1] > 0.01 >= by_time.x[-2]
+    limit = float(whole.loss[4])
+    by_loss, _ = measured(flow(until={"measure": "loss", "below": limit}), gd(1.0))
+    assert by_loss.loss.tolist() == whole.loss[:6].tolist()
+
+
+def test_a_solver_is_fitted_to_the_training_rows_at_once():
+    curve, described = measured(flow(train=5), LLS)
+    data = data_of(described)
+    x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
+    fitted = np.linalg.lstsq(x[:5], y[:5], rcond=None)[0]
+    np.testing.assert_allclose(curve.loss, [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 6], rtol=1e-9)
+    assert curve.clocks["k"].tolist() == [0, *[5] * 6]
+
+
+def test_times_are_powers_of_a_factor_or_multiples_and_the_axis_is_drawn_so():
+    log = experiment(protocol=flow(time=100, first=0.01, records=5), d=D)
+    assert log.protocol.places(D).tolist() == [0, 0.01, 0.1, 1, 10, 100]
+    assert experiment(protocol=flow(time=50, records=9), d=D).protocol.places(D)[1] == 0.005
+    linear = experiment(protocol=flow(time=0.3, grid="linear", records=3), d=D)
+    assert linear.protocol.places(D).tolist() == [0, 0.1, 0.2, 0.3]
+    for described, logarithmic in ((log, True), (linear, False)):
+        drawn = view(picture_of(described, None), of_one(described, run(described)))
+        assert (drawn.x_log, drawn.x_label) == (logarithmic, "time")
+
+
+def test_a_claim_may_speak_of_any_of_its_times():
+    claim = {"kind": "value", "text": "it", "curve": "GD", "below": 1}
+    times = flow(time=100, first=0.01, records=5)
+    reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.1}]))
+    with pytest.raises(BadInput) as caught:
+        reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.12}]))
+    assert "take 0.1" in caught.value.what
+
+
+def test_flows_are_judged_as_their_rules_are():
+    described = experiment(
+        "gaussian", learners={"GD": gd(1.0), "EGU": {"update": "egu"}}, d=4, protocol=flow(time=1)
+    )
+    changes = [certificate(described, learner) for learner in described.learners]
+    assert changes[0] < 1e-7
+    assert changes[1] > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "learner", "where", "words"),
+    [
+        (flow(), {"update": "adam"}, "learners[0].update", "follows no gradient flow"),
+        (flow(), {"update": "momentum"}, "learners[0].update", "follows no gradient flow"),
+        (flow(), gd([0.1, 0.2]), "learners[0].update", "give one rate"),
+        (flow(), gd("best"), "learners[0].update", "give one rate"),
+        (flow(first=3.0), gd(0.1), "protocol.first", "at most half"),
+        (flow(first=1.0, grid="linear"), gd(0.1), "protocol.first", "take log"),
+        (flow(train=9), gd(0.1), "protocol.train", "at most 8"),
+        (flow(rtol=0), gd(0.1), "protocol.rtol", "0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, learner, where, words):
+    with pytest.raises(BadInput) as caught:
+        experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
+    assert caught.value.where == where
+    assert words in caught.value.what
