@@ -29,6 +29,7 @@ SLOW = {
     "hadamard-d",
     "hadamard-4096-all-targets",
     "kernel-to-rich",
+    "lazy-time",
     "ng-lines",
     "rademacher-1000",
     "rich-1000",
