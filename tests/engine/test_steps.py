@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, raw
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
@@ -13,6 +13,8 @@ from engine.protocols import Until
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.run import run
 from engine.runtime.store import Store
+from engine.runtime.sweep import sweep
+from engine.spec.plan import plan
 
 D = 8
 NET = {"architecture": {"kind": "dense", "widths": [3], "activation": "tanh"}, "update": {"kind": "gd"}}
@@ -281,3 +283,26 @@ def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, where, w
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where.startswith(where)
     assert words in caught.value.what
+
+
+def test_where_a_run_ends_may_be_an_expression_of_axes_or_be_set_by_one():
+    base = raw("gaussian", learners={"it": gd(0.1)}, d=D)
+    base["learners"][0]["update"]["lr"] = "eta"
+    until = {"clock": "time", "above": "3*eta"}
+    base["protocol"] = {**base["protocol"], **steps(steps=50, records=50, until=until)}
+    base["axes"] = [{"name": "eta", "values": [0.01, 0.02]}]
+    for number, trace in sweep(plan(base)).traces.items():
+        assert trace.curves[0].complete
+        assert trace.curves[0].length == 5, f"point {number}: η · step is above 3η at step 4"
+    limits = [0.5, 0.2]
+    base["protocol"]["until"] = {"measure": "loss", "below": 1}
+    base["learners"][0]["update"]["lr"] = 0.02
+    base["axes"] = [{"name": "limit", "values": limits, "set": "protocol.until.below"}]
+    traces = sweep(plan(base)).traces
+    for number, limit in enumerate(limits):
+        loss = traces[number].curves[0].loss
+        assert loss[-1] < limit <= loss[-2]
+    base["protocol"]["until"] = {"measure": "loss", "below": "2*"}
+    with pytest.raises(BadInput) as caught:
+        plan(base | {"axes": []})
+    assert caught.value.where == "protocol.until.below"
