@@ -22,6 +22,7 @@ from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
+    from engine.spec.learner import Learner
 
     LossKind = str
     MeasureName = str

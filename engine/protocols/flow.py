@@ -103,6 +103,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if learner.update.mirror is None:
             what = f"{learner.update.kind} follows no gradient flow, however small its rate"
             return f"{what}; take gd, sgd or a mirror descent such as egu, or protocol steps"
+        if not learner.plain_steps:
+            return "a flow has no steps: no schedule, and no noise, clipping or decay; leave them out"
         if len(rates_of(learner)) > 1:
             return "a flow has no rate to choose, for time is η · step; give one rate, which plays no part"
         if learner.rate_unit != "one":
@@ -192,23 +194,23 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """That of every member of the batch, from where it is."""
+        """That of every net of the batch, from where it is."""
         update = self._learner.update
         assert update is not None, "a protocol that trains admits only learners with a rule"
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
         fixed = {name: tensor for name, tensor in tensors.items() if name not in dual}
         speeds = speeds_of(self._learner, self._data.instances.d)
-        members = len(self._labels) // self._data.replicas
-        for member, labels in enumerate(torch.split(self._labels, 1)):
-            one = slice(member, member + 1)
+        count = len(next(iter(dual.values())))
+        for net, labels in enumerate(torch.split(self._labels, len(self._labels) // count)):
+            one = slice(net, net + 1)
             yield GradientField(
                 descent.architecture,
                 update.mirror,
                 speeds,
                 {name: tensor[one] for name, tensor in dual.items()},
                 {name: tensor[one] for name, tensor in fixed.items()},
-                self._instances.of_replica(member // members),
+                self._instances.of_replica(net * self._data.replicas // count),
                 labels,
                 self._loss,
             )

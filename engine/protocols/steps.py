@@ -138,6 +138,7 @@ class Stepping(InPieces):
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
         timed = hasattr(learner.update, "lr") and learner.rate_unit == "one"
         self._rates = np.array(rates_of(learner)) if timed else None
+        self._schedule, self._rate_sum = learner.schedule, 0.0
         self._recorder = Recorder(inputs, self.hypothesis, len(self._places), every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False
@@ -148,6 +149,7 @@ class Stepping(InPieces):
             while step < place:
                 step += 1
                 yield from self._make(step)
+                self._rate_sum += 1.0 if self._schedule is None else self._schedule.factor(step - 1)
                 yield
             self._recorder.take(self._clocks(step), self._rows)
             self._recorded = True
@@ -162,7 +164,7 @@ class Stepping(InPieces):
     def _clocks(self, step: int) -> dict[str, float | Floats]:
         clocks: dict[str, float | Floats] = {"step": step, "k": step * self._batch}
         if self._rates is not None:
-            clocks["time"] = step * self._rates
+            clocks["time"] = self._rate_sum * self._rates
         return clocks
 
     def _make(self, step: int) -> Iterator[None]:

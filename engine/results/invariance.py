@@ -37,7 +37,9 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
-    steps = learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
+    steps = _with_options(
+        learner, learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
+    )
     if start.invariant is False:
         return start._replace(otherwise=start.group & steps.group)
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
@@ -49,6 +51,25 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         reason = "the gradient of the penalty is another for every weight, and so is its rate"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
+
+
+def _with_options(learner: Learner, steps: Verdict) -> Verdict:
+    """The verdict about steps with what a learner adds to them. Source: theory-symmetry.md §21.
+
+    Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
+    direction; but beside noise no two entries of a gradient are of one size.
+    """
+    by_entry = []
+    if learner.clip is not None and learner.clip.value is not None:
+        by_entry.append("clipping by value cuts every entry of the gradient by itself")
+    if learner.decay is not None and learner.decay.p == "1":
+        by_entry.append("decay by signs shrinks every weight by itself")
+    noisy = learner.noise is not None and learner.noise.on == "gradient"
+    if noisy and steps.invariant == "on this data":
+        by_entry.append("noise makes the entries of a gradient differ in size")
+    if steps.invariant is False or not by_entry:
+        return steps._replace(otherwise=steps.otherwise & SIGNED_PERMUTATIONS) if by_entry else steps
+    return Verdict(False, f"{' and '.join(by_entry)}, which tells the features apart", SIGNED_PERMUTATIONS)
 
 
 MOST_ENTRIES = 1 << 24

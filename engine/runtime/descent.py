@@ -13,6 +13,7 @@ from engine.problems.instances import Instances
 from engine.runtime.curvature import Curvature
 from engine.runtime.eigenvalues import largest
 from engine.runtime.hypothesis import Hypothesis
+from engine.runtime.optioned_steps import OptionedSteps
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
 from engine.updates import BEST, GRID, Multiplicative, Rates, State
@@ -40,8 +41,10 @@ class Descent:
         }
         tensors = architecture.rotated(tensors, instances.turn)
         params = {name: tensors.pop(name) for name in architecture.layers}
+        self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._multiplies = (
             isinstance(update, Multiplicative)
+            and self._options is None
             and isinstance(architecture, Linear)
             and params["w"].numel() >= MANY
         )
@@ -78,6 +81,8 @@ class Descent:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
         turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
         self._params, self._state = self._begun({name: turned[name] for name in self._params})
+        if self._options is not None:
+            self._options.rotate(rotation)
 
     def narrow(self, count: int) -> None:
         """Leave out the inputs from number `count` on until `widen`: for instances where these are 0."""
@@ -123,7 +128,8 @@ class Descent:
         else:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = self._architecture.penalised(self._params, gradients)
-            params, state = self._update.step(self._params, gradients, self._rates, self._state)
+            step = self._update.step if self._options is None else self._options.step
+            params, state = step(self._params, gradients, self._rates, self._state)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
             state = {name: _where(active, new, self._state[name]) for name, new in state.items()}

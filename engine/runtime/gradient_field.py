@@ -1,4 +1,4 @@
-"""The direction of a gradient flow at a place, for one member of a batch, as solvers of scipy ask for it."""
+"""The direction of a gradient flow at a place, for one net of a batch, as solvers of scipy ask for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """From dual weights and fixed tensors [1, …], with instances [1, n, d] and labels [1, n]."""
+        """From dual weights and fixed tensors [1, …], with instances [1, n, d] and labels [outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._shapes = {name: theta.shape[1:] for name, theta in dual.items()}

@@ -103,6 +103,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
                 copies *= HOLES
             shares[place] += nets * copies * item * learner.architecture.size(d) + models * batch * item * n
             shares[place] += nets * _matrices(learner, d)
+            if learner.noise is not None:
+                shares[place] += 8 * replicas * learner.architecture.size(d)
             numbers = experiment.protocol.solver_numbers(learner.architecture.size(d))
             shares[place] += nets * 8 * numbers
             if models > 1 and learner.update is not None:

@@ -11,6 +11,10 @@ from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_LAYERS, BadField
 from engine.core.texts import listed
 from engine.spec.fields import FILES_ONLY
+from engine.step_options.clipping import Clip
+from engine.step_options.decay import Decay
+from engine.step_options.noise import Noise
+from engine.step_options.schedule import AnySchedule
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture as AnyArchitecture
@@ -21,6 +25,9 @@ else:
     AnySolver = catalogue.union("solvers")
     AnyUpdate = catalogue.union("updates")
 
+
+STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
+"""What a learner may add to the steps of its update rule."""
 
 MOST_NAME = 40
 """Letters of a name at most, so that it stands in a legend."""
@@ -54,6 +61,19 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             extra=FILES_ONLY,
         ),
     ] = "one"
+    schedule: Annotated[
+        AnySchedule | None,
+        Meta(title="schedule", description="what multiplies the rate, step by step", extra=FILES_ONLY),
+    ] = None
+    clip: Annotated[
+        Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=FILES_ONLY)
+    ] = None
+    noise: Annotated[
+        Noise | None, Meta(title="noise", description="on gradients or weights", extra=FILES_ONLY)
+    ] = None
+    decay: Annotated[
+        Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=FILES_ONLY)
+    ] = None
     role: Annotated[
         Literal["learner", "reference"],
         Meta(
@@ -67,7 +87,21 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(title="where", description="only at points of the axes as in size <= 128", extra=FILES_ONLY),
     ] = None
 
+    @property
+    def plain_steps(self) -> bool:
+        """Whether its steps are those of its update rule, with nothing added."""
+        return all(getattr(self, name) is None for name in STEP_OPTIONS)
+
     def __post_init__(self) -> None:
+        for name in STEP_OPTIONS if self.update is None else ():
+            if getattr(self, name) is not None:
+                raise BadField(name, "this is for learners with an update rule; leave it out")
+        if self.update is not None and self.update.weights_of_state:
+            for name in ("decay", "noise"):
+                added = getattr(self, name)
+                if added is not None and getattr(added, "on", "weights") == "weights":
+                    what = f"{self.update.kind} makes its weights of its state anew at every step"
+                    raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
         if self.rate_unit != "one" and getattr(self.update, "lr", "best") == "best":
             raise BadField("rate_unit", "this is for update rules with rates that are given")
         if self.solver is not None:

@@ -237,6 +237,8 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     judged = verdict(learner, experiment)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
+    if learner.noise is not None:
+        return Finding(False, f"the weights of {name} leave the span of the instances by their noise")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
 

@@ -64,7 +64,12 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 def _multiplicative_rate(learner: Learner) -> float | None:
     """The rate of the EGU that a learner is or, with small steps, follows; None for other learners."""
-    if learner.update is None or learner.architecture is None or learner.layer_rates:
+    if (
+        learner.update is None
+        or learner.architecture is None
+        or learner.layer_rates
+        or not learner.plain_steps
+    ):
         return None
     return learner.update.exponentiated_rate(learner.architecture)
 

@@ -50,6 +50,8 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             return Finding(
                 False, f"it requires steps along gradients of the loss, and {learner.name} has a penalty"
             )
+        if not learner.plain_steps:
+            return Finding(False, f"{learner.name} adds something to its steps along gradients")
         if not update.along_gradients:
             steps = update.invariance(experiment.problem.matrix, experiment.protocol.single)
             if steps.invariant is False:

@@ -40,6 +40,8 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
             return Finding(False, f"it requires steps with a rate, and {name} is a solver")
         if update.stable_up_to is None or update.mini_batch is not None:
             return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
+        if not learner.plain_steps:
+            return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
         if getattr(update, "lr", BEST) == BEST:
             return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
         factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()

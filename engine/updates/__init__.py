@@ -72,6 +72,9 @@ class Update(Part, frozen=True):
     matrices: ClassVar[int] = 0
     """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
 
+    weights_of_state: ClassVar[bool] = False
+    """Whether `step` makes the weights of its state, whatever they were before."""
+
     own_start: ClassVar[bool] = False
     """Whether `start` replaces the weights of the architecture, whatever these are."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture
 from engine.architectures.linear import Linear
 from engine.core.groups import SIGNED_PERMUTATIONS
@@ -21,6 +23,8 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     (±w + √(w² + 4w₀²))/2, which keeps w₊ w₋ = w₀². It is `hypentropy` with β = 2 w₀.
     Source: KW97; theory.md §4.
     """
+
+    weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None

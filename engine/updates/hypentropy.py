@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -24,6 +24,8 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     Equal to EGU± started at w₊ = w₋ = β/2; default β = 1/d. Large β acts like gradient descent.
     Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
     """
+
+    weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.05
     beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -23,6 +23,8 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     parameter, for each member of the batch. p = 2 is gradient descent; the default p = 2 ln d, with d the
     number of entries, acts like EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
     """
+
+    weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.03125
     p: Annotated[

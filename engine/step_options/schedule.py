@@ -1,0 +1,79 @@
+"""Schedules: by what the rate is multiplied, step by step."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from engine.core.parts import MOST
+
+Steps = Annotated[float, Meta(gt=0, le=MOST, title="steps T", description="until the rate is 0")]
+Factor = Annotated[float, Meta(gt=0, le=1, title="factor γ")]
+WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps in which rates grow from 0")]
+
+
+class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """A factor of the rate at step t = 0, 1, 2, …; with a warm-up of w steps times (t + 1)/w in the first w.
+
+    Scalars change no verdict about symmetry. Source: theory-symmetry.md §21.
+    """
+
+    warm_up: WarmUp = 0
+
+    def factor(self, step: int) -> float:
+        """What multiplies the rate at a step, counted from 0."""
+        return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
+
+    def after_warm_up(self, step: int) -> float:
+        """The same without a warm-up."""
+        raise NotImplementedError
+
+
+class Constant(Schedule, frozen=True, tag="constant"):
+    """1, for a warm-up alone."""
+
+    def after_warm_up(self, step: int) -> float:
+        return 1.0
+
+
+class Linear(Schedule, frozen=True, tag="linear", kw_only=True):
+    """1 − t/T, and 0 from T on."""
+
+    steps: Steps
+
+    def after_warm_up(self, step: int) -> float:
+        return max(0.0, 1 - step / self.steps)
+
+
+class Cosine(Schedule, frozen=True, tag="cosine", kw_only=True):
+    """½(1 + cos πt/T), and 0 from T on."""
+
+    steps: Steps
+
+    def after_warm_up(self, step: int) -> float:
+        return (1 + math.cos(math.pi * min(1.0, step / self.steps))) / 2
+
+
+class Exponential(Schedule, frozen=True, tag="exponential", kw_only=True):
+    """γᵗ."""
+
+    factor_per_step: Annotated[Factor, Meta(description="of every step")]
+
+    def after_warm_up(self, step: int) -> float:
+        return float(self.factor_per_step**step)
+
+
+class Step(Schedule, frozen=True, tag="step", kw_only=True):
+    """γ^⌊t/s⌋: once every s steps the rate falls by a factor."""
+
+    factor_per_stage: Annotated[Factor, Meta(description="of every stage")]
+    every: Annotated[Steps, Meta(title="every s", description="steps of a stage")]
+
+    def after_warm_up(self, step: int) -> float:
+        return float(self.factor_per_stage ** (step // self.every))
+
+
+AnySchedule = Constant | Linear | Cosine | Exponential | Step
