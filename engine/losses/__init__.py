@@ -26,7 +26,12 @@ class Loss(Part, frozen=True):
     """
 
     declared_of: ClassVar[frozenset[str]] = frozenset(("value", "slope", "average"))
-    declares: ClassVar[frozenset[str]] = frozenset(("constant", "bit_constant", "is_square"))
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("constant", "bit_constant", "continuous_slope", "is_square")
+    )
+
+    continuous_slope: ClassVar[bool] = False
+    """Whether its slope, as a function of its prediction alone, has no jumps."""
 
     is_square: ClassVar[bool] = False
     """Whether it is (ŷ − y)²."""

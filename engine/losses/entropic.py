@@ -19,6 +19,7 @@ class Entropic(Loss, frozen=True, tag="entropic"):
     §6.
     """
 
+    continuous_slope: ClassVar[bool] = True
     bit_constant: ClassVar[float | None] = math.log(2.0)
     bit_boundary: ClassVar[float] = 0.0
     steady: ClassVar[bool] = False

@@ -15,6 +15,7 @@ class Exponential(Loss, frozen=True, tag="exponential"):
     Source: WKA21 §3; theory.md §6.
     """
 
+    continuous_slope: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
     steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"

@@ -16,6 +16,7 @@ class Logistic(Loss, frozen=True, tag="logistic"):
     Source: theory.md §6.
     """
 
+    continuous_slope: ClassVar[bool] = True
     constant: ClassVar[float | None] = math.log(2.0)
     steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"

@@ -15,6 +15,7 @@ class Square(Loss, frozen=True, tag="square"):
     Source: theory.md §1, §6.
     """
 
+    continuous_slope: ClassVar[bool] = True
     is_square: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
     bit_constant: ClassVar[float | None] = 0.25

@@ -9,8 +9,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from engine.core.catalogue import make
 from engine.core.lazy import torch
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
+from engine.losses import Loss
 from engine.protocols import Floats, Protocol, Until
 from engine.runtime.descent import Descent, begin, rates_of, speeds_of
 from engine.runtime.gradient_field import GradientField
@@ -112,6 +114,15 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return None
 
     def check(self, n: int, labels: Values) -> None:
+        loss: Loss = make("losses", self.loss)
+        if loss.joint:
+            what = f"{loss.kind} loss couples the targets, and the flow of each is solved by itself"
+            raise BadInput("protocol.loss", f"{what}; take square, or protocol steps")
+        if not loss.continuous_slope:
+            what = (
+                f"the slope of {loss.kind} loss jumps, where a flow may come to a stand and no solver goes on"
+            )
+            raise BadInput("protocol.loss", f"{what}; take square or logistic, or protocol steps")
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 

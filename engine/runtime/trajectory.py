@@ -65,7 +65,7 @@ class Trajectory:
     def at(self, time: float) -> Floats:
         """The solution at a time of the last step; NaN where it has broken off before."""
         if self._solver is None or self.time < time:
-            return np.full_like(self._field.start, np.nan)
+            return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
         with np.errstate(all="ignore"):
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 

@@ -55,7 +55,9 @@ def app(editable: EditableExperiment) -> HadamardApp:
 async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot[None]]:
     """The app in a terminal of `size`, with the fields of its set-up if they are wanted and in sight."""
     async with app.run_test(size=size) as pilot:
-        app.animation_level = "none"  # keys are waited for until all is at rest, which ends no more with the app
+        app.animation_level = (
+            "none"  # keys are waited for until all is at rest, which ends no more with the app
+        )
         setup = app.laboratory.query_one(Setup)
         await until(pilot, lambda: settled(setup))
         await pilot.pause()  # all of the screen is where it belongs

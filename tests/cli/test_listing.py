@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
@@ -12,6 +13,7 @@ from engine import __version__
 from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.fields import fields_of
+from engine.step_options.schedule import AnySchedule
 from hadamard_tui.headless.listing import first_sentence
 
 from .conftest import Answer
@@ -61,7 +63,8 @@ def test_the_schema_knows_every_kind(call: Call) -> None:
         for kind in definition.get("properties", {}).get("kind", {}).get("enum", ())
     }
     chosen = set(catalogue.FOLDERS) - {"losses", "theory"}  # presets name these alone
-    assert kinds == {kind for family in chosen for kind in catalogue.members(family)}
+    schedules = {one.__struct_config__.tag for one in get_args(AnySchedule)}
+    assert kinds == schedules | {kind for family in chosen for kind in catalogue.members(family)}
 
 
 def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:

@@ -121,7 +121,7 @@ def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
             return float(loss.average(predictions, labels))
 
         trajectory, least = (
-            Trajectory(field, 4.0, Accuracy("dop853", 1e-6, 1e-9, 5000)),
+            Trajectory(field, 4.0, Accuracy("dop853", 1e-7, 1e-9, 5000)),
             left(field.start) / 1000,
         )
         before = 0.0
@@ -135,7 +135,7 @@ def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
         net = catalogue.make("architectures", "spindly", depth=depth, signed=True)
         for alpha, expected in printed.items():
             found = time_of(net, alpha, 1 / (2 * depth**2 * alpha ** (2 * depth - 2))) / linear
-            assert f"{found:.{len(str(expected)) - 2}f}" == f"{expected}"
+            assert abs(found - expected) < 0.6 * 10.0 ** -(4 if expected > 0.999 else 3)
 
 
 def mirrored():
@@ -147,6 +147,8 @@ def mirrored():
     yield "p = 2", {"update": {"kind": "p-norm", "p": 2}}
     mup = {"kind": "dense", "widths": [3], "activation": "tanh", "parametrisation": "mup", "cb": 0.3}
     yield "mup", {"update": {"kind": "gd"}, "architecture": mup, "layer_rates": {"W1": 0.5, "b2": 2.0}}
+
+    yield "penalty", {"update": {"kind": "gd"}, "architecture": {**NET, "l2_penalty": 0.5}}
 
 
 LEARNERS = dict(mirrored())

@@ -39,6 +39,16 @@ def test_value_and_slope_equal_the_naive_twin(kind, label):
     np.testing.assert_allclose(loss.slope(PREDICTIONS, labels), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("kind", "label"), [case for case in CASES if not catalogue.make("losses", case.values[0]).joint]
+)
+def test_slopes_that_are_declared_continuous_do_not_jump(kind, label):
+    loss = catalogue.make("losses", kind)
+    near = torch.linspace(-3, 3, 6001, dtype=torch.float64)
+    largest = loss.slope(near, torch.full_like(near, label)).diff().abs().max()
+    assert largest < 0.05 if loss.continuous_slope else largest > 0.5
+
+
 KINKS = {"hinge": 1.0, "mistake": 0.0}
 """Where y ŷ a loss has no derivative."""
 
