@@ -285,7 +285,7 @@ class HadamardApp(App[None]):
         view = self.laboratory.view()
         if self.theme != self.config.theme:
             view.theme = self.theme  # type: ignore[assignment]
-        self.left = Memory(view, editable.document, editable.preset, editable.off)
+        self.left = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
         """Write what is left for the next start; one line about why that cannot be done, or nothing."""
@@ -336,7 +336,7 @@ def open_app(start: Start) -> int:
     Quitting takes a second, unless a file is still being made.
     """
     app = HadamardApp(
-        EditableExperiment(start.document, start.preset, start.off),
+        EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,
         start.config,
         start.view,

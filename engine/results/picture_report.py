@@ -12,6 +12,7 @@ from engine.results.report import numbers
 from engine.results.results import Results
 from engine.results.view import CurveView, HeatView, LineView, View
 from engine.results.views import view
+from engine.spec.pictures import pictures_of
 
 
 def picture_report(
@@ -31,7 +32,7 @@ def picture_report(
             {"names": dict(point.names), "label": point.label, "finished": number in results.finished}
             for number, point in enumerate(plan.points)
         ],
-        "pictures": [_picture(view(picture, results)) for picture in plan.experiment.pictures],
+        "pictures": [_picture(view(picture, results)) for picture in pictures_of(plan.experiment)],
         "claims": [
             {
                 "text": outcome.claim.text,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.spec.axis import NEAR
 from engine.spec.picture import Picture
 
 Floats = NDArray[np.float64]
@@ -18,9 +19,6 @@ Apart = tuple[int, ...]
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss."""
-
-NEAR = 1e-9
-"""Places of an axis that differ by less than this, relatively, are the same."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,7 +17,8 @@ from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import Steps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.results.view import NEAR, ROUNDING, Apart, CurveView, HeatView, LineView, View
+from engine.results.view import ROUNDING, Apart, CurveView, HeatView, LineView, View
+from engine.spec.axis import NEAR
 from engine.spec.expressions import names_in
 from engine.spec.picture import Picture
 from engine.spec.plan import Plan, Point

@@ -20,6 +20,9 @@ FEW = 9
 FACTORS = (2.0, 10.0)
 """What may lie between neighbours of a logarithmic range without `points`: the first that its ends allow."""
 
+NEAR = 1e-9
+"""Values of an axis that differ by less than this, relatively, are the same."""
+
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
 Value = int | Number | bool | Word | dict[Word, int | Number]
@@ -34,13 +37,30 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
     """
 
-    name: AxisName
-    values: Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None = None
-    from_: Annotated[Number, Meta(title="from")] | None = msgspec.field(default=None, name="from")
-    to: Number | None = None
-    points: Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None = None
-    log: bool = False
-    set: Word | None = None
+    name: Annotated[
+        AxisName, Meta(title="name", description="letters and digits, as in eta: what expressions call it")
+    ]
+    values: Annotated[
+        Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
+        Meta(
+            title="values", description="as in 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}"
+        ),
+    ] = None
+    from_: Annotated[Number | None, Meta(title="from", description="the first value")] = msgspec.field(
+        default=None, name="from"
+    )
+    to: Annotated[Number | None, Meta(title="to", description="the last value")] = None
+    points: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
+        Meta(title="points", description="how many; none: by factors of 2 or 10 if logarithmic, or 9"),
+    ] = None
+    log: Annotated[bool, Meta(title="logarithmic", description="in equal factors, and drawn so")] = False
+    set: Annotated[
+        Word | None,
+        Meta(
+            title="sets", description="a place that gets the value, as problem.target.degree; none: by name"
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.values is None:
@@ -53,6 +73,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("log", "a logarithmic axis has positive numbers; leave it out")
 
     def _check_range(self) -> None:
+        if self.from_ is None and self.to is None and self.points is None:
+            raise BadField("values", "missing; an axis has values = […], or from = … and to = …")
         for name, end in (("from", self.from_), ("to", self.to)):
             if end is None:
                 raise BadField(name, "missing; an axis has values = […], or from = … and to = …")

@@ -8,6 +8,7 @@ from engine.losses import Loss
 from engine.measures import named
 from engine.runtime.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
+from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
@@ -39,20 +40,13 @@ def check(experiment: Experiment) -> None:
         _check_learner(f"learners[{number}]", learner, experiment, loss)
     if experiment.run.spectrum and target.columns(matrix) == 1:
         raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
-    for number, picture in enumerate(experiment.pictures):
-        if picture.name is not None and picture.name in [one.name for one in experiment.pictures[:number]]:
-            what = f"{picture.name!r} is taken by an earlier picture"
-            raise BadInput(f"pictures[{number}].name", what)
-        reasons = [missing(picture.measure, experiment, learner) for learner in experiment.learners]
-        if all(reasons):
-            what = f"{picture.measure.kind} is measured only where {reasons[0]}"
-            raise BadInput(f"pictures[{number}].measure", what)
     ending = experiment.protocol.ends_early
     if ending is not None and ending.measure is not None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
     if not experiment.axes:  # of several runs together the plan knows what there is
+        check_pictures(experiment, list(names))
         check_claims(experiment, list(names))
         check_places(experiment)
 

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from engine.claims import Claim
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.runtime.asked import missing
+from engine.spec.axis import NEAR, Axis
 from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of, pictures_of
+
+MOST_NAMED = 9
+"""Of an axis with more values not all are named."""
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
-    """See that every claim names a picture, curves of these learners, and lines that there are.
+    """See that every claim names a picture, curves of these learners, and lines that there are, and speaks of
+    what is measured.
 
     Raises: BadInput.
     """
     for number, claim in enumerate(experiment.claims):
         where = f"claims[{number}]"
         try:
-            picture_of(experiment, claim.picture)
+            picture = picture_of(experiment, claim.picture)
         except KeyError:
             known = listed(repr(one.name) for one in pictures_of(experiment) if one.name) or "none"
             what = f"there is no picture {claim.picture!r}; those with a name are {known}"
             raise BadInput(f"{where}.picture", what) from None
         _check_names(claim, where, learners, bool(experiment.axes))
+        if experiment.axes:
+            _check_values(experiment, claim, picture, where, learners)
+        spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
+        measure = claim.measure
+        if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
+            raise BadInput(where, f"{measure.name} is measured only where {lack}")
 
 
 def check_places(experiment: Experiment) -> None:
-    """See that every claim of a run speaks of what it measures, and of a record that there is.
+    """See that every claim of a run speaks of a record that there is.
 
     Raises: BadInput.
     """
@@ -48,6 +61,33 @@ def check_places(experiment: Experiment) -> None:
         spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
         if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
             raise BadInput(where, f"{measure.name} is measured only where {lack}")
+
+
+def _check_values(
+    experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
+) -> None:
+    """See that a claim speaks of values that the axes have. Raises: BadInput."""
+    axes = {axis.name: axis for axis in experiment.axes}
+    at = getattr(claim, "at", None)
+    if at is not None and (axis := axes.get(picture.x)) is not None:
+        values = [value for value in axis.grid if isinstance(value, int | float)]
+        if values and not any(abs(value - at) <= NEAR * abs(at) for value in values):
+            raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
+    apart = [axes[name] for name in picture.told_apart]
+    labels = (map(axis.label, axis.grid) for axis in apart)
+    told = [", ".join(each) for each in product(*labels)] if apart else []
+    curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in told)}
+    for field in claim.curve_fields:
+        name = str(getattr(claim, field))
+        if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
+            known = "; ".join(map(_values, apart)) or "the picture tells none but learners apart"
+            raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {known}")
+
+
+def _values(axis: Axis) -> str:
+    """The values of an axis in words."""
+    few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
+    return f"{axis.name} is {', '.join(f'{one:g}' if isinstance(one, float) else str(one) for one in few)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:

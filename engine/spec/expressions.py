@@ -100,6 +100,13 @@ def names_in(text: str) -> set[str]:
     return {token for kind, token in tokens if kind == "name"} - FUNCTIONS.keys()
 
 
+def with_name(text: str, name: str, other: str) -> str:
+    """An expression or a condition with `other` wherever it says a name."""
+    return _TOKEN.sub(
+        lambda found: found[0].replace(name, other) if found["name"] == name else found[0], text
+    )
+
+
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
     """The same where some names stand for arrays, entry by entry; NaN where there is no value.
 

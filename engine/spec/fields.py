@@ -14,7 +14,22 @@ from engine.core.parts import LARGEST, MOST
 FILES_ONLY = {"files_only": True}
 """Marks a field that is for preset files and has no place in a form."""
 
-FieldKind = Literal["choice", "flag", "whole", "number", "text", "wholes", "floats", "numbers", "rates"]
+FieldKind = Literal[
+    "choice",
+    "flag",
+    "whole",
+    "number",
+    "text",
+    "wholes",
+    "floats",
+    "numbers",
+    "rates",
+    "words",
+    "items",
+    "table",
+]
+"""What stands in a field: among others several words, or one alone; a list of numbers, words and tables; or a
+table of names and values, in place of which there may be a word."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ def _field(field: inspect.Field) -> Field | None:
     if isinstance(kind, inspect.UnionType):
         plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
         optional = len(plain) < len(kind.types)
-        kind = plain[0] if len(plain) == 1 else kind
+        kind = plain[0] if len(plain) == 1 else inspect.UnionType(tuple(plain))
     named = _kind(kind)
     if named is None:
         return None
@@ -84,21 +99,41 @@ def _kind(kind: Any) -> FieldKind | None:
             return "number"
         case inspect.StrType():
             return "text"
-        case inspect.UnionType() if any(isinstance(member, inspect.FloatType) for member in kind.types):
-            words = any(isinstance(member, inspect.LiteralType) for member in kind.types)
-            return "rates" if words else "numbers"
-        case inspect.VarTupleType(item_type=inspect.IntType()):
-            return "wholes"
-        case inspect.VarTupleType(item_type=inspect.FloatType()):
-            return "floats"
+        case inspect.DictType():
+            return "table"
+        case inspect.VarTupleType(item_type=item):
+            return _kind_of_list(item)
+        case inspect.UnionType(types=members):
+            return _kind_of_union(members)
         case _:
             return None
+
+
+def _kind_of_list(item: Any) -> FieldKind:
+    match item:
+        case inspect.IntType():
+            return "wholes"
+        case inspect.FloatType():
+            return "floats"
+        case inspect.StrType():
+            return "words"
+        case _:
+            return "items"
+
+
+def _kind_of_union(members: tuple[Any, ...]) -> FieldKind | None:
+    kinds = tuple(map(type, members))
+    if inspect.FloatType in kinds:
+        return "rates" if inspect.LiteralType in kinds else "numbers"
+    if inspect.StrType in kinds and inspect.VarTupleType in kinds:
+        return "words"
+    return "table" if inspect.StructType in kinds and inspect.LiteralType in kinds else None
 
 
 def _limits(kind: Any) -> str:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
     if isinstance(kind, inspect.UnionType):
-        kind = next(member for member in kind.types if isinstance(member, inspect.FloatType))
+        kind = next((member for member in kind.types if isinstance(member, inspect.FloatType)), None)
     given = ((sign, getattr(kind, name, None)) for name, sign in signs.items())
     return ", ".join(
         f"{sign} {limit:g}" for sign, limit in given if limit not in (None, MOST, -LARGEST, LARGEST)

@@ -51,6 +51,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             max_length=MOST_LAYERS + 1,
             title="layer rates",
             description="multiplies the rate of single layers, as in W1 = 0",
+            extra=FILES_ONLY,
         ),
     ] = {}
     rate_unit: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -18,6 +18,9 @@ NAMES = ("d", "n", "m")
 
 EXACT = 2**53
 """From here on not every whole number is a float."""
+
+Change = Callable[[list[Any], str, str], Any]
+"""What becomes of a text, given the types that may stand there and its place."""
 
 TOLERANCE = 1e-9
 """How far from a whole number the value of an expression may be, for rounding, in relation to it."""
@@ -35,15 +38,26 @@ def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> A
 
     Raises: BadInput for an expression that has no value, or none that could stand there.
     """
+    return with_texts(kind, value, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
+
+
+def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
+    """A value with every text in it as `change` makes it of the types that may stand there, the text, and its
+    place."""
     kinds = alternatives(kind)
     if isinstance(value, str):
-        return _of_text(kinds, value, place, names)
+        return change(kinds, value, place)
     if isinstance(value, Mapping):
-        return {key: _of_item(kinds, value, key, place, names) for key in value}
+        return {key: _item(kinds, value, key, place, change) for key in value}
     if isinstance(value, list | tuple):
         items = next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
-        return [resolved(items, item, f"{place}[{number}]", names) for number, item in enumerate(value)]
+        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
     return value
+
+
+def is_expression(kinds: list[Any], text: str) -> bool:
+    """Whether a text stands where a number belongs, and is no word that may stand there."""
+    return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
 @cache
@@ -66,9 +80,7 @@ def is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _of_item(
-    kinds: list[Any], value: Mapping[str, Any], key: str, place: str, names: Mapping[str, float]
-) -> Any:
+def _item(kinds: list[Any], value: Mapping[str, Any], key: str, place: str, change: Change) -> Any:
     """What stands under a key of a table: a field of the part of that kind, or an entry of a dictionary."""
     structs = [one for one in kinds if is_struct(one)]
     if len(structs) > 1:
@@ -76,14 +88,17 @@ def _of_item(
     kind = next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
     if structs:
         kind = types_of(structs[0]).get(key)
-    return resolved(kind, value[key], f"{place}.{key}" if place else key, names)
+    return with_texts(kind, value[key], f"{place}.{key}" if place else key, change)
+
+
+def _words(kinds: list[Any]) -> list[Any]:
+    return [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
 
 
 def _of_text(kinds: list[Any], text: str, place: str, names: Mapping[str, float]) -> Any:
     if any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds):
         return {"kind": text}
-    words = [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
-    if text in words or str in kinds or not (int in kinds or float in kinds):
+    if not is_expression(kinds, text):
         return text
     whole = float not in kinds
     try:
@@ -91,7 +106,7 @@ def _of_text(kinds: list[Any], text: str, place: str, names: Mapping[str, float]
         return _whole(value) if whole else value
     except BadExpression as error:
         known = f" or an expression of {', '.join(names)}" if names else ""
-        right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, words)])
+        right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 

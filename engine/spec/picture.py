@@ -77,22 +77,56 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     that `lines` names; `marks` are places worth a straight line.
     """
 
-    name: Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None = None
-    x: Text = "k"
-    y: Text | None = None
+    name: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
+        Meta(title="name", description="what claims call it; none: the first is theirs"),
+    ] = None
+    x: Annotated[
+        Text, Meta(title="x", description="what it is drawn along, as k, step, eta, or eta*step")
+    ] = "k"
+    y: Annotated[Text | None, Meta(title="y", description="the other axis of a heat map; none: curves")] = (
+        None
+    )
     measure: AnyMeasure
-    curves: Text | tuple[Text, ...] = "learner"
-    at: dict[Text, Number] = {}
-    running: Literal["mean", "min", "max", "sum"] | None = None
-    times: Text | None = None
-    read: Read | Taken | None = None
-    relative: Name | None = None
-    summary: Literal["mean", "median", "first", "max", "min"] = "mean"
-    lines: tuple[Text, ...] | None = None
-    marks: Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)] = ()
-    title: Annotated[str, Meta(max_length=MOST_TEXT)] = ""
-    x_log: bool | None = None
-    y_log: bool | None = None
+    curves: Annotated[
+        Text | tuple[Text, ...],
+        Meta(title="curves", description="the axes that tell curves apart, beside the learner"),
+    ] = "learner"
+    at: Annotated[
+        dict[Text, Number],
+        Meta(title="at", description="where on other dimensions, as in cw = 2, layer = 30"),
+    ] = {}
+    running: Annotated[
+        Literal["mean", "min", "max", "sum"] | None,
+        Meta(title="running", description="of all records so far"),
+    ] = None
+    times: Annotated[Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)")] = None
+    read: Annotated[
+        Read | Taken | None,
+        Meta(title="read off", description="last, max, …, or as in first_below = 0.1, over = rows"),
+    ] = None
+    relative: Annotated[
+        Name | None, Meta(title="relative to", description="divided by the curve of this learner")
+    ] = None
+    summary: Annotated[
+        Literal["mean", "median", "first", "max", "min"],
+        Meta(title="summary", description="over replicas"),
+    ] = "mean"
+    lines: Annotated[
+        tuple[Text, ...] | None, Meta(title="theory", description="the lines of it; none: all of the measure")
+    ] = None
+    marks: Annotated[
+        Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
+        Meta(title="marks", description='straight lines, as in {name = "2", y = 2}'),
+    ] = ()
+    title: Annotated[
+        str,
+        Meta(max_length=MOST_TEXT, title="title", description="above the picture; none: made of its axes"),
+    ] = ""
+    x_log: Annotated[
+        bool | None, Meta(title="logarithmic x", description="auto: as the axis that x names")
+    ] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
 
     @property
     def told_apart(self) -> tuple[str, ...]:

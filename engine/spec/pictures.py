@@ -8,10 +8,18 @@ from engine.spec.picture import Picture
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """The pictures of an experiment; where it has none, the loss against the clock of its protocol."""
+    """The pictures of an experiment; where it has none, the loss against the clock of its protocol, with a
+    curve for every value of the axes."""
     if experiment.pictures:
         return experiment.pictures
-    return (Picture(x=experiment.protocol.clock, measure=catalogue.make("measures", "loss")),)
+    curves = tuple(axis.name for axis in experiment.axes) or "learner"
+    loss = catalogue.make("measures", "loss")
+    return (Picture(x=experiment.protocol.clock, measure=loss, curves=curves),)
+
+
+def drawn(experiment: Experiment) -> tuple[Picture, ...]:
+    """The pictures beside that of the run as it goes on, which is enough where there is one run."""
+    return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 
 
 def picture_of(experiment: Experiment, name: str | None) -> Picture:

@@ -17,6 +17,7 @@ from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
 from engine.spec.check_claims import check_claims
+from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
 from engine.spec.expressions import FUNCTIONS, BadExpression, holds
 from engine.spec.numbers import NAMES
@@ -102,13 +103,14 @@ def plan(raw: Mapping[str, Any]) -> Plan:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
     found = Plan(axes, tuple(points))
     if axes:
-        _check_claims(found)
+        check_pictures(found.experiment, found.learners)
+        check_claims(found.experiment, found.learners)
+        _check_numbers(found)
     return found
 
 
-def _check_claims(found: Plan) -> None:
-    """See that claims speak of what there is, and that each is the same along a curve. Raises: BadInput."""
-    check_claims(found.experiment, found.learners)
+def _check_numbers(found: Plan) -> None:
+    """See that the numbers of each claim are the same along a curve. Raises: BadInput."""
     for number, claim in enumerate(found.claims):
         picture = picture_of(found.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
@@ -129,6 +131,10 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     axes = axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
+            if axes:  # else they were checked with all that they speak of
+                learners = [str(one["name"]) for one in raw["learners"] if "name" in one]
+                check_pictures(point.experiment, learners)
+                check_claims(point.experiment, learners)
             return point.experiment
     raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from engine.spec.reading import Raw
+from engine.spec.renaming import rename_axis
 
 Said = list[str]
 
@@ -14,9 +16,10 @@ def differences(before: Raw, after: Raw) -> Said:
 
     Titles, stories and claims are words about it.
     """
-    found: Said = []
+    found, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
         found += _between(before[part], after[part], "")
+    found += _of_axes(before["axes"], after["axes"])
     old, new = ({one["name"]: one for one in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
     for name, learner in new.items():
@@ -32,8 +35,28 @@ def differences(before: Raw, after: Raw) -> Said:
     return found + [f"without {name}" for name in gone]
 
 
+def _axes_renamed(before: Raw, after: Raw) -> tuple[Said, Raw]:
+    """Which axes have other names only, and the earlier document with these."""
+    old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
+    renamed = _renamed(old, new)
+    for name, was in renamed.items():
+        before = copy.deepcopy(before)
+        rename_axis(before, was, name)
+        next(axis for axis in before["axes"] if axis["name"] == was)["name"] = name
+    return [f"{was} is called {name}" for name, was in renamed.items()], before
+
+
+def _of_axes(before: list[Raw], after: list[Raw]) -> Said:
+    """The axes that there are in one of two documents only, and those with other values."""
+    old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
+    found = [f"along {name}" for name in new if name not in old]
+    for name, axis in new.items():
+        found += _between(old.get(name, axis), axis, name)
+    return found + [f"not along {name}" for name in old if name not in new]
+
+
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """New names of learners that are otherwise as they were, with the old ones."""
+    """New names of what is otherwise as it was, with the old ones."""
     before = [one for name, one in old.items() if name not in new]
     after = [one for name, one in new.items() if name not in old]
     return {one["name"]: was["name"] for one in after for was in before if _plain(one) == _plain(was)}

@@ -15,52 +15,88 @@ from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
 from engine.spec.plan import Plan
 from engine.spec.reading import Raw
+from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
+from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
+from hadamard_tui.editing.names import Names
 
 
 class EditableExperiment:
     """An experiment being edited. `experiment` is what a run would take now; `error` says why it cannot.
 
     `document` is the same as a preset would say it, with its expressions, and `raw` that with the learners
-    that are off. `off` holds these, which stay in the set-up and out of the run, by their place among all.
+    that are off and the claims that do not fit. `off` holds the former, which stay in the set-up and out of
+    the run, and `left_out` the latter, each by its place among all.
     """
 
     def __init__(
-        self, described: Experiment | Raw, preset: str | None, off: dict[int, dict[str, Any]] | None = None
+        self,
+        described: Experiment | Raw,
+        preset: str | None,
+        off: dict[int, dict[str, Any]] | None = None,
+        left_out: dict[int, dict[str, Any]] | None = None,
     ) -> None:
         """Raises: BadInput for a document that describes no experiment."""
-        given: Raw = msgspec.to_builtins(described)
-        experiment = plans.first(given)
+        given: Raw = dict(msgspec.to_builtins(described))
+        given["claims"] = list(given.get("claims", ()))
+        for place, claim in sorted((left_out or {}).items()):
+            given["claims"].insert(place, claim)
+        experiment, given, claims = fitting(given, plans.first)
         document = plans.in_full(given, experiment)
         self.preset = preset
         self.off = dict(off or {})
+        self._names = Names()
         self._origin_document = presets.document(preset) if preset in presets.names() else document
         self._origin = plans.first(self._origin_document)
         if experiment == self._origin and document == plans.in_full({}, experiment):
             document = self._origin_document  # of which these are the numbers
-        self._accept(experiment, document)
+        self._accept(experiment, document, claims)
 
     @classmethod
     def of(cls, preset: str) -> EditableExperiment:
         """The set-up of a preset. Raises: BadInput."""
         return cls(presets.document(preset), preset)
 
-    def _accept(self, experiment: Experiment, given: Raw) -> None:
-        """Take what `given` describes, with the words that are true of it."""
+    def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
+        """Take what `given` describes, with the words that are true of it, and the claims that fit it."""
         words = self._words(experiment, plans.in_full(given, experiment))
         self.experiment = msgspec.structs.replace(experiment, **words)
         self.document = plans.in_full(given, self.experiment)
         self.error: BadInput | None = None
+        self._claims = claims
         rows, _ = experiment.problem.matrix.shape()
         self.last = float(experiment.protocol.last(rows))
         """Where the x-axis of a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
+        for place, (claim, _) in sorted(claims.left_out.items()):
+            self.raw["claims"].insert(place, claim)
 
     def plan(self) -> Plan:
-        """All runs that the set-up asks for. Raises: BadInput for a point of its axes that cannot run."""
-        return plans.plan(self.document) if self.document.get("axes") else plans.only(self.experiment)
+        """All runs that the set-up asks for; claims that do not fit all of them are left out, too.
+
+        Raises: BadInput for a point of its axes that cannot run.
+        """
+        if not self.document.get("axes"):
+            return plans.only(self.experiment)
+        try:
+            plan, given, claims = fitting(self._to_run(), plans.plan)
+        except BadInput as error:
+            self._refuse(error)
+            raise
+        self._accept(plan.experiment, given, claims)
+        return plan
+
+    @property
+    def left_out(self) -> dict[int, LeftOut]:
+        """The claims that do not fit the set-up, by their place among all."""
+        return self._claims.left_out
+
+    @property
+    def claims_left_out(self) -> dict[int, dict[str, Any]]:
+        """The same as they are written."""
+        return {place: one.claim for place, one in self.left_out.items()}
 
     @property
     def changed(self) -> bool:
@@ -89,9 +125,10 @@ class EditableExperiment:
         return found if any(isinstance(one, int | float) for one in _items(found)) else None
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. Claims are about the preset as it is: they go, and come back with it."""
+        """Set the value at a place. What refers to a name that is put there follows it."""
         if self.value(place) == value:
             return
+        self._names.follow(self.raw, place, value)
         reading.put(self.raw, place, value)
         self._check()
 
@@ -120,6 +157,7 @@ class EditableExperiment:
         return next(name for name in itertools.chain((wanted,), numbered) if name not in names)
 
     def _insert(self, place: int, values: dict[str, Any]) -> int:
+        self._names.forget()
         self.learners.insert(place, values)
         self.off = {other + (other >= place): left for other, left in self.off.items()}
         self._check()
@@ -128,6 +166,7 @@ class EditableExperiment:
     def remove_learner(self, learner: int) -> int:
         """Remove a learner unless none would be left to run; the place of the one that is next to it now."""
         if learner in self.off or len(self.learners) - len(self.off) > 1:
+            self._names.forget()
             del self.learners[learner]
             self.off.pop(learner, None)
             self.off = {other - (other > learner): left for other, left in self.off.items()}
@@ -154,17 +193,51 @@ class EditableExperiment:
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner}]" or where.startswith(f"learners[{learner}].")
 
+    def add(self, part: str) -> int:
+        """Add an axis, a picture or a claim, by the name of its part of the document; its place."""
+        self._names.forget()
+        match part:
+            case "axes":
+                additions.add_axis(self.raw)
+            case "pictures":
+                additions.add_picture(self.raw, self.experiment.protocol.clock)
+            case _:
+                additions.add_claim(self.raw, self.experiment)
+        self._check()
+        return len(self.raw[part]) - 1
+
+    def remove(self, part: str, number: int) -> None:
+        """Remove an axis, a picture or a claim, by the name of its part of the document."""
+        self._names.forget()
+        match part:
+            case "axes":
+                additions.remove_axis(self.raw, number, self.experiment.protocol.clock)
+            case "pictures":
+                additions.remove_picture(self.raw, number)
+            case _:
+                del self.raw[part][number]
+        self._check()
+
+    def give_axis_by(self, number: int, kind: str) -> None:
+        """Have an axis say its values one by one ("values"), or as a range ("range")."""
+        additions.give_axis_by(self.raw, number, kind)
+        self._check()
+
+    def _to_run(self) -> Raw:
+        """The document with the learners that are on, and all claims."""
+        running = [values for place, values in enumerate(self.learners) if place not in self.off]
+        return {**self.raw, "learners": running}
+
     def _check(self) -> None:
-        self.raw["claims"] = []
+        self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
         try:
-            running = [values for place, values in enumerate(self.learners) if place not in self.off]
-            given = {**self.raw, "learners": running}
-            experiment = plans.first(given)
-            if _without_words(experiment) == _without_words(self._origin):
-                experiment, given["claims"] = self._origin, self._origin_document["claims"]
-            self._accept(experiment, given)
+            experiment, given, claims = fitting(self._to_run(), plans.first)
+            self._accept(experiment, given, claims)
         except BadInput as error:
-            self.error = BadInput(self._among_all(error.where), error.what)
+            self._refuse(error)
+
+    def _refuse(self, error: BadInput) -> None:
+        self.error = BadInput(self._among_all(error.where), error.what)
 
     def _among_all(self, where: str) -> str:
         """A place inside the learners that run, as a place among all of them."""
@@ -175,14 +248,18 @@ class EditableExperiment:
         return f"learners[{running[int(found.group(1))]}]{where[found.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """A place inside the learners, as one among those that run. Raises: KeyError for one that is off."""
-        found = re.match(r"learners\[(\d+)\]", place)
+        """A place in the set-up as one in the experiment. Raises: KeyError for what is off or left out."""
+        found = re.match(r"(learners|claims)\[(\d+)\]", place)
         if found is None:
             return place
-        number = self.place_in_run(int(found.group(1)))
-        if number is None:
+        part, number = found[1], int(found[2])
+        if part == "claims":
+            there = self._claims.kept.index(number) if number in self._claims.kept else None
+        else:
+            there = self.place_in_run(number)
+        if there is None:
             raise KeyError(place)
-        return f"learners[{number}]{place[found.end() :]}"
+        return f"{part}[{there}]{place[found.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """What is told of a preset is not true of what it is changed into: the title says the change then.
@@ -190,7 +267,7 @@ class EditableExperiment:
         Where only the run differs, as in its seed or device, the story stays true.
         """
         origin = self._origin
-        if _without_words(msgspec.structs.replace(experiment, run=origin.run)) == _without_words(origin):
+        if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
             return {"title": origin.title, "story": origin.story, "source": origin.source}
         name = self.preset or origin.title or "Your own experiment"
         changes = differences(self._origin_document, document)
@@ -201,5 +278,6 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _without_words(experiment: Experiment) -> Experiment:
-    return msgspec.structs.replace(experiment, title="", story="", source="", claims=())
+def _what_runs(experiment: Experiment) -> Experiment:
+    """An experiment without what is said, drawn and claimed of its outcome."""
+    return msgspec.structs.replace(experiment, title="", story="", source="", pictures=(), claims=())

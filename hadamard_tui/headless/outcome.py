@@ -16,6 +16,7 @@ from engine.results.trace import Trace
 from engine.runtime.store import Store
 from engine.spec import presets
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import drawn
 from engine.spec.reading import Raw
 from hadamard_tui.headless.compute import compute_all
 
@@ -44,11 +45,11 @@ class Done:
 
     @property
     def has_pictures(self) -> bool:
-        """Whether it is shown by pictures of its own, or as losses against the clock of its protocol."""
-        return bool(self.experiment.pictures)
+        """Whether it is shown by pictures, or as losses against the clock of its protocol."""
+        return bool(drawn(self.experiment))
 
     def as_json(self) -> bytes:
-        """The result as JSON: schema 2 where it has pictures of its own."""
+        """The result as JSON: schema 2 where it has pictures."""
         if self.has_pictures:
             return encode_pictures(self.document, self.results, self.outcomes)
         return encode(self.experiment, self.trace)

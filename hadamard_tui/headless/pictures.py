@@ -14,6 +14,7 @@ from rich.text import Text
 from engine.results.results import Results
 from engine.results.view import CurveView, LineView, View
 from engine.results.views import view
+from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
@@ -37,7 +38,7 @@ NOTHING = "—"
 
 def pictures(results: Results, console: Console) -> Iterator[ConsoleRenderable]:
     """Every picture of an experiment, one after the other. Raises: BadInput for one that there is not."""
-    for picture in results.plan.experiment.pictures:
+    for picture in drawn(results.plan.experiment):
         found = view(picture, results)
         yield Text("")
         if picture.y is None:

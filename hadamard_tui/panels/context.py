@@ -13,6 +13,7 @@ from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series_builder import Pen
+from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 
 
@@ -29,6 +30,7 @@ class PanelContext:
         measuring: the certificates of the learners, where they were asked for.
         stopped: whether the run was, before its end.
         results: those of all points of the axes, as far as they have come.
+        left_out: the claims of the set-up that do not fit it.
     """
 
     experiment: Experiment
@@ -42,6 +44,7 @@ class PanelContext:
     measuring: Measuring | None
     stopped: bool = False
     results: Results | None = None
+    left_out: Sequence[LeftOut] = ()
 
     @property
     def pen(self) -> Pen:

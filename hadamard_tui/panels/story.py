@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from engine.claims import Outcome
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
@@ -14,7 +17,12 @@ from hadamard_tui.panels.panel import Panel
 def show(context: PanelContext) -> Text:
     """Story, theorem and claims of a run."""
     return Text("\n").join(
-        [told(context.experiment), theorem(context), *claims(context.experiment, context.outcomes)]
+        [
+            told(context.experiment),
+            theorem(context),
+            *claims(context.experiment, context.outcomes),
+            *left_out(context.left_out),
+        ]
     )
 
 
@@ -48,8 +56,7 @@ def theorem(context: PanelContext) -> Text:
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
     """One line per claim, with its outcome once the run has shown it."""
     if not experiment.claims:
-        none = "No claims are made about this set-up; a preset's are about the preset as it is, unchanged."
-        return [Text(none, style="dim")]
+        return [Text("No claims are made about this set-up.", style="dim")]
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -57,6 +64,11 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
         word = ("✓ holds  ", "bold green") if outcome.holds else ("✗ fails  ", "bold red")
         lines.append(Text.assemble(word, outcome.claim.text, (f"  ({outcome.detail})", "dim")))
     return lines
+
+
+def left_out(claims: Sequence[LeftOut]) -> list[Text]:
+    """One line per claim of the set-up that does not fit it, and why."""
+    return [Text(f"– left out: {one.claim.get('text')}  ({one.why.what})", style="dim") for one in claims]
 
 
 PANEL = Panel(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -21,6 +21,7 @@ from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
 from engine.spec.plan import Plan
 from engine.spec.reading import Raw
+from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
 
@@ -28,8 +29,8 @@ from hadamard_tui.running.playback import Pace, Playback
 class Session:
     """Joins what the engine has computed with what the screen shows of it.
 
-    `document` is the set-up as a preset would say it. Of sessions with the same `turn` the engine of one is
-    at work at a time.
+    `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of sessions
+    with the same `turn` the engine of one is at work at a time.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Session:
         pace: Pace,
         preset: str | None = None,
         turn: threading.Lock | None = None,
+        left_out: Sequence[LeftOut] = (),
     ) -> None:
-        self.plan, self.document, self.preset = plan, document, preset
+        self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
         self._pace = pace
         self.playback = Playback(_last(plan.experiment), pace)
         self.results: Results | None = None

@@ -13,6 +13,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
+from engine.spec.pictures import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
@@ -241,6 +242,7 @@ class Laboratory(Looking, Comparing):
             session.measuring,
             session.stopped,
             session.results,
+            session.left_out,
         )
 
     def show_set_up(self) -> None:
@@ -249,8 +251,8 @@ class Laboratory(Looking, Comparing):
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         learners = [learner.name for learner in experiment.learners]
-        self.query_one(Stage).clear(title, learners, experiment.pictures, refused)
-        self.query_one(Story).show(None, experiment)
+        self.query_one(Stage).clear(title, learners, drawn(experiment), refused)
+        self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
 
     # The learner selected

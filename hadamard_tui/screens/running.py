@@ -109,10 +109,21 @@ class Running(Screen[None]):
         try:
             whole = editable.plan()
         except BadInput as error:
+            self.query_one(Setup).complain(editable.error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
             return
+        finally:
+            self.query_one(Setup).show_list()
+        left_out = list(editable.left_out.values())
         self.session = Session(
-            whole, editable.document, self._hear, spare, self._pace, editable.preset, self._turn
+            whole,
+            editable.document,
+            self._hear,
+            spare,
+            self._pace,
+            editable.preset,
+            self._turn,
+            left_out,
         )
         self.session.start(paused)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.reading import Raw
 from hadamard_tui import NAME
+from hadamard_tui.editing.inline_toml import inline
 from hadamard_tui.panels import PANELS
 from hadamard_tui.state.state_file import View
 
@@ -103,19 +102,3 @@ def _whole(place: str, value: Any) -> str:
 
 def _tables(items: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) for item in items)
-
-
-def inline(value: Any) -> str:
-    """A value as TOML on one line, without what is None. Its strings are those of JSON, which TOML reads."""
-    if isinstance(value, dict):
-        kept = ((key, item) for key, item in value.items() if item is not None)
-        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in kept) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(inline, value)) + "]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else inline(key)

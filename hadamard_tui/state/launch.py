@@ -27,6 +27,7 @@ class Start:
         autorun: start the run at once.
         notes: lines to tell the person, as that a broken file was set aside.
         off: the learners of the set-up that are switched off, by their place among all.
+        left_out: its claims that do not fit it, by their place among all.
         tour: the tour to lead through, if any.
         first: whether the app was never opened before, so that it introduces itself.
     """
@@ -40,6 +41,7 @@ class Start:
     tour: Tour | None = None
     first: bool = False
     off: dict[int, dict[str, Any]] = field(default_factory=dict)
+    left_out: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def begin(
@@ -74,11 +76,12 @@ def begin(
         configured = msgspec.structs.replace(configured, ascii=True)
     first = wanted is None and left.experiment is None
     off: dict[int, dict[str, Any]] = {}
+    left_out: dict[int, dict[str, Any]] = {}
     if wanted is None and (wanted := left.set_up()) is not None:
-        preset, off = left.preset or preset, left.off
+        preset, off, left_out = left.preset or preset, left.off, left.left_out
     document = wanted or presets.document(preset)
     notes = [*complaints, *([lost] if lost else [])]
-    return Start(document, preset, autorun, configured, left.view, notes, None, first, off)
+    return Start(document, preset, autorun, configured, left.view, notes, None, first, off, left_out)
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:

@@ -68,6 +68,8 @@ class Memory(msgspec.Struct):
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
     """The learners of the set-up that are switched off, by their place among all."""
+    left_out: dict[int, dict[str, Any]] = {}
+    """Its claims that do not fit it, by their place among all."""
 
     def set_up(self) -> Raw | None:
         """The set-up that was left. Raises: BadInput if it makes no sense any more."""
@@ -87,7 +89,7 @@ def parse(text: bytes) -> Memory:
     """The memory that a file's content says. Raises: BadInput."""
     try:
         memory = msgspec.json.decode(text, type=Memory)
-        raw_values.check([memory.preset, memory.off])
+        raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error

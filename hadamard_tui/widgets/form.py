@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from textual.widgets import Checkbox, Input, Select, Static
 from engine.core.catalogue import members
 from engine.core.parts import summary_of
 from engine.spec.fields import Field, fields_of
+from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.entry import Entry
 
@@ -37,6 +38,13 @@ class Edited(Message):
 
 TITLE = 14
 """Columns of a title."""
+
+NONE = ""
+"""What a choice has in place of no value."""
+
+FLAGS = {None: NONE, True: "yes", False: "no"}
+AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
+"""A flag that may be left to what it is about."""
 
 
 class Row(Vertical):
@@ -90,7 +98,7 @@ class Row(Vertical):
 
     def say_value(self, value: Any) -> None:
         """Say beside the control what the expression in it comes to, or nothing."""
-        self.said = "" if value is None else f"= {_text(value, digits=6)}"
+        self.said = "" if value is None else f"= {text_of(value, digits=6)}"
         self._control.styles.margin = (0, cell_len(self.said) + 1 if self.said else 0, 0, TITLE)
         self.refresh()
 
@@ -98,6 +106,13 @@ class Row(Vertical):
     def _ready(self) -> bool:
         """Whether lines can be added: a row is spoken to before it is composed, and when it is taken away."""
         return self.is_attached and self._control.is_attached
+
+    def is_about(self, where: str) -> bool:
+        """Whether a place is that of this row, or inside its value."""
+        where = where.partition(" where ")[0]  # at which point of the axes
+        if self.place.endswith(".kind"):
+            return where in (self.place, self.place.removesuffix(".kind"))
+        return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
         """Say below the control what is wrong, or nothing."""
@@ -153,40 +168,62 @@ class FieldRow(Row):
         super().__init__(place, field.title, f"{field.help}{range_}", control, shown)
 
     def _make(self, field: Field, value: Any) -> Widget:
-        if field.kind == "flag":
+        if field.kind == "flag" and not field.optional:
             return Flag(bool(value))
+        if field.kind == "flag":
+            return Choice(AUTO, value=_word(value), allow_blank=False, compact=True)
         if field.kind == "choice":
-            options = [(choice, choice) for choice in field.choices]
-            return Choice(options, value=value, allow_blank=False, compact=True)
-        hint = "none" if field.optional else "" if field.default is None else _text(field.default)
-        return Entry(_text(value), placeholder=hint, compact=True)
+            none = [("none", NONE)] if field.optional else []
+            options = [*none, *((choice, choice) for choice in field.choices)]
+            return Choice(options, value=_word(value), allow_blank=False, compact=True)
+        hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
+        return Entry(text_of(value), placeholder=hint, compact=True)
+
+    def follow(self, value: Any) -> None:
+        """Show another value, which came about elsewhere, unless a person is at this one."""
+        text, control = text_of(value), self._control
+        if isinstance(control, Entry) and not control.has_focus and control.value != text:
+            self._value = self._read(text)
+            with control.prevent(Input.Changed):
+                control.value = text
 
     def _read(self, value: Any) -> Any:
-        """The value as TOML would give it; text that is no number stays text, as an expression or to be
-        refused."""
-        if not isinstance(value, str) or self._field.kind in ("choice", "text"):
+        """The value as TOML would give it."""
+        if self._field.kind == "flag" and isinstance(value, str):
+            return {word: said for said, word in FLAGS.items()}[value]
+        if self._field.kind == "choice":
+            return None if value == NONE else value
+        if not isinstance(value, str) or (self._field.kind == "text" and not self._field.optional):
             return value
-        if not value.strip():
-            return None if self._field.optional else value
-        if self._field.kind == "wholes":
-            plain = re.fullmatch(r"[\d\s]*", value)  # 64 64 is two of them, d / 2 is one
-            return [_number(item.strip(), int) for item in (value.split() if plain else value.split(","))]
-        if self._field.kind in ("numbers", "rates") and "," in value:
-            return [_number(item.strip(), float) for item in value.split(",") if item.strip()]
-        return _number(value.strip(), int if self._field.kind == "whole" else float)
+        if self._field.kind == "text":
+            return value or None
+        return value_of(self._field, value)
+
+
+def _word(value: Any) -> str:
+    """What a choice has for a value."""
+    return FLAGS[value] if value in (None, True, False) else str(value)
 
 
 class Fields(Vertical):
-    """The rows of a Struct that stands at a place of the set-up."""
+    """The rows of a Struct at a place of the set-up: all of them, or some in the order of `names`."""
 
     DEFAULT_CSS = "Fields { height: auto; }"
 
-    def __init__(self, place: str, struct: type[msgspec.Struct], values: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        place: str,
+        struct: type[msgspec.Struct],
+        values: dict[str, Any],
+        names: Sequence[str] | None = None,
+    ) -> None:
         super().__init__()
-        self._place, self._struct, self._values = place, struct, values
+        self._place, self._values = place, values
+        fields = {field.name: field for field in fields_of(struct)}
+        self._fields = [fields[name] for name in names or fields]
 
     def compose(self) -> ComposeResult:
-        for field in fields_of(self._struct):
+        for field in self._fields:
             yield FieldRow(f"{self._place}.{field.name}", field, self._values.get(field.name, field.default))
 
 
@@ -215,26 +252,3 @@ class PartForm(Vertical):
         self.query_one(Row).explain(summary_of(part))
         await self.query_one(Fields).remove()
         await self.mount(Fields(self.place, part, values))
-
-
-def _text(value: Any, digits: int | None = None) -> str:
-    """A value as a person would type it, exact unless `digits` says how many are enough."""
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        return ", ".join(_text(item, digits) for item in value)
-    if not isinstance(value, float):
-        return str(value)
-    short = f"{value:.{digits or 10}g}"
-    if digits is not None:
-        return short
-    return short if float(short) == value else repr(value)  # a form must not change what it only shows
-
-
-def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
-    for number in (kind, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text

@@ -1,4 +1,4 @@
-"""The set-up: panels for preset, matrix family, target, protocol, learners and run, edited in place."""
+"""The set-up: panels for all that a preset says but its words, edited in place."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Edited, Fields, PartForm, Row
+from hadamard_tui.widgets.form import Edited, FieldRow, Fields, PartForm, Row
+from hadamard_tui.widgets.item_forms import KINDS
+from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
+from hadamard_tui.widgets.lines import Lines
 
 BUTTONS = (
     ("add", "add", "Add a learner"),
@@ -137,6 +140,9 @@ class Setup(VerticalScroll, can_focus=False):
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
         yield Fields("run", Run, raw["run"])
+        for part in KINDS:
+            yield Static(part.capitalize(), classes="section")
+            yield ItemList(part)
 
     def _preset(self) -> str:
         known = self.editable.preset in presets.names() and not self.editable.changed
@@ -197,10 +203,11 @@ class Setup(VerticalScroll, can_focus=False):
 
     def _show_complaint(self) -> None:
         error, found = self._complaint, False
+        faults = [one.why for one in self.editable.left_out.values()]
         for row in self.query(Row):
-            field = error.where.removesuffix("]").rstrip("0123456789").removesuffix("[") if error else ""
-            here = error is not None and field in (row.place, row.place.removesuffix(".kind"))
-            row.complain(error.what if error is not None and here else "")
+            here = error is not None and row.is_about(error.where)
+            wrong = error if here else next((one for one in faults if row.is_about(one.where)), None)
+            row.complain("" if wrong is None else _told_here(wrong))
             found = found or here
             row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
@@ -226,9 +233,11 @@ class Setup(VerticalScroll, can_focus=False):
                     select.value = self._preset()
 
     def show_list(self) -> None:
-        """Show the list of learners anew, as in other colours."""
+        """Show the lists of learners, axes, pictures and claims anew, as in other colours."""
         for learners in self.query(LearnerList):  # there is none while other panels are put up
             learners.show(self.editable, self.learner)
+        for items in self.query(ItemList):
+            items.show(self.editable)
 
     def _tell(self) -> None:
         self._show_preset()
@@ -248,6 +257,37 @@ class Setup(VerticalScroll, can_focus=False):
                 for form in self.query(PartForm):
                     if form.place == place:
                         await form.rebuild(self.editable.value(place))
+        if event.place.endswith("].name"):
+            self._follow()
+        self._tell()
+
+    def _follow(self) -> None:
+        """Show in the fields what a change elsewhere has made of their values."""
+        for row in self.query(FieldRow):
+            row.follow(self.editable.value(row.place))
+
+    @on(ItemList.Asked)
+    async def _asked(self, event: ItemList.Asked) -> None:
+        """Add an item or remove one, open its form or close it, or give an axis in another way."""
+        event.stop()
+        editable, part, number = self.editable, event.part, event.number
+        if self._gone(event.items) or (event.what != "add" and number >= len(editable.raw[part])):
+            return
+        opened: int | None = number
+        match event.what:
+            case "add":
+                opened = editable.add(part)
+            case "remove":
+                editable.remove(part, number)
+                opened = None
+            case "turn":
+                opened = None if event.items.open == number else number
+            case by:
+                editable.give_axis_by(number, by)
+        async with self._making:
+            await event.items.turn(editable, opened)
+        event.items.enter()
+        self._follow()
         self._tell()
 
     @on(Select.Changed, "#preset")
@@ -278,9 +318,19 @@ class Setup(VerticalScroll, can_focus=False):
             await self._show_learner()
             self._tell()
 
+    @property
+    def _list_in_focus(self) -> ItemList | None:
+        """The list of axes, pictures or claims that has the focus."""
+        focused = self.screen.focused
+        around = None if focused is None else focused.parent
+        return around if isinstance(focused, Lines) and isinstance(around, ItemList) else None
+
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
-        """Add a learner behind the one selected."""
+        """Add a learner behind the one selected; where another list has the focus, one of what it lists."""
+        if (items := self._list_in_focus) is not None:
+            items.ask("add")
+            return
         await self._go_to(self.editable.add_learner(self.learner))
 
     @on(Button.Pressed, "#copy")
@@ -290,7 +340,10 @@ class Setup(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the learner selected."""
+        """Remove the learner selected, or what another list stands on that has the focus."""
+        if (items := self._list_in_focus) is not None:
+            items.ask("remove")
+            return
         count = len(self.editable.learners)
         place = self.editable.remove_learner(self.learner)
         if len(self.editable.learners) == count:
@@ -312,3 +365,9 @@ class Setup(VerticalScroll, can_focus=False):
         if self.filled:
             await self._show_learner()
         self._tell()
+
+
+def _told_here(error: BadInput) -> str:
+    """A problem beside the field that it is about, and at which point of the axes."""
+    _, where, point = error.where.partition(" where ")
+    return f"{error.what} (where {point})" if where else error.what

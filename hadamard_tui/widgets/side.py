@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -12,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
+from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import story
 from hadamard_tui.panels.context import PanelContext
@@ -36,9 +39,12 @@ class Story(VerticalScroll):
     def on_mount(self) -> None:
         self.border_title = "What am I seeing?"
 
-    def show(self, context: PanelContext | None, experiment: Experiment) -> None:
-        """The story of a run, or before there is one of the set-up."""
-        text = told(experiment) if context is None else story.show(context)
+    def show(
+        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
+    ) -> None:
+        """The story of a run, or before there is one of the set-up, of which these claims are left out."""
+        words = Text("\n").join([told(experiment), *story.left_out(left_out)])
+        text = words if context is None else story.show(context)
         if text != self._text or text.spans != self._text.spans:
             self._text = text
             self.query_one(Static).update(text)

@@ -13,6 +13,7 @@ from textual.widgets import ContentSwitcher, Static
 from engine.core.parts import BadInput
 from engine.results.views import view
 from engine.spec.picture import Picture
+from engine.spec.pictures import drawn
 from hadamard_tui.charts.series_builder import Plot, loss_plot
 from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
 from hadamard_tui.keyboard.keymap import key
@@ -159,7 +160,7 @@ class Stage(Vertical):
             )
             return
         try:
-            found = view(context.experiment.pictures[self.picture - 1], context.results)
+            found = view(drawn(context.experiment)[self.picture - 1], context.results)
         except BadInput as error:
             switcher.current, chart.hint = "loss", str(error)
             chart.clear()

@@ -16,6 +16,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, PartForm, Row
 from hadamard_tui.widgets.learner_list import LearnerList
+from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, opened, until
@@ -262,7 +263,7 @@ async def test_a_preset_that_was_changed_says_so_and_can_be_chosen_again():
         select = app.laboratory.query_one("#preset", Select)
         row_of(app, "problem.matrix.d").query_one(Input).value = "64"
         await until(pilot, lambda: select.value == OWN)
-        assert not app.laboratory._editable.experiment.claims
+        assert app.laboratory._editable.experiment.claims
         select.value = "hadamard-128"
         await until(pilot, lambda: app.laboratory._editable.experiment == presets.load("hadamard-128"))
 
@@ -489,3 +490,71 @@ def test_a_set_up_without_expressions_that_is_a_preset_is_this_preset():
     editable = EditableExperiment(presets.load("hadamard-128"), "hadamard-128")
     assert not editable.changed
     assert editable.document == presets.document("hadamard-128")
+
+
+def lines_of(app: HadamardApp, part: str) -> list[str]:
+    """What the set-up lists of axes, pictures or claims."""
+    lines = app.laboratory.query_one(f"#{part}-list", Lines)
+    return [str(option.prompt) for option in lines.options]
+
+
+async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
+    app = HadamardApp(EditableExperiment.of("edge-of-stability"))
+    async with opened(app, (120, 100)) as pilot:
+        editable, axes = app.laboratory.editable, app.laboratory.query_one("#axes-list", Lines)
+        assert lines_of(app, "axes") == ["▸ eta: 0.05, 0.1, 0.2, 0.3"]
+        axes.focus()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: composed(app, "axes[0].values"))
+        row_of(app, "axes[0].name").query_one(Input).value = "rate"
+        await until(pilot, lambda: lines_of(app, "axes") == ["▾ rate: 0.05, 0.1, 0.2, 0.3"])
+        assert row_of(app, "learners[0].update.lr").query_one(Input).value == "rate"
+        assert row_of(app, "learners[0].update.lr").said == "= 0.05"
+        row_of(app, "axes[0].values").query_one(Input).value = "0.05, 0.1, fast"
+        await until(
+            pilot, lambda: "words are for axes with set" in shown(row_of(app, "axes[0].values"), ".problem")
+        )
+        assert lines_of(app, "axes")[0].startswith("▲ ")
+        app.laboratory.query_one("#given-by", Select).value = "range"
+        await until(pilot, lambda: composed(app, "axes[0].points"))
+        row_of(app, "axes[0].from").query_one(Input).value = "0.1"
+        row_of(app, "axes[0].to").query_one(Input).value = "0.2"
+        await until(pilot, lambda: editable.document["axes"][0]["to"] == 0.2)
+        assert editable.error is None
+        assert [point.names["rate"] for point in editable.plan().points] == [0.1, 0.2]
+        await until(pilot, lambda: any(line.startswith("▲ left out: ") for line in lines_of(app, "claims")))
+
+
+async def test_a_picture_is_added_edited_and_removed_in_its_list(app: HadamardApp):
+    async with opened(app, (120, 120)) as pilot:
+        editable, setup = app.laboratory.editable, app.laboratory.query_one(Setup)
+        app.laboratory.query_one("#pictures-items .add", Button).press()
+        await until(pilot, lambda: composed(app, "pictures[0].measure.kind"))
+        await until(pilot, lambda: lines_of(app, "pictures") == ["▾ loss against k"])
+        row_of(app, "pictures[0].measure.kind").query_one(Select).value = "error"
+        row_of(app, "pictures[0].y_log").query_one(Select).value = "yes"
+        row_of(app, "pictures[0].x").query_one(Input).value = "m"
+        await until(pilot, lambda: "there is no 'm'" in shown(row_of(app, "pictures[0].x"), ".problem"))
+        row_of(app, "pictures[0].x").query_one(Input).value = "k/d"
+        await until(pilot, lambda: lines_of(app, "pictures") == ["▾ error against k/d"])
+        (picture,) = editable.experiment.pictures
+        assert (picture.measure.kind, picture.x, picture.y_log) == ("error", "k/d", True)
+        app.laboratory.query_one("#pictures-list", Lines).focus()
+        await pilot.press("delete")
+        await until(pilot, lambda: not lines_of(app, "pictures"))
+        assert not editable.experiment.pictures
+        assert not setup.query("ItemForm")
+
+
+async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: HadamardApp):
+    async with opened(app, (120, 120)) as pilot:
+        app.laboratory.query_one("#claims-items .add", Button).press()
+        await until(pilot, lambda: composed(app, "claims[0].at"))
+        row_of(app, "claims[0].at").query_one(Input).value = "2d"
+        await until(pilot, lambda: "past the end" in shown(row_of(app, "claims[0].at"), ".problem"))
+        assert app.laboratory.editable.error is None
+        (line,) = lines_of(app, "claims")
+        assert line.startswith("▲ left out: The loss is small in the end – 32 is past the end")
+        row_of(app, "claims[0].at").query_one(Input).value = "d"
+        await until(pilot, lambda: bool(app.laboratory.editable.experiment.claims))
+        await until(pilot, lambda: not row_of(app, "claims[0].at").has_class("-wrong"))

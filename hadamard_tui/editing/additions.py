@@ -1,0 +1,113 @@
+"""Axes, pictures and claims that are added to a document or taken away, and what this does to the others."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from engine.core.parts import BadInput
+from engine.spec.axis import Axis
+from engine.spec.experiment import Experiment
+from engine.spec.expressions import BadExpression, names_in
+from engine.spec.plan import TAKEN, axes_of
+from engine.spec.reading import Raw
+from engine.spec.renaming import put_numbers
+
+LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
+
+
+def add_axis(raw: Raw) -> None:
+    """Add an axis with two values, which tells the curves of all pictures apart."""
+    taken = {axis.get("name") for axis in raw["axes"]}
+    name = next(letter for letter in LETTERS if letter not in taken)
+    raw["axes"].append({"name": name, "values": [1, 2]})
+    for picture in raw["pictures"]:
+        if picture.get("y") is None:
+            picture["curves"] = [*_told_apart(picture), name]
+        else:
+            picture["at"] = {**picture.get("at", {}), name: 1}
+
+
+def remove_axis(raw: Raw, number: int, clock: str) -> None:
+    """Take an axis away: its first value stands for it, and pictures drawn along it are along the clock."""
+    name = raw["axes"][number].get("name")
+    numbers = _first_numbers(raw, number)
+    names = {name, *numbers}
+    for picture in raw["pictures"]:
+        if names & _names_in(picture.get("x")):
+            picture["x"] = clock
+        if names & _names_in(picture.get("y")):
+            picture["y"] = None
+        picture["curves"] = [one for one in _told_apart(picture) if one != name] or "learner"
+        picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
+        read = picture.get("read")
+        if isinstance(read, dict) and read.get("over") == name:
+            picture["read"] = None
+    put_numbers(raw, numbers)
+    del raw["axes"][number]
+
+
+def give_axis_by(raw: Raw, number: int, kind: str) -> None:
+    """Have an axis say its values one by one, or as a range from the first to the last of them."""
+    axis = raw["axes"][number]
+    try:
+        grid = list(axes_of(raw)[number].grid)
+    except BadInput:
+        grid = list(axis.get("values") or [1, 2])
+    ends = [value for value in grid if isinstance(value, int | float)] or [1, 2]
+    if kind == "range":
+        axis |= {"values": None, "from": ends[0], "to": ends[-1], "points": len(grid)}
+    else:
+        axis |= {"values": grid, "from": None, "to": None, "points": None}
+
+
+def add_picture(raw: Raw, clock: str) -> None:
+    """Add a picture of the loss against the clock, its curves told apart by all axes."""
+    curves = [axis.get("name") for axis in raw["axes"]] or "learner"
+    raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
+
+
+def remove_picture(raw: Raw, number: int) -> None:
+    """Take a picture away. Claims that speak of it do not speak of the next one instead."""
+    gone = raw["pictures"].pop(number)
+    if number == 0 and raw["pictures"]:
+        name = gone.get("name") or "the first one"
+        for claim in raw["claims"]:
+            if claim.get("picture") is None:
+                claim["picture"] = name
+
+
+def add_claim(raw: Raw, experiment: Experiment) -> None:
+    """Add a claim about the end of the first curve."""
+    rows, _ = experiment.problem.matrix.shape()
+    raw["claims"].append(
+        {
+            "kind": "value",
+            "text": "The loss is small in the end",
+            "curve": experiment.learners[0].name,
+            "at": experiment.protocol.last(rows),
+            "below": 0.1,
+        }
+    )
+
+
+def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
+    """What the names of an axis mean at its first value; nothing while the axes make no sense."""
+    try:
+        axis: Axis = axes_of(raw)[number]
+    except BadInput:
+        return {}
+    return axis.bound(axis.grid[0])
+
+
+def _told_apart(picture: dict[str, Any]) -> list[str]:
+    curves = picture.get("curves") or []
+    named = [curves] if isinstance(curves, str) else list(curves)
+    return [one for one in named if one != "learner"]
+
+
+def _names_in(text: Any) -> set[str]:
+    try:
+        return names_in(text) if isinstance(text, str) else set()
+    except BadExpression:
+        return set()

@@ -1,0 +1,58 @@
+"""Names of learners, axes and pictures while they are typed: what refers to them follows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from engine.spec import renaming
+from engine.spec.axis import AxisName
+from engine.spec.plan import TAKEN
+from engine.spec.reading import Raw
+
+RENAME = {
+    "learners": renaming.rename_learner,
+    "axes": renaming.rename_axis,
+    "pictures": renaming.rename_picture,
+}
+
+
+class Names:
+    """Renames what refers to something, once its new name can be one.
+
+    A name that is being typed may be empty on the way, or that of something else: until it can be one, what
+    refers to it keeps the former name.
+    """
+
+    def __init__(self) -> None:
+        self._former: dict[str, str] = {}
+
+    def forget(self) -> None:
+        """Called when places change."""
+        self._former.clear()
+
+    def follow(self, raw: Raw, place: str, new: Any) -> None:
+        """Let references follow a name that is going to be put at a place, if it is the name of something."""
+        found = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
+        if found is None:
+            return
+        part, number = found[1], int(found[2])
+        name = self._former.pop(place, raw[part][number].get("name"))
+        if not name:
+            return
+        others = [one.get("name") for other, one in enumerate(raw[part]) if other != number]
+        if new in others or not _can_be_name(part, new):
+            self._former[place] = name
+        else:
+            RENAME[part](raw, name, new)
+
+
+def _can_be_name(part: str, name: Any) -> bool:
+    if part != "axes":
+        return isinstance(name, str) and bool(name)
+    try:
+        return msgspec.convert(name, AxisName) not in TAKEN
+    except msgspec.ValidationError:
+        return False

@@ -1,0 +1,110 @@
+"""What people type into a field, as TOML would give it, and back."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from engine.core.parts import BadInput
+from engine.spec import raw_values
+from engine.spec.fields import Field
+from hadamard_tui.editing.inline_toml import inline
+
+OPENING, CLOSING = "[{", "]}"
+
+
+def text_of(value: Any, digits: int | None = None) -> str:
+    """A value as a person would type it, exact unless `digits` says how many are enough."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(_item(item, digits) for item in value)
+    if isinstance(value, dict):
+        return inline(value)[1:-1]
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.{digits or 10}g}"
+    if digits is not None:
+        return short
+    return short if float(short) == value else repr(value)  # a form must not change what it only shows
+
+
+def _item(value: Any, digits: int | None) -> str:
+    if isinstance(value, dict | bool):
+        return inline(value)
+    if isinstance(value, str) and ("," in value or any(bracket in value for bracket in OPENING)):
+        return inline(value)
+    return text_of(value, digits)
+
+
+def value_of(field: Field, text: str) -> Any:
+    """The value that a text in a field means; text that is no number stays text, as an expression or to be
+    refused."""
+    text, kind = text.strip(), field.kind
+    if not text:
+        return None if field.optional else {} if kind == "table" else text
+    match kind:
+        case "wholes":
+            plain = re.fullmatch(r"[\d\s]*", text)  # 64 64 is two of them, d / 2 is one
+            return [_number(item.strip(), int) for item in (text.split() if plain else text.split(","))]
+        case "floats":
+            return [_number(item, float) for item in _split(text)]
+        case "words":
+            words = list(_split(text))
+            return words[0] if len(words) == 1 and isinstance(field.default, str) else words
+        case "items":
+            return [_of_toml(item) for item in _split(text)]
+        case "table":
+            return _table(text)
+        case "numbers" | "rates" if "," in text:
+            return [_number(item.strip(), float) for item in text.split(",") if item.strip()]
+    return _number(text, int if kind == "whole" else float)
+
+
+def _split(text: str) -> Iterator[str]:
+    """What stands between commas, but for those inside brackets or quotes."""
+    depth, quote, begin = 0, "", 0
+    for place, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in OPENING + CLOSING:
+            depth += 1 if sign in OPENING else -1
+        elif sign == "," and depth == 0:
+            yield text[begin:place].strip()
+            begin = place + 1
+    if last := text[begin:].strip():
+        yield last
+
+
+def _of_toml(text: str) -> Any:
+    """A value that is written as TOML, or else plain text."""
+    try:
+        said = raw_values.toml(f"value = {text}")
+    except (tomllib.TOMLDecodeError, BadInput):
+        return _number(text, float)
+    return said["value"] if len(said) == 1 else text
+
+
+def _table(text: str) -> Any:
+    """Names and values, as in `cw = 2, layer = 30`; a word alone stays one."""
+    found: dict[str, Any] = {}
+    inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
+    for item in _split(inside):
+        name, sign, value = item.partition("=")
+        if not sign:
+            return text
+        found[name.strip()] = _of_toml(value.strip())
+    return found
+
+
+def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
+    for number in (kind, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,102 @@
+"""The forms of axes, pictures and claims, and the lines that list them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from engine.spec.axis import Axis
+from engine.spec.picture import Picture
+from hadamard_tui.editing.typed_text import text_of
+from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.form import Fields, PartForm
+
+VALUES, RANGE = "values", "range"
+"""How an axis says its values: one by one, or by its ends."""
+
+AXIS_FIELDS = {
+    VALUES: ("name", "values", "log", "set"),
+    RANGE: ("name", "from", "to", "points", "log", "set"),
+}
+PICTURE_FIELDS = (
+    ("title", "x", "curves", "x_log", "y_log"),
+    ("y", "at", "read", "running", "times", "relative", "summary", "lines", "marks", "name"),
+)
+"""What most pictures say, and behind the measure what few do."""
+
+
+class AxisForm(Vertical):
+    """The fields of an axis, by the way in which it says its values."""
+
+    DEFAULT_CSS = "AxisForm { height: auto; }"
+
+    def __init__(self, place: str, values: dict[str, Any]) -> None:
+        super().__init__()
+        self._place, self._values = place, values
+
+    def compose(self) -> ComposeResult:
+        by = VALUES if self._values.get("from") is None and self._values.get("to") is None else RANGE
+        with Horizontal(classes="line"):
+            yield Static("given by", classes="title")
+            options = [("its values", VALUES), ("its ends", RANGE)]
+            yield Choice(options, value=by, allow_blank=False, compact=True, id="given-by")
+        yield Fields(self._place, Axis, self._values, AXIS_FIELDS[by])
+
+
+def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """The fields of a picture, and of what it measures."""
+    often, seldom = PICTURE_FIELDS
+    yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
+    yield Fields(place, Picture, values, often)
+    yield Fields(place, Picture, values, seldom)
+
+
+def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """The fields of an axis."""
+    yield AxisForm(place, values)
+
+
+def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """The fields of a claim."""
+    yield PartForm(place, "claim", "claims", values)
+
+
+def axis_line(values: dict[str, Any]) -> str:
+    """An axis in one line."""
+    if values.get("values") is not None:
+        return f"{values.get('name')}: {text_of(values['values'])}"
+    return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
+
+
+def picture_line(values: dict[str, Any]) -> str:
+    """A picture in one line."""
+    against = f"{values['measure']['kind']} against {values.get('x')}"
+    return str(values.get("title") or values.get("name") or against)
+
+
+def claim_line(values: dict[str, Any]) -> str:
+    """A claim in one line."""
+    return str(values.get("text"))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a section lists: how one of it is called, in which line, and with which form."""
+
+    one: str
+    line: Callable[[dict[str, Any]], str]
+    form: Callable[[str, dict[str, Any]], Iterator[Widget]]
+
+
+KINDS = {
+    "axes": Kind("axis", axis_line, axis_form),
+    "pictures": Kind("picture", picture_line, picture_form),
+    "claims": Kind("claim", claim_line, claim_form),
+}
+"""By the part of the document that holds them."""

@@ -1,0 +1,134 @@
+"""A section of the set-up that lists axes, pictures or claims, with the form of the one that is opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Button, OptionList, Select
+
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.widgets.item_forms import KINDS
+from hadamard_tui.widgets.lines import Lines
+
+
+class ItemForm(Vertical):
+    """The form of one axis, picture or claim."""
+
+    DEFAULT_CSS = "ItemForm { height: auto; border-left: outer $panel; padding: 0 0 0 1; }"
+
+    def __init__(self, part: str, number: int, values: dict[str, Any]) -> None:
+        super().__init__()
+        self._part, self._number, self._values = part, number, values
+
+    def compose(self) -> ComposeResult:
+        yield from KINDS[self._part].form(f"{self._part}[{self._number}]", self._values)
+
+
+class ItemList(Vertical):
+    """A list with a line for each item; enter opens its form or closes it again."""
+
+    DEFAULT_CSS = """
+    ItemList { height: auto; }
+    ItemList > Lines {
+        height: auto; max-height: 9; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+    }
+    ItemList > Lines:focus { border: none; }
+    """
+
+    class Asked(Message):
+        """A person asks for another item, for one less, or for another way in which an axis is given."""
+
+        def __init__(self, items: ItemList, what: str, number: int = 0) -> None:
+            super().__init__()
+            self.items, self.part, self.what, self.number = items, items.part, what, number
+
+    def __init__(self, part: str) -> None:
+        super().__init__(id=f"{part}-items")
+        self.part = part
+        self.open: int | None = None
+        """The number of the item whose form is there."""
+
+    def compose(self) -> ComposeResult:
+        one = KINDS[self.part].one
+        yield Lines(id=f"{self.part}-list", compact=True)
+        with Horizontal(classes="line"):
+            for label, name in (("add", "add"), ("remove", "remove")):
+                tooltip = f"{label.capitalize()} this {one}" if name == "remove" else f"Add a {one}"
+                told = Content(f"{tooltip} ({key(f'{name}_learner')} in the list)")
+                yield Button(label, classes=name, compact=True, tooltip=told)
+
+    @property
+    def selected(self) -> int | None:
+        """The number of the item that the list stands on, or that is open."""
+        number = self.query_one(Lines).highlighted
+        return self.open if number is None else number
+
+    def show(self, editable: EditableExperiment) -> None:
+        """List what there is."""
+        lines = self.query_one(Lines)
+        place = lines.highlighted
+        items = editable.raw[self.part]
+        with self.prevent(OptionList.OptionHighlighted):
+            lines.set_options(self._line(editable, number) for number in range(len(items)))
+            lines.highlighted = min(place, len(items) - 1) if place is not None and items else None
+        lines.display = bool(items)
+
+    def _line(self, editable: EditableExperiment, number: int) -> Text:
+        """An item, and why it does not fit where it does not."""
+        sign = "▾ " if number == self.open else "▸ "
+        told = KINDS[self.part].line(editable.raw[self.part][number])
+        left_out = editable.left_out.get(number) if self.part == "claims" else None
+        if left_out is None:
+            place = f"{self.part}[{number}]"
+            wrong = editable.error is not None and editable.error.where.startswith(place)
+            return Text.assemble(("▲ " if wrong else sign, "bold"), told)
+        return Text.assemble(("▲ left out: ", "bold"), told, (f" – {left_out.why.what}", "italic"))
+
+    async def turn(self, editable: EditableExperiment, number: int | None) -> None:
+        """Have the form of this item, or none; that of the item which was open goes."""
+        self.open = number
+        await self.query(ItemForm).remove()
+        if number is not None:
+            await self.mount(ItemForm(self.part, number, editable.raw[self.part][number]), after=0)
+        self.show(editable)
+
+    def enter(self) -> None:
+        """Go to the first field of the open form."""
+        if fields := self.query("ItemForm Input, ItemForm Select"):
+            self.screen.set_focus(fields.first())
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Asked(self, "turn", event.option_index))
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()  # the set-up would take it for one of its learners
+
+    @on(Select.Changed, "#given-by")
+    def _given_by(self, event: Select.Changed) -> None:
+        event.stop()
+        if self.open is not None:
+            self.post_message(self.Asked(self, str(event.value), self.open))
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        self.ask("add" if event.button.has_class("add") else "remove")
+
+    def ask(self, what: str) -> None:
+        """Ask for another item, or for one less."""
+        number = self.selected
+        if what == "add" or number is not None:
+            self.post_message(self.Asked(self, what, number or 0))
+        else:
+            self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")

@@ -1,0 +1,264 @@
+"""The set-up while it is edited: what becomes of claims, names, axes and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.core.parts import BadInput
+from engine.spec import plan as plans
+from engine.spec import presets
+from engine.spec.axis import Axis
+from engine.spec.fields import fields_of
+from engine.spec.picture import Picture
+from engine.spec.reading import Raw, apply
+from hadamard_tui.editing.differences import differences
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.typed_text import text_of, value_of
+from hadamard_tui.sharing.command_line import overrides
+from hadamard_tui.sharing.preset_file import as_toml
+from hadamard_tui.state.state_file import Memory
+
+
+@pytest.fixture
+def talk() -> EditableExperiment:
+    return EditableExperiment.of("hadamard-128")
+
+
+@pytest.fixture
+def edge() -> EditableExperiment:
+    return EditableExperiment.of("edge-of-stability")
+
+
+def whys(editable: EditableExperiment) -> dict[int, str]:
+    """Why claims are left out."""
+    return {number: one.why.what for number, one in editable.left_out.items()}
+
+
+def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_there(talk: EditableExperiment):
+    talk.put("problem.matrix.d", 64)
+    assert talk.changed
+    assert len(talk.experiment.claims) == len(presets.load("hadamard-128").claims)
+    assert talk.experiment.claims[0].at == 32  # type: ignore[attr-defined]
+    assert talk.document["claims"][0]["at"] == "d/2"
+    assert not talk.left_out
+
+
+def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: EditableExperiment):
+    talk.remove_learner(0)
+    names = "'least squares', 'EGU', 'EGU±', 'spindly'"
+    assert whys(talk) == dict.fromkeys((0, 1, 6), f"there is no 'GD' among {names}")
+    assert talk.error is None
+    assert len(talk.experiment.claims) == 5
+    assert len(talk.raw["claims"]) == 8
+
+
+def test_a_claim_about_a_learner_that_is_off_comes_back_with_it_also_after_a_restart(
+    talk: EditableExperiment,
+):
+    talk.switch_learner(0)
+    assert set(talk.left_out) == {0, 1, 6}
+    left = Memory(experiment=talk.document, preset=talk.preset, off=talk.off, left_out=talk.claims_left_out)
+    again = EditableExperiment(left.set_up() or {}, left.preset, left.off, left.left_out)
+    assert set(again.left_out) == {0, 1, 6}
+    again.switch_learner(0)
+    assert not again.left_out
+    assert again.document == presets.document("hadamard-128")
+
+
+def test_a_claim_at_a_place_without_a_record_is_left_out_until_there_is_one(talk: EditableExperiment):
+    talk.put("protocol", {"kind": "erm", "loss": "square", "every": 3, "steps": 1})
+    assert whys(talk)[0] == "there is no record at 64; take 63"
+    assert set(whys(talk)) == {0, 3, 4, 5, 6, 7}
+    talk.put("protocol", presets.document("hadamard-128")["protocol"])
+    assert not talk.changed
+
+
+def test_a_claim_of_a_measure_that_is_not_recorded_is_left_out():
+    editable = EditableExperiment.of("rank-64")
+    editable.put("run.spectrum", False)
+    assert editable.error is None
+    assert any("is measured only where run.spectrum is true" in why for why in whys(editable).values())
+
+
+def test_an_error_elsewhere_is_an_error_and_no_claim_goes_for_it(talk: EditableExperiment):
+    talk.put("problem.matrix.d", 92)
+    assert talk.error is not None
+    assert talk.error.where == "problem.matrix.d"
+    assert not talk.left_out
+
+
+def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: EditableExperiment):
+    for name in ("G", "", "E", "EG", "EGU", "EGU ", "EGU 2"):
+        talk.put("learners[0].name", name)
+    assert talk.error is None
+    assert not talk.left_out
+    curves = [claim["curve"] for claim in talk.document["claims"]]
+    assert curves == ["EGU 2", "EGU 2", "least squares", "EGU", "EGU±", "spindly", "EGU 2", "EGU"]
+
+
+def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
+    before = edge.plan().points
+    for name in ("et", "e", "", "k", "ke", "k_"):
+        edge.put("axes[0].name", name)
+    assert edge.error is None
+    assert not edge.left_out
+    assert [point.names["k_"] for point in edge.plan().points] == [0.05, 0.1, 0.2, 0.3]
+    assert [point.experiment.learners for point in edge.plan().points] == [
+        point.experiment.learners for point in before
+    ]
+    assert edge.experiment.title == "edge-of-stability: eta is called k_"
+
+
+def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment):
+    for name in ("los", "", None, "sharpness", "cost"):
+        edge.put("pictures[1].name", name)
+    assert edge.error is None
+    assert not edge.left_out
+    assert [claim["picture"] for claim in edge.document["claims"]] == ["sharpness"] * 4 + ["cost"] * 4
+
+
+def test_the_learners_that_are_off_follow_the_name_of_an_axis(edge: EditableExperiment):
+    edge.copy_learner(0)
+    edge.switch_learner(1)
+    edge.put("axes[0].name", "rate")
+    edge.switch_learner(1)
+    assert edge.error is None
+    assert [learner["update"]["lr"] for learner in edge.document["learners"]] == ["rate", "rate"]
+
+
+def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: EditableExperiment):
+    edge.put("axes[0].values", [0.05, 0.1, 0.15])
+    assert [point.names["eta"] for point in edge.plan().points] == [0.05, 0.1, 0.15]
+    assert edge.experiment.title == "edge-of-stability: eta.values [0.05, 0.1, 0.2, 0.3] → [0.05, 0.1, 0.15]"
+    assert set(whys(edge)) == {1, 2, 6, 7}
+    assert whys(edge)[1] == "there is no curve 'GD, eta = 0.2'; eta is 0.05, 0.1, 0.15"
+
+
+def test_an_axis_is_given_by_its_ends_and_back_by_its_values(edge: EditableExperiment):
+    edge.give_axis_by(0, "range")
+    axis = {"name": "eta", "from": 0.05, "to": 0.3, "points": 4, "values": None, "log": False, "set": None}
+    assert edge.document["axes"] == [axis]
+    edge.put("axes[0].points", 6)
+    edge.give_axis_by(0, "values")
+    assert edge.document["axes"][0]["values"] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
+    assert edge.error is None
+
+
+def test_an_axis_that_is_added_tells_curves_apart_and_claims_hold_of_each(talk: EditableExperiment):
+    assert talk.add("axes") == 0
+    assert talk.error is None
+    assert not talk.left_out
+    talk.put("learners[0].update.lr", "a/(2d)")
+    plan = talk.plan()
+    assert [point.experiment.learners[0].update.lr for point in plan.points] == [1 / 256, 1 / 128]  # type: ignore[union-attr]
+
+
+def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: EditableExperiment):
+    edge.remove("axes", 0)
+    assert edge.error is None
+    assert edge.document["learners"][0]["update"]["lr"] == 0.05
+    assert edge.experiment.protocol.last(100) == 6000
+    assert [picture["x"] for picture in edge.document["pictures"]] == ["step", "step"]
+    assert [picture["curves"] for picture in edge.document["pictures"]] == ["learner", "learner"]
+    assert set(whys(edge)) == set(range(8))
+
+
+def test_a_heat_map_whose_axis_is_removed_becomes_curves():
+    editable = EditableExperiment.of("critical-line")
+    editable.remove("axes", 0)
+    assert editable.error is None
+    assert [picture["y"] for picture in editable.document["pictures"]] == [None] * 3
+    assert editable.document["learners"][0]["architecture"]["cw"] == 1
+
+
+def test_claims_about_the_first_picture_do_not_speak_of_the_next_when_it_is_removed():
+    editable = EditableExperiment.of("catapult")
+    editable.put("claims[0].picture", None)
+    editable.remove("pictures", 0)
+    assert "there is no picture 'where it lands'" in whys(editable)[0]
+
+
+def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
+    assert talk.add("pictures") == 0
+    assert talk.add("claims") == 8
+    assert talk.error is None
+    assert not talk.left_out
+    talk.remove("pictures", 0)
+    talk.remove("claims", 8)
+    assert not talk.changed
+
+
+def test_what_is_wrong_with_a_picture_is_said_of_its_place(edge: EditableExperiment):
+    edge.put("pictures[0].x", "eta*sto")
+    assert edge.error is not None
+    assert (edge.error.where, edge.error.what[:15]) == ("pictures[0].x", "there is no 'st")
+
+
+def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
+    editable = EditableExperiment.of("hadamard-d")
+    editable.give_axis_by(0, "values")
+    editable.put("axes[0].values", [16, 92])
+    with pytest.raises(BadInput):
+        editable.plan()
+    assert editable.error is not None
+    assert editable.error.where == "problem.matrix.d where size = 92"
+
+
+def test_saved_presets_and_copied_commands_carry_axes_pictures_and_claims(edge: EditableExperiment):
+    edge.put("axes[0].values", [0.1, 0.2])
+    edge.put("pictures[1].y_log", False)
+    edge.put("learners[0].name", "descent")
+    edge.add("pictures")
+    edge.add("axes")
+    plans.plan(reading_of(as_toml(edge.document)))
+    raw = presets.document("edge-of-stability")
+    for change in overrides("edge-of-stability", edge.document):
+        apply(raw, change)
+    assert plans.in_full(raw, plans.first(raw)) == edge.document
+
+
+def reading_of(toml: str) -> Raw:
+    import tomllib
+
+    return tomllib.loads(toml)
+
+
+def test_differences_tell_of_axes():
+    raw = presets.document("edge-of-stability")
+    other = presets.document("edge-of-stability", ["axes[0].log=true"])
+    settings = ["pictures=[]", "claims=[]", "learners[0].update.lr=0.1", "protocol.steps=9"]
+    none = presets.document("edge-of-stability", ['axes=[{name="b", from=1, to=2}]', *settings])
+    assert differences(raw, other) == ["eta.log no → yes"]
+    assert differences(raw, none)[:3] == ["steps 300/eta → 9", "along b", "not along eta"]
+
+
+FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of(struct)}
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "value"),
+    [
+        ("values", "0.1, 0.2, 1e-6", [0.1, 0.2, 1e-6]),
+        ("values", "1, 2, any", [1, 2, "any"]),
+        ("values", "{K = 2, C = 3}, {K = 4, C = 5}", [{"K": 2, "C": 3}, {"K": 4, "C": 5}]),
+        ("values", 'true, "a, b"', [True, "a, b"]),
+        ("curves", "eta", "eta"),
+        ("curves", "eta, learner", ["eta", "learner"]),
+        ("at", "cw = 2, layer = d/2", {"cw": 2, "layer": "d/2"}),
+        ("at", "", {}),
+        ("read", "last", "last"),
+        ("read", "first_below = 0.1, over = rows", {"first_below": 0.1, "over": "rows"}),
+        ("read", "", None),
+        ("marks", '{name = "2/η", y = 2}', [{"name": "2/η", "y": 2}]),
+        ("lines", "svd, ri-signed", ["svd", "ri-signed"]),
+        ("lines", "", None),
+        ("points", "7", 7),
+    ],
+)
+def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_again(
+    name: str, typed: str, value: Any
+):
+    assert value_of(FIELDS[name], typed) == value
+    assert value_of(FIELDS[name], text_of(value)) == value

@@ -1,0 +1,117 @@
+"""Names of a document that are changed wherever something refers to them."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from engine.core.parts import BadInput
+from engine.spec import plan as plans
+from engine.spec import presets
+from engine.spec.expressions import with_name
+from engine.spec.reading import Raw
+from engine.spec.renaming import put_numbers, rename_axis, rename_learner, rename_picture
+
+
+@pytest.fixture
+def raw() -> Raw:
+    return presets.document("edge-of-stability")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("300/eta", "300/rate"),
+        ("2eta", "2rate"),
+        ("beta + eta_2", "beta + eta_2"),
+        ("eta^2 − log(eta)", "rate^2 − log(rate)"),
+        ("eta <= 0.1 and d > 2", "rate <= 0.1 and d > 2"),
+        ("1e3eta", "1e3rate"),
+    ],
+)
+def test_a_name_is_replaced_as_a_whole(text: str, expected: str):
+    assert with_name(text, "eta", "rate") == expected
+
+
+def test_a_learner_is_renamed_in_claims_also_of_its_curves_apart(raw: Raw):
+    raw["claims"].append({"kind": "order", "text": "x", "curve": "GD 2", "below": "GD"})
+    raw["pictures"][1]["relative"] = "GD"
+    curves = [claim["curve"] for claim in raw["claims"][:-1]]
+    rename_learner(raw, "GD", "descent")
+    assert [claim["curve"] for claim in raw["claims"][:-1]] == [
+        curve.replace("GD", "descent") for curve in curves
+    ]
+    assert (raw["claims"][-1]["curve"], raw["claims"][-1]["below"]) == ("GD 2", "descent")
+    assert raw["pictures"][1]["relative"] == "descent"
+
+
+def test_a_picture_is_renamed_in_claims(raw: Raw):
+    rename_picture(raw, "loss", "cost")
+    assert [claim["picture"] for claim in raw["claims"]] == ["sharpness"] * 4 + ["cost"] * 4
+
+
+def test_an_axis_is_renamed_everywhere_and_the_plan_stays_the_same(raw: Raw):
+    before = plans.plan(raw)
+    raw["pictures"][0] |= {"at": {"k": 1}, "read": None}
+    raw["learners"][0]["where"] = "eta < 1"
+    raw["axes"][0]["name"] = "speed"
+    rename_axis(raw, "eta", "speed")
+    after = plans.plan(raw)
+    assert "eta" not in str({**raw, "title": "", "story": "", "claims": []}).replace("beta", "")
+    assert [point.experiment.learners[0].update for point in after.points] == [
+        point.experiment.learners[0].update for point in before.points
+    ]
+    assert [point.experiment.protocol for point in after.points] == [
+        point.experiment.protocol for point in before.points
+    ]
+    assert after.experiment.claims[0].curve == "GD, speed = 0.1"
+
+
+def test_names_in_dimensions_of_pictures_follow_an_axis():
+    raw = presets.document("threshold-sample-size")
+    raw["axes"][1]["name"] = "examples"
+    rename_axis(raw, "rows", "examples")
+    assert raw["pictures"][0]["read"]["over"] == "examples"
+    assert raw["problem"]["matrix"]["n"] == "examples"
+    plans.first(raw)
+
+
+def test_numbers_stand_for_names_in_expressions(raw: Raw):
+    put_numbers(raw, {"eta": 0.05})
+    assert raw["learners"][0]["update"]["lr"] == 0.05
+    assert raw["protocol"]["steps"] == "300/(0.05)"
+    assert raw["pictures"][0]["x"] == "(0.05)*step"
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "what"),
+    [
+        ({"x": "foo*step"}, "x", "no 'foo'; there are eta, k"),
+        ({"x": "step*?"}, "x", "'?' is no part of an expression"),
+        ({"y": "foo"}, "y", "no 'foo'"),
+        ({"times": "1/m"}, "times", "no 'm'"),
+        ({"curves": "alpha"}, "curves", "no 'alpha'; there are eta"),
+        ({"at": {"layer": 3}}, "at", "no 'layer'"),
+        ({"read": {"over": "rows", "take": "max"}}, "read", "no 'rows'; there are record"),
+        ({"relative": "SGD"}, "relative", "no learner 'SGD' among 'GD'"),
+        ({"lines": ["svd", "nothing"]}, "lines", "no line 'nothing'"),
+    ],
+)
+def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
+    raw: Raw, changes: Raw, where: str, what: str
+):
+    raw["pictures"][0] |= changes
+    for read in (plans.first, plans.plan):
+        with pytest.raises(BadInput) as error:
+            read(copy.deepcopy(raw))
+        assert error.value.where == f"pictures[0].{where}"
+        assert what in error.value.what
+
+
+def test_a_measure_that_is_not_recorded_along_an_axis_is_refused_in_a_claim(raw: Raw):
+    raw["claims"] = [
+        {"kind": "value", "text": "x", "at": 1, "below": 1, "measure": "rank", "picture": "loss"}
+    ]
+    with pytest.raises(BadInput, match=r"claims\[0\]: rank is measured only where"):
+        plans.first(raw)
