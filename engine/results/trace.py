@@ -376,13 +376,13 @@ class Trace:
     environment: dict[str, str]
 
     @property
-    def frontier(self) -> float:
-        """How far every learner that is still at work has come; −1 before the first record.
+    def frontier(self) -> int:
+        """The number of the last record that every learner still at work has; −1 before the first.
 
         An oracle-tuned curve has no records until its learner is done; nobody waits for it.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
-        reached = [float(curve.x[-1]) if curve.length else -1.0 for curve in growing or self.curves]
+        reached = [curve.length - 1 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
 
     def snapshot(self) -> Trace:
@@ -398,6 +398,10 @@ class Trace:
     def last(self) -> float:
         """Where the x-axis ends."""
         return float(self.x[-1])
+
+    def at(self, record: int) -> str:
+        """Where a record is, in words."""
+        return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float) -> dict[str, float]:
         """What all clocks say at the record that is planned at x."""

@@ -71,7 +71,7 @@ class Worker:
         self._stopped = False
         self._steps = 0
         self._trace: Trace | None = None
-        self._reached = -1.0
+        self._reached = -1
         """The frontier when the run last asked whether to go on."""
         self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
@@ -115,7 +115,7 @@ class Worker:
         if isinstance(event, Loaded):
             with self._change:
                 self._end_step()
-                self._trace, self._reached = event.trace, -1.0
+                self._trace, self._reached = event.trace, -1
         self._tell(event)
 
     def _gate(self) -> int:
@@ -135,7 +135,7 @@ class Worker:
 
     def _end_step(self) -> None:
         """A step ends with a record of every learner, which may take many rounds."""
-        reached = -1.0 if self._trace is None else self._trace.frontier
+        reached = -1 if self._trace is None else self._trace.frontier
         if reached > self._reached and self._steps > 0:
             self._steps -= 1
         self._reached = reached

@@ -76,7 +76,7 @@ ACTIONS = (
         7,
         key_display="space",
     ),
-    Action("step", "n", "Step", "Show one example more; holds the run first", RUN, 13),
+    Action("step", "n", "Step", "Show one record more; holds the run first", RUN, 13),
     Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 14),
     Action("reset", "R", "Reset", "Forget the run; the set-up stays", RUN, 17),
     Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),

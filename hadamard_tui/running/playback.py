@@ -1,4 +1,4 @@
-"""Playback: how far along the x-axis the screen shows a run, and where in it the playhead stands."""
+"""Playback: up to which record the screen shows a run, and at which the playhead stands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Playback:
     position, which goes on without it, and plays from there when it is told to.
     """
 
-    def __init__(self, last: float, pace: Pace) -> None:
+    def __init__(self, last: int, pace: Pace) -> None:
+        """Of a run whose last record is number `last`, counted from 0."""
         self.last = last
         self.pace = pace
         self.position = 0.0
@@ -51,13 +52,13 @@ class Playback:
         return min(FASTEST, max(SLOWEST, usual * self.pace.factor))
 
     @property
-    def shown(self) -> float:
-        """The last x that is shown: a whole number of steps."""
+    def shown(self) -> int:
+        """The number of the last record that is shown."""
         return math.floor(self.position + 1e-9)
 
     @property
-    def place(self) -> float:
-        """Where the playhead stands: where a person looks back to, or else at the end of what is shown."""
+    def place(self) -> int:
+        """The record at which the playhead stands: where a person looks back to, or else the last shown."""
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
@@ -65,10 +66,10 @@ class Playback:
         """Whether the playhead stands before the end of what is shown."""
         return self._head is not None
 
-    def seek(self, x: float) -> None:
-        """Put the playhead to x; at the end of what is shown it goes on with the run."""
+    def seek(self, record: int) -> None:
+        """Put the playhead to a record; at the last that is shown it goes on with the run."""
         self.replaying = False
-        self._head = max(x, 0.0) if x < self.shown else None
+        self._head = max(record, 0) if record < self.shown else None
 
     def replay(self) -> None:
         """Play from the playhead, from the start if it has nowhere to go, or hold it."""
@@ -76,8 +77,8 @@ class Playback:
             self._head = 0.0
         self.replaying = not self.replaying
 
-    def tick(self, seconds: float, frontier: float) -> None:
-        """Move on by `seconds`, up to the frontier that all curves have reached."""
+    def tick(self, seconds: float, frontier: int) -> None:
+        """Move on by `seconds`, up to the record that all curves have reached."""
         if self.playing:
             ahead = frontier if self.pace.unlimited else self.position + self.rate * seconds
             self.position = max(self.position, min(ahead, frontier))
@@ -86,8 +87,8 @@ class Playback:
             if self._head >= self.shown:
                 self.seek(self.shown)
 
-    def step(self, frontier: float) -> bool:
-        """Show one step more; False if it is not computed yet."""
+    def step(self, frontier: int) -> bool:
+        """Show one record more; False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
@@ -95,4 +96,4 @@ class Playback:
 
     def describe(self) -> str:
         """The rate in words."""
-        return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} steps/s"
+        return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

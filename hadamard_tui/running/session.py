@@ -46,7 +46,7 @@ class Session:
     ) -> None:
         self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
         self._pace = pace
-        self.playback = Playback(_last(plan.experiment), pace)
+        self._begin_playback(plan.experiment)
         self.results: Results | None = None
         self.trace: Trace | None = None
         """That of the point that is computed now, or of the last one."""
@@ -64,8 +64,14 @@ class Session:
         store = Store(user_cache_path("hadamard-tui") / "points") if plan.axes else None
         self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
+    def _begin_playback(self, experiment: Experiment) -> None:
+        rows, _ = experiment.problem.matrix.shape()
+        self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace)
+        self.last = float(experiment.protocol.last(rows))
+        """Where the x-axis of the run ends."""
+
     def start(self, paused: bool = False) -> None:
-        """Start the engine; a run started paused stands at k = 0 and waits for steps."""
+        """Start the engine; a run started paused stands at its first record and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
@@ -77,7 +83,7 @@ class Session:
             case Loaded(trace):
                 if self.trace is not None:  # the next point is played from its start
                     self.point += 1
-                    self.playback = Playback(_last(self.experiment), self._pace)
+                    self._begin_playback(self.experiment)
                 self.trace = trace
                 self._since = time.perf_counter()
             case Finished():
@@ -140,29 +146,35 @@ class Session:
         return self._engine == "finished" and self.trace is not None and self.shown >= self.trace.frontier
 
     @property
-    def shown(self) -> float:
-        """Up to which x the screen shows the curves."""
+    def shown(self) -> int:
+        """Up to which record the screen shows the curves."""
         return self.playback.shown
 
     @property
-    def place(self) -> float:
-        """Where on the x-axis the playhead stands."""
+    def place(self) -> int:
+        """The record at which the playhead stands."""
         return self.playback.place
 
-    def seek(self, x: float) -> None:
-        """Put the playhead to the record nearest to x."""
+    def x_at(self, record: int) -> float:
+        """Where on the x-axis of the run a record is; 0 where there is no run yet."""
+        return 0.0 if self.trace is None else float(self.trace.x[min(record, self.playback.last)])
+
+    def seek(self, x: float, log: bool = False) -> None:
+        """Put the playhead to the record nearest to x, on a logarithmic axis by factors."""
         if self.trace is not None:
             grid = self.trace.x
             after = min(int(np.searchsorted(grid, x)), len(grid) - 1)
             before = max(after - 1, 0)
-            self.playback.seek(float(grid[before if x - grid[before] < grid[after] - x else after]))
+            middle = (grid[before] * grid[after]) ** 0.5 if log else (grid[before] + grid[after]) / 2
+            self.playback.seek(before if x < middle else after)
+
+    def go(self, record: int) -> None:
+        """Put the playhead to a record."""
+        self.playback.seek(record)
 
     def move(self, records: int) -> None:
         """Move the playhead by so many records, back if negative."""
-        if self.trace is not None:
-            grid = self.trace.x
-            here = int(np.searchsorted(grid, self.place, side="right")) - 1
-            self.playback.seek(float(grid[min(max(here + records, 0), len(grid) - 1)]))
+        self.playback.seek(min(max(self.place + records, 0), self.playback.last))
 
     def measure(self, learner: str, again: bool = False) -> None:
         """Measure the certificates of a run that has finished, once, that of this learner next.
@@ -181,11 +193,11 @@ class Session:
 
     @property
     def speed(self) -> float:
-        """Steps of k that the engine takes per second with all learners: to compare with the playback's."""
+        """How far the engine comes per second with all learners, on the clock of the x-axis."""
         if self.trace is None:
             return 0.0
         now = 0.0 if self._since is None else time.perf_counter() - self._since
-        return max(self.trace.frontier, 0.0) / max(self._worked + now, 1e-9)
+        return self.x_at(max(self.trace.frontier, 0)) / max(self._worked + now, 1e-9)
 
     def tick(self, seconds: float) -> None:
         """Move the playback on by `seconds`."""
@@ -215,7 +227,7 @@ class Session:
         else:
             self._worker.pause()
             if self.trace is None:
-                self._worker.step()  # to the start k = 0, which a run held that early has not come to
+                self._worker.step()  # to the first record, which a run held that early has not come to
 
     def step(self) -> None:
         """Hold the run and show one record more, computing it first if need be."""
@@ -246,12 +258,6 @@ class Session:
             self.measuring.stop()
             return self._worker.join(seconds) and self.measuring.join(min(seconds, 0.1))
         return self._worker.join(seconds)
-
-
-def _last(experiment: Experiment) -> float:
-    """Where the x-axis of a run ends."""
-    rows, _ = experiment.problem.matrix.shape()
-    return float(experiment.protocol.last(rows))
 
 
 def refusal(event: engine.Event) -> BadInput | None:

@@ -46,10 +46,11 @@ class Looking(Running):
         self._leap(1)
 
     def action_first(self) -> None:
-        self._seek(0.0)
+        self._go(0)
 
     def action_latest(self) -> None:
-        self._seek(float("inf"))
+        if self.session is not None:
+            self._go(self.session.playback.last)
 
     def _leap(self, times: int) -> None:
         if (trace := self._trace) is not None:
@@ -60,19 +61,21 @@ class Looking(Running):
             session.move(records)
             self._follow(session)
 
-    def _seek(self, x: float) -> None:
+    def _go(self, record: int) -> None:
         if (session := self.session) is not None:
-            session.seek(x)
+            session.go(record)
             self._follow(session)
 
     def _follow(self, session: Session) -> None:
         if session.trace is not None:
-            self.chart_options = self.chart_options.following(session.place, session.trace.x)
+            here = session.x_at(session.place)
+            self.chart_options = self.chart_options.following(here, session.trace.x)
 
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
-        if not self._other_x(event):
-            self._seek(event.x)
+        if not self._other_x(event) and (session := self.session) is not None:
+            session.seek(event.x, self.chart_options.x_log)
+            self._follow(session)
 
     @on(ChartView.Wheeled)
     def _wheeled(self, event: ChartView.Wheeled) -> None:
@@ -95,7 +98,7 @@ class Looking(Running):
         if session is None or session.trace is None:
             self.notify("There is nothing to zoom into before a run.")
             return
-        place = session.place if around is None else around
+        place = session.x_at(session.place) if around is None else around
         self.chart_options = self.chart_options.zoomed(by, place, session.trace.x)
 
     def action_x_log(self) -> None:
@@ -108,7 +111,8 @@ class Looking(Running):
         refused, session = "", self.session
         if session is not None and session.trace is not None and not self.chart_options.y_log:
             tried = replace(self.chart_options, y_log=True)
-            refused = loss_plot(session.trace, session.shown, session.place, tried, ()).note
+            shown, place = session.x_at(session.shown), session.x_at(session.place)
+            refused = loss_plot(session.trace, shown, place, tried, ()).note
         self._change_chart_options(refused, y_log=not self.chart_options.y_log)
 
     def action_smooth(self) -> None:

@@ -152,7 +152,8 @@ class Running(Screen[None]):
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
             case Diverged() as diverged:
-                self.notify(_told(diverged), severity="warning")
+                clock = message.session.experiment.protocol.clock
+                self.notify(_told(diverged, clock), severity="warning")
             case engine.Failed(traceback):
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)
@@ -181,9 +182,9 @@ class Running(Screen[None]):
         self._pick(selected)
 
 
-def _told(diverged: Diverged) -> str:
+def _told(diverged: Diverged, clock: str) -> str:
     """Who diverged where, and who goes on."""
-    who, where = diverged.learner, f"at k = {diverged.x:g}"
+    who, where = diverged.learner, f"at {clock} = {diverged.x:g}"
     if diverged.of == 1:
         return f"{who} diverged {where}; the others go on."
     if diverged.replicas == diverged.of:

@@ -42,7 +42,7 @@ class Guide:
         if session is None:
             self._banner.show(self.tour, self._laboratory.editable.experiment, None, 0.0)
             return
-        self._banner.show(self.tour, session.experiment, session.trace, session.place)
+        self._banner.show(self.tour, session.experiment, session.trace, session.x_at(session.place))
         if self.tour.alone and session.state in ("finished", "failed"):
             now = time.monotonic()
             self._ended = now if self._ended is None else self._ended

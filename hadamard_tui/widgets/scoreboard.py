@@ -198,6 +198,6 @@ def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
     if count := curve.diverged_by(place):
         some = f": {count}/{curve.replicas}" if count < curve.replicas else ""
         return f"diverged at {curve.diverged_at:g}{some}"
-    if place >= trace.last:
+    if place >= trace.last or (curve.complete and place >= curve.x[-1]):
         return "done"
     return "stopped" if stopped else "learning"

@@ -1,4 +1,4 @@
-"""The status line: state, k of n, best loss, bound, ratio, device, steps/s and fps, always all of them."""
+"""The status line: state, how far it is, best loss, bound, ratio, device, steps/s and fps, always all."""
 
 from __future__ import annotations
 
@@ -110,29 +110,33 @@ NOT_YET = (*2 * ("  best –  bound –  ratio –",), *2 * (" best – bound �
 """What there is to say of losses before there are any, from the longest form to the shortest."""
 
 
+UNITS = {"epoch": "epochs", "time": "time"}
+"""What the engine takes per second where it is not steps, by the clock of the x-axis."""
+
+
 class _Facts:
     """What the status says of a run, or of one to come, from the longest form to the shortest."""
 
     def __init__(self, session: Session | None, editable: EditableExperiment, fps: float) -> None:
         experiment = editable.experiment if session is None else session.experiment
-        device, speed, k, of = experiment.run.device, 0.0, "–", ""
+        device, speed, x, brief, of = experiment.run.device, 0.0, "–", "–", ""
         losses: tuple[str, ...] = NOT_YET
-        last = editable.last if session is None else session.playback.last
-        brief_k = f" {k}/{_short(last)}"
+        clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
-            place, device, speed = session.place, trace.environment["device"], session.speed
-            k, brief_k = f"{place:g}", f" {_short(place)}/{_short(last)}"
-            of = f" of {session.shown:g} shown" if place < session.shown < last else ""
+            place, shown = session.x_at(session.place), session.x_at(session.shown)
+            device, speed = trace.environment["device"], session.speed
+            x, brief = f"{place:g}", _short(place)
+            of = f" of {shown:g} shown" if place < shown < last else ""
             losses = _losses(trace, place)
         long, medium, short, shorter, shortest, least = losses
-        steps = _short(speed)
-        self.long = f"  k {k}/{last:g}{of}{long}  {device}  {steps} steps/s  {fps:.0f} fps"
+        unit, steps = UNITS.get(clock, "steps"), _short(speed)
+        self.long = f"  {clock} {x}/{last:g}{of}{long}  {device}  {steps} {unit}/s  {fps:.0f} fps"
         device = device.split(" ", 1)[0]
-        self.medium = f"  k {k}/{last:g}{of}{medium}  {device}  {steps} steps/s  {fps:.0f} fps"
-        self.short = f"  k {k}/{last:g}{short}  {device} {steps} steps/s {fps:.0f} fps"
-        self.shorter = f"  k {k}/{last:g}{shorter} {device} {steps}/s {fps:.0f} fps"
-        self.shortest = f"{brief_k}{shortest} {device} {steps}/s {fps:.0f}fps"
-        self.least = f"{brief_k}{least} {device} {steps}/s {fps:.0f}fps"
+        self.medium = f"  {clock} {x}/{last:g}{of}{medium}  {device}  {steps} {unit}/s  {fps:.0f} fps"
+        self.short = f"  {clock} {x}/{last:g}{short}  {device} {steps} {unit}/s {fps:.0f} fps"
+        self.shorter = f"  {clock} {x}/{last:g}{shorter} {device} {steps}/s {fps:.0f} fps"
+        self.shortest = f" {brief}/{_short(last)}{shortest} {device} {steps}/s {fps:.0f}fps"
+        self.least = f" {brief}/{_short(last)}{least} {device} {steps}/s {fps:.0f}fps"
 
 
 def _losses(trace: Trace, place: float) -> tuple[str, ...]:

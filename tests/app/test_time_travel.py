@@ -1,14 +1,21 @@
-"""Looking back: the playhead over k, by keys and mouse, and replaying from it."""
+"""Looking back: the playhead over the records, by keys and mouse, and replaying from it."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
 
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace, Playback
+from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.status import status_text
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of, status_of
@@ -175,13 +182,71 @@ async def test_moving_before_a_run_does_nothing(app: HadamardApp):
         assert app.laboratory.session is None
 
 
-@pytest.mark.parametrize("x", [-3.0, 0.0, 4.0, 9.0, 20.0])
-def test_a_playhead_stays_within_what_is_shown(x: float):
-    playback = Playback(16.0, Pace(unlimited=True))
-    playback.tick(1.0, 9.0)
-    playback.seek(x)
-    assert playback.place == min(max(x, 0.0), 9.0)
-    assert playback.looking_back == (x < 9.0)
+@pytest.mark.parametrize("record", [-3, 0, 4, 9, 20])
+def test_a_playhead_stays_within_what_is_shown(record: int):
+    playback = Playback(16, Pace(unlimited=True))
+    playback.tick(1.0, 9)
+    playback.seek(record)
+    assert playback.place == min(max(record, 0), 9)
+    assert playback.looking_back == (record < 9)
+
+
+PROTOCOLS = {
+    "steps": ({"kind": "steps", "steps": 1000, "records": 4, "grid": "log"}, "step", [0, 1, 10, 100, 1000]),
+    "epochs": ({"kind": "epochs", "epochs": 3}, "epoch", [0, 1, 2, 3]),
+    "erm": ({"kind": "erm", "every": 2, "steps": 1}, "k", [0, 2, 4]),
+    "to-consistency": ({"kind": "to-consistency", "passes": 2}, "k", [0, 1, 2, 3, 4]),
+    "at-init": ({"kind": "at-init"}, "step", [0]),
+}
+
+
+def held(protocol: dict[str, object]) -> tuple[Session, EditableExperiment]:
+    """A run of four examples that stands at its first record."""
+    settings = ["problem.matrix.d=4", "run.device=cpu", "claims=[]", "learners.GD.update.lr=0.01"]
+    document = presets.document("hadamard-128", settings)
+    editable = EditableExperiment({**document, "protocol": protocol}, None)
+    session = Session(editable.plan(), editable.document, lambda one, event: one.hear(event), 1, Pace())
+    session.start(paused=True)
+    wait(lambda: session.trace is not None and session.trace.frontier == 0)
+    return session, editable
+
+
+def wait(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_the_playhead_goes_from_record_to_record_of_every_protocol_and_is_told_on_its_clock(kind: str):
+    protocol, clock, xs = PROTOCOLS[kind]
+    session, editable = held(protocol)
+    for record, x in enumerate(xs):
+        if record > 0:
+            session.step()
+            wait(lambda: session.tick(0.0) or session.shown == record)  # type: ignore[func-returns-value] # noqa: B023
+        assert (session.place, session.x_at(session.place)) == (record, x)
+        assert f"  {clock} {x}/{xs[-1]}  " in status_text(session, editable, Pace(), 20.0, 200).plain
+    for record in reversed(range(len(xs) - 1)):
+        session.move(-1)
+        assert session.place == record
+    session.go(len(xs))
+    assert not session.playback.looking_back
+    assert session.end(10)
+
+
+def test_a_point_between_two_records_is_nearest_to_one_by_factors_on_a_logarithmic_axis():
+    session, _ = held(PROTOCOLS["steps"][0])
+    session.playback.pace.unlimited = True
+    session.toggle()
+    wait(lambda: session.tick(1.0) or session.shown == 4)  # type: ignore[func-returns-value]
+    session.seek(40.0)
+    assert session.place == 2
+    session.seek(40.0, log=True)
+    assert session.place == 3
+    assert session.end(10)
 
 
 async def test_the_playhead_stops_at_records_only(app: HadamardApp):
@@ -191,11 +256,11 @@ async def test_the_playhead_stops_at_records_only(app: HadamardApp):
         editable.put("protocol", {"kind": "erm", "every": 5, "steps": 2})
         assert editable.error is None
         await finished(app, pilot)
-        for place in (15, 10, 5, 0):
+        for place in (3, 2, 1, 0):
             await pilot.press("left")
             assert session_of(app).place == place
         session_of(app).seek(11.0)
-        assert session_of(app).place == 10
+        assert session_of(app).place == 2
 
 
 async def test_the_playhead_moves_while_the_table_has_the_focus(app: HadamardApp):
