@@ -70,6 +70,14 @@ class Steps:
         clocks = samples.clocks.keys()
         return bool(self._named & clocks) and not self.picture.at.keys() & clocks
 
+    @property
+    def along_axes(self) -> bool:
+        """Whether several points make a curve or a map: each is a number there, once it is known."""
+        along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
+        over = {self._reading.over} if self._reading is not None else set()
+        axes = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
+        return bool(axes & (along | over))
+
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""
         samples = Samples({name: np.array([time]) for name, time in clocks.items()}, {}, np.empty((0, 1)))

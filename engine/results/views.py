@@ -51,8 +51,8 @@ def view(picture: Picture, results: Results) -> View:
     """
     plan = results.plan
     logarithmic = _is_logarithmic(picture.x, plan)
-    curves, lines, absent = _gathered(picture, results)
     steps = Steps(picture, plan.axes)
+    curves, lines, absent = _gathered(picture, results, steps)
     found = View(
         picture,
         CLOCKS.get(picture.x, picture.x),
@@ -246,16 +246,17 @@ class _Reduction:
             only = self._taken[0].curve
             return only.sound == only.capacity
         _, apart = self._key
+        there = {one.point.place for one in self._taken}
         ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
         learner = self._taken[0].curve.learner
         wanted = [
-            number
-            for number, point in enumerate(self._results.plan.points)
+            point.place
+            for point in self._results.plan.points
             if _chosen(self._picture, point)
             and self._results.plan.apart(self._picture, point) == apart
             and any(one.name == learner for one in point.experiment.learners)
         ]
-        return all(ended) and all(number in self._results.traces for number in wanted)
+        return all(ended) and there.issuperset(wanted)
 
 
 def _label(picture: Picture, results: Results) -> str:
@@ -276,8 +277,11 @@ def _name(name: str, picture: Picture, plan: Plan, apart: Apart) -> str:
     return ", ".join([name, *labels])
 
 
-def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[str, str]]:
-    """What there is of every curve and of every line of a picture, and why other lines are not there."""
+def _gathered(picture: Picture, results: Results, steps: Steps) -> tuple[Curves, Lines, dict[str, str]]:
+    """What there is of every curve and of every line of a picture, and why other lines are not there.
+
+    Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
+    """
     curves: Curves = defaultdict(list)
     lines: Lines = defaultdict(list)
     absent: dict[str, str] = {}
@@ -287,7 +291,10 @@ def _gathered(picture: Picture, results: Results) -> tuple[Curves, Lines, dict[s
             continue
         apart = results.plan.apart(picture, point)
         for curve in trace.curves:
-            if (samples := of_curve(curve, picture.measure, point.experiment, trace)) is not None:
+            samples = of_curve(curve, picture.measure, point.experiment, trace)
+            if samples is None:
+                continue
+            if curve.ended or not steps.along_axes or steps.along_records(samples):
                 curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
         for line in trace.lines:
             if picture.lines is not None and line.kind not in picture.lines:

@@ -230,6 +230,19 @@ def test_points_that_are_still_to_come_leave_a_curve_incomplete(random):
     assert not found.complete
 
 
+def test_a_run_that_goes_on_is_no_place_on_a_curve_along_an_axis(random):
+    results = sweep_of([random, random, random[:, :4]])
+    results.traces[2].curves[0].ended = False
+    for words in ({"x": "size"}, {"x": "size", "read": "max"}, {"x": "size", "at": {"k": 2}}):
+        (found,) = view(Picture(measure=LOSS, **words), results).curves
+        assert found.x.tolist() == [4, 8]
+        assert not found.complete
+    (heat,) = view(Picture(x="k", y="size", measure=LOSS), results).heats
+    assert heat.y.tolist() == [4, 8, 16], "along the records it is there as far as it has come"
+    seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
+    assert [len(found.x) for found in seen.curves] == [RECORDS, RECORDS, 4]
+
+
 def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     results = sweep_of([random * (1 + number) for number in range(3)])
     seen = view(Picture(x="k", measure=LOSS, curves="size"), results)
