@@ -23,6 +23,7 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from engine.core.parts import BadInput
+from engine.spec.pictures import drawn
 from hadamard_tui.charts.series_builder import loss_plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
@@ -35,8 +36,9 @@ from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
+from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.command_line import command_line, keep, views
-from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.sharing.exporting import Pictures, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
@@ -48,6 +50,7 @@ from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frame
 from hadamard_tui.tours.guide import Guide
 from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.stage import Stage
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -257,7 +260,12 @@ class HadamardApp(App[None]):
             plot = loss_plot(
                 context.trace, context.shown, context.place, context.chart_options, context.pinned
             )
-        return Shown(editable.document, context.experiment, context.trace.snapshot(), plot.series, plot.axes)
+        trace, session, pictures = context.trace.snapshot(), self.laboratory.session, None
+        if context.results is not None and session is not None and drawn(context.experiment):
+            pictures = Pictures(session.document, context.results.snapshot())
+        shown = Shown(editable.document, context.experiment, trace, plot.series, plot.axes, pictures)
+        number = self.laboratory.query_one(Stage).picture
+        return shown if not number else exporting.with_picture(shown, number - 1, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""

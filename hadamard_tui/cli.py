@@ -419,7 +419,11 @@ def _export(file: Path, done: Done) -> None:
     """Write a finished run to a file. Raises: BadInput."""
     from hadamard_tui.sharing import exporting
 
-    exporting.export(file, exporting.finished(done.experiment, done.trace, done.document), "--export")
+    if done.has_pictures:
+        shown = exporting.first_picture(done.document, done.results)
+    else:
+        shown = exporting.finished(done.experiment, done.trace, done.document)
+    exporting.export(file, shown, "--export")
 
 
 def _need_terminal(preset: str) -> None:

@@ -20,6 +20,11 @@ class Results:
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
 
+    def snapshot(self) -> Results:
+        """The results as far as they have come, which do not grow."""
+        traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
+        return Results(self.plan, traces, set(self.finished))
+
     @property
     def complete(self) -> bool:
         """Whether every point is."""

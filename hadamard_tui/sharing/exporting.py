@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
 from engine.core import atomic_write
 from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
+from engine.results.results import Results
 from engine.results.trace import Trace
+from engine.results.view import View
+from engine.results.views import view
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import drawn
 from engine.spec.reading import Raw
+from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import loss_axes, loss_series
+from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
-from hadamard_tui.sharing.figure import figure
+from hadamard_tui.sharing.figure import figure, heat_map_figure
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What pictures are drawn of, and the heat map that is shown, if one is."""
+
+    document: Raw
+    """The set-up that was run, as a preset would say it."""
+
+    results: Results
+    heat: HeatMap | None = None
+
+    @property
+    def views(self) -> list[View]:
+        """Every picture, filled with what there is. Raises: BadInput for one that there is not."""
+        return [view(picture, self.results) for picture in drawn(self.results.plan.experiment)]
 
 
 @dataclass(frozen=True)
 class Shown:
     """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
 
-    The set-up may have been changed since the run. The trace does not grow.
+    The set-up may have been changed since the run. The trace does not grow. Where an experiment has pictures,
+    these are what tables and JSON are of.
     """
 
     set_up: Experiment | Raw
@@ -32,6 +57,7 @@ class Shown:
     trace: Trace | None
     series: Sequence[Series]
     axes: Axes | None
+    pictures: Pictures | None = None
 
 
 def finished(experiment: Experiment, trace: Trace, document: Raw | None = None) -> Shown:
@@ -41,10 +67,35 @@ def finished(experiment: Experiment, trace: Trace, document: Raw | None = None) 
     return Shown(document or experiment, experiment, trace, series, loss_axes(trace, series))
 
 
+def first_picture(document: Raw, results: Results) -> Shown:
+    """Runs that came to their end, with the first of their pictures."""
+    experiment, trace = results.plan.experiment, next(iter(results.traces.values()))
+    return with_picture(Shown(document, experiment, trace, (), None, Pictures(document, results)), 0)
+
+
+def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
+    """The same with one of its pictures as the chart; of a heat map that of a learner, or of the first.
+
+    A picture that there is not is none.
+    """
+    assert shown.pictures is not None, "an experiment without pictures has none to choose"
+    results = shown.pictures.results
+    try:
+        found = view(drawn(results.plan.experiment)[number], results)
+    except BadInput:
+        return replace(shown, series=(), axes=None)
+    with palette.on_paper():
+        if found.heats:
+            heat = next((one for one in found.heats if one.learner == learner), found.heats[0])
+            return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat_map(found, heat)))
+        series = view_series(found)
+    return replace(shown, series=series, axes=view_axes(found, series))
+
+
 KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
-    ".csv": ("curves and bounds, one row per point", lambda shown: tables.as_csv(_trace(shown))),
+    ".csv": ("curves and bounds, one row per point", lambda shown: tables.as_csv(_table(shown))),
     ".json": ("all that was computed, as run --json prints it", lambda shown: _report(shown)),
-    ".parquet": ("curves and bounds, one row per point", lambda shown: tables.as_parquet(_trace(shown))),
+    ".parquet": ("curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown))),
     ".svg": ("the chart for a paper or the web", lambda shown: _figure(shown, "svg")),
     ".pdf": ("the chart for a paper", lambda shown: _figure(shown, "pdf")),
     ".png": ("the chart in pixels", lambda shown: _figure(shown, "png")),
@@ -105,11 +156,22 @@ def _trace(shown: Shown) -> Trace:
     return shown.trace
 
 
+def _table(shown: Shown) -> tables.Table:
+    if shown.pictures is None:
+        return tables.of_run(_trace(shown))
+    return tables.of_views(shown.pictures.views)
+
+
 def _report(shown: Shown) -> bytes:
-    return encode(shown.experiment, _trace(shown))
+    if shown.pictures is None:
+        return encode(shown.experiment, _trace(shown))
+    results = shown.pictures.results
+    return encode_pictures(shown.pictures.document, results, judge(results))
 
 
 def _figure(shown: Shown, kind: str) -> bytes:
+    if shown.pictures is not None and shown.pictures.heat is not None:
+        return heat_map_figure(shown.pictures.heat, kind)
     if shown.axes is None:
         raise BadInput("", "nothing is drawn yet; run the set-up first")
     return figure(shown.series, shown.axes, kind)

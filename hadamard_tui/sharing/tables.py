@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -13,9 +13,27 @@ import numpy as np
 
 from engine.core.parts import BadInput
 from engine.results.trace import Floats, Trace
+from engine.results.view import View
 
-COLUMNS = ("series", "name", "x", "loss", "stderr", "error")
-"""A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none."""
+Numbers = Floats | None
+
+
+class Part(NamedTuple):
+    """The rows of one curve or line: what their cells of text say, and the numbers [S] of the others."""
+
+    texts: tuple[str, ...]
+    numbers: tuple[Numbers, ...]
+    """None for a column that is empty here; the first never is."""
+
+
+class Table(NamedTuple):
+    """A table with columns of text, then of numbers, and what else there is to say of it."""
+
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    parts: Sequence[Part]
+    labels: dict[str, str]
+
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """Where a cell begins with one of these, spreadsheets take it for a formula."""
@@ -24,40 +42,70 @@ BLOCK = 4096
 """Rows that are written at once: the screen may wait for so many, since threads share the interpreter."""
 
 
-class Part(NamedTuple):
-    """The rows of one curve or bound: what their cells of text say, and the numbers [S] of the others."""
+def of_run(trace: Trace) -> Table:
+    """Every curve of a trace that does not grow meanwhile, then every bound that is drawn.
 
-    series: str
-    name: str
-    x: Floats
-    loss: Floats
-    stderr: Floats | None = None
-    error: Floats | None = None
+    A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none.
+    """
+    curves = [
+        Part(("learner", curve.name), (curve.x, curve.loss, curve.stderr, curve.mean("error")))
+        for curve in trace.curves
+    ]
+    bounds = [
+        Part((bound.direction, bound.kind), (bound.x, bound.values, None, None))
+        for bound in trace.bounds
+        if len(bound.values)
+    ]
+    labels = {"x": trace.x_label, "loss": trace.y_label}
+    return Table(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
 
 
-def parts(trace: Trace) -> Iterator[Part]:
-    """Every curve of a trace that does not grow meanwhile, then every bound that is drawn."""
-    for curve in trace.curves:
-        yield Part("learner", curve.name, curve.x, curve.loss, curve.stderr, curve.mean("error"))
-    for bound in trace.bounds:
-        yield Part(bound.direction, bound.kind, bound.x, bound.values)
+def of_views(views: Sequence[View]) -> Table:
+    """Every curve, line of the theory and heat map of some views.
+
+    A row says: which picture, `learner`, `reference` or the direction of a line, whose it is, and where; y is
+    that of a heat map, and empty elsewhere.
+    """
+    parts: list[Part] = []
+    labels: dict[str, str] = {}
+    for number, view in enumerate(views, start=1):
+        picture = view.picture.name or view.picture.title or f"picture {number}"
+        labels |= {f"{picture}: x": view.x_label, f"{picture}: value": view.y_label}
+        for curve in view.curves:
+            series = "reference" if curve.is_reference else "learner"
+            parts.append(Part((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
+        for line in view.lines:
+            parts.append(Part((picture, line.direction, line.name), (line.x, None, line.y, None)))
+        for heat in view.heats:
+            x, y = np.meshgrid(heat.x, heat.y)
+            stderr = None if heat.stderr is None else heat.stderr.ravel()
+            parts.append(
+                Part((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
+            )
+    return Table(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
 
 
-def as_csv(trace: Trace) -> bytes:
+def as_csv(table: Table) -> bytes:
     """Comma-separated values in UTF-8 with a header; numbers keep all their digits.
 
     A name that a spreadsheet would run as a formula gets an apostrophe in front.
     """
-    lines = [_cells(COLUMNS)]
-    for series, name, x, *others in parts(trace):
-        start = _cells((series, _no_formula(name)))
-        for first in range(0, len(x), BLOCK):
+    lines = [_cells((*table.texts, *table.numbers))]
+    for texts, numbers in table.parts:
+        start, length = _cells(tuple(map(_no_formula, texts))), len(_there(numbers))
+        for first in range(0, length, BLOCK):
             block = [
-                repeat("") if column is None else as_text(column[first : first + BLOCK])
-                for column in (x, *others)
+                repeat("") if column is None else as_text(column[first : first + BLOCK]) for column in numbers
             ]
             lines += map(",".join, zip(repeat(start), *block, strict=False))
     return "\n".join([*lines, ""]).encode()
+
+
+def _there(numbers: tuple[Numbers, ...]) -> Floats:
+    """The numbers of the first column, which no part lacks."""
+    first = numbers[0]
+    assert first is not None, "the first column is where a row is"
+    return first
 
 
 def as_text(values: Floats) -> list[str]:
@@ -83,7 +131,7 @@ def _no_formula(name: str) -> str:
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 
-def as_parquet(trace: Trace) -> bytes:
+def as_parquet(table: Table) -> bytes:
     """The table as Parquet. The labels of the axes are in its metadata.
 
     Raises: BadInput if the library cannot be loaded or cannot make it.
@@ -91,30 +139,29 @@ def as_parquet(trace: Trace) -> bytes:
     try:
         import pyarrow
 
-        return _parquet(trace)
+        return _parquet(table)
     except ImportError as error:
         raise BadInput("", f"pyarrow cannot be loaded: {error}") from error
     except pyarrow.ArrowException as error:
         raise BadInput("", f"the table cannot be made: {error}") from error
 
 
-def _parquet(trace: Trace) -> bytes:
+def _parquet(table: Table) -> bytes:
     import pyarrow
     from pyarrow import parquet
 
-    types = [pyarrow.string(), pyarrow.string(), *[pyarrow.float64()] * 4]
-    schema = pyarrow.schema(
-        list(zip(COLUMNS, types, strict=True)), metadata={"x": trace.x_label, "loss": trace.y_label}
-    )
+    types = [pyarrow.string()] * len(table.texts) + [pyarrow.float64()] * len(table.numbers)
+    names = (*table.texts, *table.numbers)
+    schema = pyarrow.schema(list(zip(names, types, strict=True)), metadata=table.labels)
     tables = [schema.empty_table()]
-    for series, name, x, *others in parts(trace):
-        length = len(x)
-        columns = [pyarrow.repeat(series, length), pyarrow.repeat(name, length)]
-        for column in (x, *others):
+    for texts, numbers in table.parts:
+        length = len(_there(numbers))
+        columns = [pyarrow.repeat(text, length) for text in texts]
+        for column in numbers:
             missing = column is None
             columns.append(pyarrow.nulls(length, pyarrow.float64()) if missing else pyarrow.array(column))
         tables.append(pyarrow.Table.from_arrays(columns, schema=schema))
-    table = pyarrow.concat_tables(tables).combine_chunks()
+    whole = pyarrow.concat_tables(tables).combine_chunks()
     buffer = io.BytesIO()
-    parquet.write_table(table, buffer)
+    parquet.write_table(whole, buffer)
     return buffer.getvalue()

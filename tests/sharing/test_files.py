@@ -106,7 +106,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
     for bound in quoted.lines:
         for point in zip(bound.x.tolist(), bound.values.tolist(), strict=True):
             writer.writerow((bound.direction, bound.kind, *point, None, None))
-    assert tables.as_csv(quoted) == naive.getvalue().encode()
+    assert tables.as_csv(tables.of_run(quoted)) == naive.getvalue().encode()
 
 
 def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:

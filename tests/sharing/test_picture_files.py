@@ -1,0 +1,111 @@
+"""Files of an experiment with pictures: they hold what its pictures show, of all points of its axes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.picture_report import encode_pictures
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.sweep import sweep
+from engine.spec import plan as plans
+from engine.spec.reading import Raw
+from hadamard_tui.sharing.exporting import Shown, content, first_picture, with_picture
+
+DOCUMENT: Raw = {
+    "axes": [{"name": "size", "values": [4, 8]}],
+    "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
+    "protocol": "one-pass",
+    "learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(2d)"}}],
+    "run": {"device": "cpu", "replicas": 2},
+    "pictures": [
+        {"name": "end", "x": "size", "measure": "loss", "at": {"k": 2}},
+        {"title": "Map", "x": "k", "y": "size", "measure": "loss"},
+        {"title": "Curves", "x": "k", "measure": "loss"},
+    ],
+    "claims": [{"kind": "value", "text": "half", "at": 4, "equals": 0.5, "within": 1e-6, "curve": "GD"}],
+}
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return sweep(plans.plan(DOCUMENT))
+
+
+@pytest.fixture
+def shown(results: Results) -> Shown:
+    drawable = replace(results.plan, points=tuple(_without_last_picture(results)))
+    return first_picture(DOCUMENT, Results(drawable, results.traces, results.finished))
+
+
+def _without_last_picture(results: Results) -> list[plans.Point]:
+    return [
+        replace(
+            point,
+            experiment=msgspec.structs.replace(point.experiment, pictures=point.experiment.pictures[:2]),
+        )
+        for point in results.plan.points
+    ]
+
+
+def rows(text: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.decode())))
+
+
+def test_a_table_has_every_curve_line_and_cell_of_all_pictures(shown: Shown, results: Results):
+    found = rows(content(Path("a.csv"), shown, ""))
+    end = [row for row in found if row["picture"] == "end" and row["series"] == "learner"]
+    assert [(row["name"], float(row["x"]), row["y"]) for row in end] == [("GD", 4.0, ""), ("GD", 8.0, "")]
+    curve = view(results.plan.experiment.pictures[0], results).curve("GD")
+    assert [float(row["value"]) for row in end] == curve.y.tolist()
+    (heat,) = view(results.plan.experiment.pictures[1], results).heats
+    cells = [row for row in found if row["picture"] == "Map" and row["name"] == "GD"]
+    for row in cells:
+        place = np.flatnonzero(heat.y == float(row["y"]))[0], np.flatnonzero(heat.x == float(row["x"]))[0]
+        np.testing.assert_equal(float(row["value"]), heat.z[place])
+    assert len(cells) == heat.z.size
+    assert {row["series"] for row in found} == {"learner", "lower"}
+
+
+def test_parquet_has_the_same_as_csv(shown: Shown):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(io.BytesIO(content(Path("a.parquet"), shown, "")))
+    found = rows(content(Path("a.csv"), shown, ""))
+    assert table.column_names == list(found[0])
+    assert table.num_rows == len(found)
+    assert table.schema.metadata[b"end: x"] == b"size"
+
+
+def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
+    assert shown.pictures is not None
+    made = shown.pictures.results
+    assert content(Path("a.json"), shown, "") == encode_pictures(DOCUMENT, made, judge(made))
+    assert json.loads(content(Path("a.json"), shown, ""))["schema"] == 2
+
+
+def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
+    assert b"<!-- size -->" in content(Path("a.svg"), shown, "")
+    heat = with_picture(shown, 1, "GD")
+    assert b"<!-- Map -->" in content(Path("a.svg"), heat, "")
+
+
+def test_a_picture_that_there_is_not_is_no_figure_and_says_so(results: Results):
+    broken = with_picture(first_picture(DOCUMENT, results), 2)
+    with pytest.raises(BadInput, match="nothing is drawn"):
+        content(Path("a.svg"), broken, "")
+
+
+def test_results_that_are_exported_do_not_grow(results: Results):
+    taken = results.snapshot()
+    assert taken.traces.keys() == results.traces.keys()
+    assert all(taken.traces[number] is not results.traces[number] for number in taken.traces)
