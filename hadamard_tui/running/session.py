@@ -29,8 +29,8 @@ from hadamard_tui.running.playback import Pace, Playback
 class Session:
     """Joins what the engine has computed with what the screen shows of it.
 
-    `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of sessions
-    with the same `turn` the engine of one is at work at a time.
+    `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of
+    sessions with the same `turn` the engine of one is at work at a time.
     """
 
     def __init__(
