@@ -53,7 +53,7 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         changes = [words[place + 1] for place, word in enumerate(words) if word == "--view"]
         seen = looked_at(View(), changes)
         assert seen.panel == "gap"
-        assert seen.chart_options == app.laboratory.chart_options != ChartOptions()
+        assert seen.chart == app.laboratory.chart_options != ChartOptions()
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
