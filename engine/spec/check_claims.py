@@ -57,10 +57,6 @@ def check_places(experiment: Experiment) -> None:
                 raise BadInput(f"{where}.at", f"{at:.10g} is past the end, {clock} = {last:.10g}")
             if (near := protocol.nearest(max(0.0, at), n)) != at:
                 raise BadInput(f"{where}.at", f"there is no record at {at:.10g}; take {near:.10g}")
-        measure = claim.measure
-        spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
-        if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
-            raise BadInput(where, f"{measure.name} is measured only where {lack}")
 
 
 def _check_values(
