@@ -10,7 +10,7 @@ import tomli_w
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 
-EMPTY: tuple[Any, ...] = (None, "", {}, [], ())
+EMPTY: tuple[Any, ...] = (None, "", {})
 """What need not be said: it is the default wherever it is allowed."""
 
 

@@ -164,7 +164,7 @@ HOLDS_NOT = [
     ("ri-bayes", {**HALF_SPACE, "labels": "bernoulli"}, "they are bernoulli"),
     ("ri-bayes", {**HALF_SPACE, "target": "constant"}, "not constant"),
     ("hebb-limit", {"matrix": {"kind": "gaussian", "repeat": 1}, "labels": "sign"}, "the matrix is gaussian"),
-    ("lls-limit", {"labels": "sign", "matrix": "sparse"}, "the matrix is sparse"),
+    ("lls-limit", {"labels": "sign", "matrix": "rademacher"}, "the matrix is rademacher"),
     ("ridge-limit", {"matrix": "rademacher", "labels": "sign"}, "the matrix is rademacher"),
     ("max-margin-limit", {"labels": "sign"}, "the matrix is hadamard"),
 ]

@@ -276,6 +276,9 @@ def swept(claims, losses, **words):
     traces = {
         number: Trace([curve("it", one)], [], {"k": K}, "k", "loss", {}) for number, one in enumerate(records)
     }
+    for trace in traces.values():
+        for one in trace.curves:
+            one.ended = True
     return Results(whole, traces, set(traces))
 
 
@@ -317,7 +320,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         {**TEXT, "kind": "value", "curve": "it", "at": 8, "equals": 4, "within": 1e-9},
         {**TEXT, "kind": "value", "curve": "it", "picture": "sizes", "at": 16, "above": 7},
         {**TEXT, "kind": "share", "curve": "it", "picture": "ends", "at": 8, "above": 19},
-        {**TEXT, "kind": "value", "curve": "it", "measure": "error", "at": 8, "above": 0},
+        {**TEXT, "kind": "value", "curve": "it", "measure": {"kind": "norm", "p": "1"}, "at": 8, "above": 0},
     ]
     found = judge(swept(claims, [np.full(2, size / 2) for size in SIZES], pictures=pictures))
     assert [outcome.holds for outcome in found] == [True, True, True, False]
