@@ -146,8 +146,8 @@ class HadamardApp(App[None]):
         return await super().run_action(action, default_namespace, namespaces)
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, Commands):
-            self.push_screen(Commands(id="--command-palette"))
+        if not any(isinstance(page, Commands) for page in self.screen_stack):
+            self.push_screen(Commands())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for action in ACTIONS:

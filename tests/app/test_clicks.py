@@ -33,7 +33,7 @@ async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardA
 async def test_a_click_on_a_line_that_has_just_gone_does_nothing(app: HadamardApp, where: str) -> None:
     async with opened(app, WIDE) as pilot:
         if where == "CommandList":
-            await app.push_screen(Commands(id="--command-palette"))
+            await app.push_screen(Commands())
         lines = app.screen.query_one(where, OptionList)
         lines.clear_options()
         style = Style(meta={"option": 99})

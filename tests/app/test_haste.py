@@ -62,7 +62,7 @@ async def settled(app: App[None], pilot: Pilot[None]) -> None:
 
 
 PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
-    ("commands", lambda app: Commands(id="--command-palette"), ["escape", "enter"]),
+    ("commands", lambda app: Commands(), ["escape", "enter"]),
     ("export", lambda app: Export(app._shown, "x.csv", app.files), ["escape", "enter"]),
     ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
@@ -115,7 +115,7 @@ async def test_a_command_is_run_once_however_often_enter_comes(app: HadamardApp)
 async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: HadamardApp):
     async with app.run_test(size=SMALL) as pilot:
         for waits in range(12):  # somewhere between being asked for and being there
-            app.push_screen(palette := Commands(id="--command-palette"))
+            app.push_screen(palette := Commands())
             for _ in range(waits):
                 await asyncio.sleep(0)
             palette._action_escape()
@@ -123,10 +123,25 @@ async def test_a_palette_that_is_closed_before_it_is_there_is_gone(app: Hadamard
             assert app.screen is app.laboratory
 
 
+async def test_the_palette_opens_again_while_the_last_one_is_taken_away(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        for _ in range(3):
+            app.action_command_palette()
+            await settled(app, pilot)
+            palette = app.screen
+            assert isinstance(palette, Commands)
+            palette.dismiss()
+            app.action_command_palette()
+            await settled(app, pilot)
+            assert isinstance(app.screen, Commands)
+            app.screen.dismiss()
+            await settled(app, pilot)
+
+
 @pytest.mark.parametrize("waits", [0, 5, 10])
 async def test_an_app_that_ends_while_the_palette_is_made_ends_well(app: HadamardApp, waits: int):
     async with app.run_test(size=SMALL):
-        app.push_screen(Commands(id="--command-palette"))
+        app.push_screen(Commands())
         for _ in range(waits):
             await asyncio.sleep(0)
 
