@@ -105,15 +105,17 @@ class Running(Screen[None]):
             return
         self._forget()
         spare = max(1, (os.cpu_count() or 2) - 1)
-        editable = self._editable
+        editable, setup = self._editable, self.query_one(Setup)
+        fitted = dict(editable.left_out)
         try:
             whole = editable.plan()
         except BadInput as error:
-            self.query_one(Setup).complain(editable.error)
+            setup.show_list()
+            setup.complain(editable.error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
             return
-        finally:
-            self.query_one(Setup).show_list()
+        if editable.left_out != fitted:
+            setup.show_list()
         left_out = list(editable.left_out.values())
         self.session = Session(
             whole,

@@ -56,6 +56,12 @@ class ItemList(Vertical):
         self.open: int | None = None
         """The number of the item whose form is there."""
 
+        self._editable: EditableExperiment | None = None
+
+    def on_mount(self) -> None:
+        if self._editable is not None:
+            self.show(self._editable)
+
     def compose(self) -> ComposeResult:
         one = KINDS[self.part].one
         yield Lines(id=f"{self.part}-list", compact=True)
@@ -72,7 +78,10 @@ class ItemList(Vertical):
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List what there is."""
+        """List what there is, as soon as the list itself is there: keys in haste come before."""
+        self._editable = editable
+        if not self.query(Lines):
+            return
         lines = self.query_one(Lines)
         place = lines.highlighted
         items = editable.raw[self.part]

@@ -15,6 +15,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, PartForm, Row
+from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
@@ -87,6 +88,16 @@ async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
         await pilot.pause()
         assert whole.value == "b"
         assert whole.query_one("SelectOverlay", OptionList).option_count == 2
+
+
+async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(editable: EditableExperiment):
+    async with App[None]().run_test() as pilot:
+        items = ItemList("axes")
+        editable.put("axes", [{"name": "alpha", "values": [1, 2]}])
+        mounted = pilot.app.mount(items)
+        items.show(editable)
+        await mounted
+        assert items.query_one(OptionList).option_count == 1
 
 
 async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
