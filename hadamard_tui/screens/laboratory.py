@@ -71,7 +71,6 @@ class Laboratory(Looking, Comparing):
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
-        self._update_again = 0.0
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
@@ -182,15 +181,6 @@ class Laboratory(Looking, Comparing):
         super()._compositor_refresh()
         if self is not self.app.screen:
             self._repaint_required = False
-
-    def _on_timer_update(self) -> None:
-        """Lay out and paint, for half of the time at most: where much changes, keys are handled between."""
-        begun = time.monotonic()
-        if begun < self._update_again:
-            return  # its timer goes on, and asks again
-        super()._on_timer_update()
-        now = time.monotonic()
-        self._update_again = now + (now - begun)
 
     def _frame(self) -> None:
         """Draw, unless the line to the terminal is still busy with the last frame, and come back."""

@@ -4,12 +4,8 @@ import ast
 from pathlib import Path
 
 import pytest
-from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.fps import Frames
 
 from .conftest import SMALL, WIDE, opened, until
@@ -57,25 +53,3 @@ def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:
                 asked = isinstance(node, ast.Attribute) and node.attr in ("time", "time_ns", "now", "today")
                 of = node.value.id if asked and isinstance(node.value, ast.Name) else ""
                 assert of not in ("time", "datetime", "date"), f"{file}:{node.lineno}: take time.monotonic"
-
-
-async def test_laying_out_takes_half_of_the_time_at_most(editable: EditableExperiment, monkeypatch):
-    laid_out: list[float] = []
-    now = 100.0
-
-    def lay_out(screen: Screen[object]) -> None:
-        nonlocal now
-        laid_out.append(now)
-        now += 0.3
-
-    async with HadamardApp(editable, view=View(setup_hidden=True)).run_test() as pilot:
-        laboratory = pilot.app.screen
-        assert isinstance(laboratory, Laboratory)
-        laboratory._update_again = 0.0
-        monkeypatch.setattr(Screen, "_on_timer_update", lay_out)
-        monkeypatch.setattr(f"{Laboratory.__module__}.time.monotonic", lambda: now)
-        for _ in range(7):
-            laboratory._on_timer_update()
-            now += 0.11
-        monkeypatch.undo()
-    assert laid_out == pytest.approx([100.0, 100.63, 101.26])

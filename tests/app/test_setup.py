@@ -515,6 +515,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         editable, axes = app.laboratory.editable, app.laboratory.query_one("#axes-list", Lines)
         assert lines_of(app, "axes") == ["▸ eta: 0.05, 0.1, 0.2, 0.3"]
         axes.focus()
+        await until(pilot, lambda: app.focused is axes)
         await pilot.press("down", "enter")
         await until(pilot, lambda: composed(app, "axes[0].values"))
         row_of(app, "axes[0].name").query_one(Input).value = "rate"
