@@ -31,15 +31,11 @@ class Cost(Protocol):
         """L(ŷ, y) averaged over the last dimension, in float64."""
 
 
-class Clipped:
-    """A loss after predictions were cut to [0, `most`], in value and slope alike.
+class Derived:
+    """What a loss made of another one has of that."""
 
-    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20; it is no derivative
-    of the clipped loss, which is flat outside.
-    """
-
-    def __init__(self, loss: Cost, most: float) -> None:
-        self._loss, self._most = loss, most
+    def __init__(self, loss: Cost) -> None:
+        self._loss = loss
 
     @property
     def bit_boundary(self) -> float:
@@ -48,6 +44,18 @@ class Clipped:
     @property
     def steady(self) -> bool:
         return self._loss.steady
+
+
+class Clipped(Derived):
+    """A loss after predictions were cut to [0, `most`], in value and slope alike.
+
+    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20; it is no derivative
+    of the clipped loss, which is flat outside.
+    """
+
+    def __init__(self, loss: Cost, most: float) -> None:
+        super().__init__(loss)
+        self._most = most
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self._loss.value(predictions.clamp(0.0, self._most), labels)
@@ -59,22 +67,15 @@ class Clipped:
         return self._loss.average(predictions.clamp(0.0, self._most), labels)
 
 
-class Joint:
+class Joint(Derived):
     """A loss of all m predictions of an instance together, where predictions are a batch […, B, n].
 
     The m targets of a replica and variant are next to one another in the batch.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:
-        self._loss, self._targets = loss, targets
-
-    @property
-    def bit_boundary(self) -> float:
-        return self._loss.bit_boundary
-
-    @property
-    def steady(self) -> bool:
-        return self._loss.steady
+        super().__init__(loss)
+        self._targets = targets
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         found = self._loss.value(by_instance(predictions, self._targets), by_instance(labels, self._targets))

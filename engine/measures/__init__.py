@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core import catalogue
@@ -215,6 +216,35 @@ class Measure(Part, frozen=True):
     def value(self, probe: Probe) -> torch.Tensor:
         """[R, V, *index] for replicas and variants; of the first replica alone [1, V, *index]."""
         raise NotImplementedError
+
+
+class OfRows(Measure, frozen=True):
+    """A measure of all rows, of those seen or of those never seen."""
+
+    names: ClassVar[Mapping[str, str]]
+    """What claims, files and traces call it, by its rows."""
+
+    rows: Annotated[
+        Literal["all", "train", "test"],
+        Meta(title="rows", description="all, those seen so far, or those never seen"),
+    ] = "all"
+
+    @classmethod
+    def every(cls) -> tuple[Measure, ...]:
+        return cls(), cls(rows="train"), cls(rows="test")
+
+    @property
+    def name(self) -> str:
+        return self.names[self.rows]
+
+    @property
+    def of_rows_seen(self) -> bool:
+        return self.rows != "all"
+
+    def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
+        """The mean [B] of values [B, n] over the rows seen, as often as they were, or those never seen."""
+        shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
+        return (values * shares).sum(1) / shares.sum(1)
 
 
 @cache

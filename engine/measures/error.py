@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
-
-from msgspec import Meta
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.cost import Cost, by_instance
 from engine.core.lazy import torch
 from engine.core.parts import Values
-from engine.measures import Measure, Probe
+from engine.measures import OfRows, Probe
 
 if TYPE_CHECKING:
     from engine.problems.data import Data
     from engine.spec.learner import Learner
     from engine.spec.problem import Problem
 
-NAMES = {"all": "error", "train": "train-error", "test": "test-error"}
 
-
-class Error(Measure, frozen=True, tag="error"):
+class Error(OfRows, frozen=True, tag="error"):
     """The share of rows that are mistaken, for labels of two classes or, one-hot, of several.
 
     For labels ±1 by the sign of a prediction, for 0 and 1 by its side of the loss's boundary. A prediction on
@@ -33,22 +30,7 @@ class Error(Measure, frozen=True, tag="error"):
     label: ClassVar[str] = "0/1 error"
     always: ClassVar[bool] = True
 
-    rows: Annotated[
-        Literal["all", "train", "test"],
-        Meta(title="rows", description="all, those seen so far, or those never seen"),
-    ] = "all"
-
-    @classmethod
-    def every(cls) -> tuple[Measure, ...]:
-        return cls(), cls(rows="train"), cls(rows="test")
-
-    @property
-    def name(self) -> str:
-        return NAMES[self.rows]
-
-    @property
-    def of_rows_seen(self) -> bool:
-        return self.rows != "all"
+    names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 
     @property
     def recorded_always(self) -> bool:
@@ -61,11 +43,7 @@ class Error(Measure, frozen=True, tag="error"):
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
         right = right_less_wrong(probe.predictions, data, probe.loss).double()
-        if self.rows == "all":
-            mean = right.mean(1)
-        else:
-            shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
-            mean = (right * shares).sum(1) / shares.sum(1)
+        mean = right.mean(1) if self.rows == "all" else self.mean_over_rows(right, probe)
         return data.over_targets(((1 - mean) / 2)[None])[0]
 
 
