@@ -9,7 +9,7 @@ DENSE = 6
 
 
 def looked_at(record: int, dense: int = DENSE) -> bool:
-    """Whether the spectrum, or another measurement that is dear, is made at a record, counted from 0."""
+    """Whether the spectrum, or another expensive measurement, is made at a record, counted from 0."""
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
 

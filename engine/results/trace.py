@@ -291,7 +291,7 @@ class Curve:
         self.ended = True
 
     def mean_loss(self) -> float:
-        """The mean of the curve, infinite if a replica diverged: what rates are compared by in hindsight."""
+        """The mean of the curve, infinite if a replica diverged: rates are oracle-tuned by it."""
         if self.diverged or not self.length:
             return float("inf")
         return float(self.loss.mean())

@@ -17,7 +17,7 @@ RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 
 
 class Multiplicative(Line, frozen=True, tag="multiplicative"):
-    """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from some log d examples.
+    """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from about log d examples.
 
     c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). In expectation over k
     examples drawn independently, for the mean loss of the k hypotheses that predicted them (one of them at

@@ -38,7 +38,7 @@ memory. Rules that tell the features apart may do so on ±1 only.
 """
 
 BEST: Literal["best"] = "best"
-"""Stands for the rate that is best in hindsight, by the mean of its curve."""
+"""Stands for the oracle-tuned rate: that whose curve has the least mean."""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """The rates among which the best is sought."""
@@ -48,7 +48,7 @@ MOST_RATES = 128
 
 Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
-    Meta(title="rate η", description="multiplies the true gradient; best: of 2⁻¹⁴ … 4 in hindsight"),
+    Meta(title="rate η", description="multiplies the true gradient; best: oracle-tuned, of 2⁻¹⁴ … 4"),
 ]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
 

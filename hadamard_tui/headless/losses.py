@@ -78,7 +78,7 @@ def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
 
 
 def _rate(trace: Trace, curve: Curve) -> str:
-    """The rate found best in hindsight, on a line of its own."""
+    """The oracle-tuned rate, on a line of its own."""
     if curve.grid:
         return f"\n  η={curve.rate:.4g}, best of {len(curve.grid)}"
     rivals = sum(other.learner == curve.learner for other in trace.curves)

@@ -1,4 +1,4 @@
-"""What the screen is to show: a run, the learner selected, and the place on the x-axis."""
+"""What the screen is to show: a run, the selected learner, and the place on the x-axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PanelContext:
     """All that a panel may look at.
 
     Args:
-        curve: that of the learner selected.
+        curve: that of the selected learner.
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
         pinned: names and traces of the runs to compare with.

@@ -15,7 +15,7 @@ MOST_LINES = 256
 
 
 def why_none(context: PanelContext) -> str:
-    """Why the learner selected has no spectrum."""
+    """Why the selected learner has no spectrum."""
     curve = context.curve
     if context.experiment.problem.target.columns(context.experiment.problem.matrix) < 2:
         return (

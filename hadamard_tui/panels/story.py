@@ -38,7 +38,7 @@ def told(experiment: Experiment) -> Text:
 
 
 def theorem(context: PanelContext) -> Text:
-    """The strongest bound that the learner selected is compared with at the place, in words."""
+    """The strongest bound that the selected learner is compared with at the place, in words."""
     name = context.curve.learner
     bound = context.trace.strongest(name, context.place)
     if bound is None:

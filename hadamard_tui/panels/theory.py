@@ -39,8 +39,10 @@ def _line_text(line: TheoryLine, name: str) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """The rates that were tried in hindsight, and how each did."""
-    text = Text.assemble(("Rates tried in hindsight", "bold"), ", by the mean of the whole curve\n")
+    """The rates that were tried, and how each did."""
+    text = Text.assemble(
+        ("Rates tried", "bold"), "; the best by the mean of the whole curve (oracle-tuned)\n"
+    )
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate
         text.append(
@@ -49,4 +51,4 @@ def _grid_text(curve: Curve) -> Text:
     return text
 
 
-PANEL = Panel("theory", "for the learner selected: which bounds apply, which do not, and why", show, place=80)
+PANEL = Panel("theory", "for the selected learner: which bounds apply, which do not, and why", show, place=80)

@@ -31,7 +31,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 PANEL = Panel(
     "train",
-    "the loss over the examples seen, and of the learner selected that over rows unseen",
+    "the loss over the examples seen, and of the selected learner that over rows unseen",
     show,
     place=60,
 )

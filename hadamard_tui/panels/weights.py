@@ -1,4 +1,4 @@
-"""Every weight of the learner selected against k; that of the target on top, in colour."""
+"""Every weight of the selected learner against k; that of the target on top, in colour."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Every weight of the learner selected up to what is shown; the target's last, so that it is on top.
+    """Every weight of the selected learner up to what is shown; the target's last, so that it is on top.
 
     The names tell the values at the playhead, where there is one.
     """
@@ -89,5 +89,5 @@ def _limits(series: list[Series]) -> tuple[float, float]:
 
 
 PANEL = Panel(
-    "weights", "every weight of the learner selected against k, that of the target in colour", show, place=10
+    "weights", "every weight of the selected learner against k, that of the target in colour", show, place=10
 )

@@ -400,7 +400,7 @@ async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkey
     held.set()
 
 
-async def test_the_rate_found_in_hindsight_and_its_grid_are_in_the_table(editable: EditableExperiment):
+async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):
     editable.put("learners[0].update.lr", "best")
     app = HadamardApp(editable)
     async with opened(app, (200, 60)) as pilot:

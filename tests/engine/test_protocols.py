@@ -191,7 +191,7 @@ def test_several_rates_are_the_same_as_one_after_the_other(protocol, architectur
         np.testing.assert_allclose(curve.stderr, alone.stderr, rtol=1e-6, atol=1e-12)
 
 
-def test_the_best_rate_in_hindsight_is_the_one_with_the_lowest_mean():
+def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
     described = experiment("gaussian", learners={"it": gd("best")}, d=D)
     (best,) = run(described).curves
     listed = run(experiment("gaussian", learners={"it": gd(list(GRID))}, d=D)).curves
