@@ -107,14 +107,15 @@ class Setup(VerticalScroll, can_focus=False):
 
     def on_show(self) -> None:
         if not self.filled:
-            self.call_after_refresh(self._fill)
+            self.call_after_refresh(self.fill)
 
-    async def _fill(self) -> None:
-        if self.filled or not self.display:  # shown for a moment, until the screen knew how narrow it is
-            return
-        async with self._making:
+    async def fill(self) -> None:
+        """Make the panels, unless they are there or nobody sees them."""
+        async with self._making:  # it may have been shown twice before anything is there
+            if self.filled or not self.display:  # or only until the screen knew how narrow it is
+                return
             await self.mount_compose(self._panels())
-        self.filled = True
+            self.filled = True
         if self._entered:
             self.enter()
         self.show_list()
@@ -157,9 +158,10 @@ class Setup(VerticalScroll, can_focus=False):
         """Show another set-up."""
         self.editable = editable
         self.learner = 0
-        if self.filled:
-            self._leaving.update(self.children)
-            async with self._making:
+        self._leaving.update(self.children)
+        async with self._making:
+            if self.filled:
+                self._leaving.update(self.children)
                 await self.remove_children()
                 await self.mount_compose(self._panels())
         self._tell()

@@ -570,3 +570,21 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
         row_of(app, "claims[0].at").query_one(Input).value = "d"
         await until(pilot, lambda: bool(app.laboratory.editable.experiment.claims))
         await until(pilot, lambda: not row_of(app, "claims[0].at").has_class("-wrong"))
+
+
+@pytest.mark.set_up("empty")
+async def test_a_set_up_that_is_shown_twice_at_once_is_filled_once(app: HadamardApp):
+    async with opened(app, (120, 60)) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await asyncio.gather(setup.fill(), setup.fill())
+        await until(pilot, lambda: composed(app, "problem.matrix.d"))
+        assert len(setup.query("#preset")) == 1
+
+
+@pytest.mark.set_up("empty")
+async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_shown(app: HadamardApp):
+    async with opened(app, (120, 60)):
+        setup = app.laboratory.query_one(Setup)
+        other = EditableExperiment(presets.load("hard-64"), "hard-64")
+        await asyncio.gather(setup.fill(), setup.show(other))
+        assert row_of(app, "problem.matrix.d").query_one(Input).value == str(other.value("problem.matrix.d"))
