@@ -126,13 +126,13 @@ def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
         return Respect(bound.kind, None, f"{standing(bound, curve, int(gap.argmin()))}; {few}{until}")
     rounding = ROUNDING[experiment.dtype] * loss[0]
     errors = np.where(beyond, gap / np.maximum(curve.stderr[:sound], rounding), np.inf)
-    worst, allowed = int(errors.argmin()), _allowed(replicas)
+    worst, allowed = int(errors.argmin()), allowed_errors(replicas)
     holds = bool(errors[worst] >= -allowed)
     detail = f"{standing(bound, curve, worst)}, where {allowed:.1f} are allowed{until}"
     return Respect(bound.kind, holds, detail)
 
 
-def _allowed(replicas: int) -> float:
+def allowed_errors(replicas: int) -> float:
     """How many standard errors Student's law exceeds with probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 

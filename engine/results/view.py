@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.groups import Group
 from engine.spec.axis import NEAR
 from engine.spec.picture import Picture
 
@@ -103,6 +104,13 @@ class LineView:
     """The name of the curve whose own it is; empty if it is the same for all."""
 
     direction: str
+    formula: str
+    group: Group | None = None
+    """The group under which the learners that it binds are invariant, if it binds them for that."""
+
+    in_expectation: bool = True
+    """Whether it is about the expectation, from which a single run may stray."""
+
     applies_to: tuple[str, ...]
     x: Floats
     y: Floats

@@ -1,0 +1,184 @@
+"""Captions say what a view shows, and nothing that it does not show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+
+from engine.claims import Outcome
+from engine.core import catalogue
+from engine.core.groups import ROTATIONS
+from engine.results.caption import caption
+from engine.results.view import CurveView, HeatView, LineView, View
+from engine.spec.picture import Picture
+
+D = 128
+K = np.arange(D + 1.0)
+
+
+def curve(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
+    given: dict[str, object] = {
+        "learner": name,
+        "stderr": None,
+        "replicas": 1,
+        "over": lambda replicas: y,
+        "lost": np.zeros(len(x), int),
+        "diverged": 0,
+        "diverged_at": None,
+        "complete": True,
+    }
+    return CurveView(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
+
+
+def line(y: np.ndarray, x: np.ndarray = K, **more: object) -> LineView:
+    given: dict[str, object] = {
+        "name": "ri-signed",
+        "kind": "ri-signed",
+        "direction": "lower",
+        "formula": "1 − k/d",
+        "group": ROTATIONS,
+        "applies_to": ("GD",),
+    }
+    return LineView(x=x, y=y, **(given | more))  # type: ignore[arg-type]
+
+
+def losses(*curves: CurveView, lines: tuple[LineView, ...] = ()) -> View:
+    picture = Picture(measure=catalogue.make("measures", "loss"))
+    return View(picture, "examples k", "average loss", False, False, 1e-11, curves=[*curves], lines=[*lines])
+
+
+GD = curve("GD", K, 1 - K / D)
+EGU = curve("EGU", K, np.exp(-K / 9))  # below 0.1 from k = 9 ln 10 = 20.7 on
+BOUND = line(1 - K / D)
+LETTERS = {"GD": "A", "EGU": "B"}
+
+
+def test_who_comes_down_and_who_cannot():
+    assert caption(losses(GD, EGU, lines=(BOUND,)), letters=LETTERS) == (
+        "B (EGU) is below 0.1 after k = 21. Every rotation-invariant learner stays above 1 − k/d and cannot be "
+        "there before k = 116; A (GD) follows that line exactly."
+    )
+
+
+def test_a_tenth_is_one_of_where_the_curves_start():
+    high = [replace(one, y=3 * one.y) for one in (GD, EGU)]
+    assert "EGU is below 0.3 after k = 21" in caption(losses(*high))
+
+
+def test_curves_that_start_apart_have_no_common_tenth():
+    assert "below" not in caption(losses(GD, replace(EGU, y=3 * EGU.y)))
+
+
+def test_what_does_not_come_down_goes_from_where_to_where():
+    flat = curve("flat", K, np.linspace(1, 0.5, D + 1))
+    assert caption(losses(flat)) == "flat goes from 1 at k = 0 to 0.5 at 128."
+
+
+@pytest.mark.parametrize(
+    ("replicas", "stderr", "said"),
+    [
+        (1, None, "GD is below it by 0.2 at k = 1, as a single run may be"),
+        (5, 0.01, "GD is below it by 0.2 at k = 1, as so few runs may be"),
+        (100, 0.1, "GD stays above it within its error"),
+        (100, 0.01, "GD is below it by 0.2 at k = 1, against the theorem"),
+    ],
+)
+def test_a_curve_below_a_bound_on_the_expectation(replicas: int, stderr: float | None, said: str):
+    y = GD.y.copy()
+    y[1] -= 0.2
+    error = None if stderr is None else np.full(len(K), stderr)
+    below = curve("GD", K, y, stderr=error, replicas=replicas)
+    assert said in caption(losses(below, EGU, lines=(BOUND,)))
+
+
+def test_a_bound_on_every_run_is_broken_by_one():
+    y = GD.y.copy()
+    y[1] -= 0.2
+    always = line(1 - K / D, in_expectation=False)
+    text = caption(losses(curve("GD", K, y), lines=(always,)))
+    assert "GD is below it by 0.2 at k = 1, against the theorem" in text
+
+
+def test_a_curve_above_its_bound_and_a_bound_without_learners():
+    above = curve("GD", K, GD.y + 0.1)
+    assert "GD stays above it" in caption(losses(above, EGU, lines=(BOUND,)))
+    assert "none here is one of those" in caption(losses(EGU, lines=(BOUND,)))
+    both = losses(
+        above, replace(above, name="LLS", learner="LLS"), lines=(line(GD.y, applies_to=("GD", "LLS")),)
+    )
+    assert "GD and LLS stay above it" in caption(both)
+
+
+def test_the_strongest_bound_that_binds_is_told():
+    weak, stranger = line(GD.y / 2, formula="weak"), line(GD.y + 1, formula="other", applies_to=("kernel",))
+    text = caption(losses(GD, EGU, lines=(weak, BOUND, stranger)))
+    assert "1 − k/d" in text
+    assert "weak" not in text
+    assert "other" not in text
+
+
+def test_how_far_from_what_theory_says_exactly():
+    x = np.array([1.0, 2, 4])
+    exact = line(np.array([1.0, 2, 4]), x, direction="exact", curve="net", applies_to=("net",))
+    off = curve("net", x, np.array([1.0, 2.2, 4]), stderr=np.full(3, 0.1), replicas=4)
+    assert caption(losses(off, lines=(exact,))) == (
+        "Beside the exact value net is off by at most 10 %, 2.0 standard errors."
+    )
+    same = curve("net", x, x.copy())
+    assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
+
+
+def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
+    x = 2.0 ** np.arange(4, 11)
+    view = replace(losses(curve("GD", x, 0.9 * x), curve("EGU", x, np.log(x))), x_log=True, y_log=True)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
+    text = caption(view)
+    assert "GD as size^1.00" in text
+    assert "EGU as" not in text
+    assert "EGU goes from 2.77 at size = 16 to 6.93 at 1024" in text
+    assert "^" not in caption(replace(view, y_log=False))
+
+
+def test_a_valley_is_told():
+    y = np.abs(K - 40.0) + 1
+    assert caption(losses(curve("valley", K, y))) == (
+        "valley goes from 41 at k = 0 to 89 at 128, by way of 1 at 40."
+    )
+
+
+def test_where_a_heat_map_is_least_and_greatest():
+    heat = HeatView("net", np.array([1.0, 2]), np.array([0.5, 1.5]), np.array([[3.0, np.nan], [2, 7]]), None)
+    picture = Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss"))
+    view = View(picture, "layer", "variance", False, False, 1e-11, heats=[heat])
+    assert caption(view) == ("Variance of net goes from 2 (layer = 1, cw = 1.5) to 7 (layer = 2, cw = 1.5).")
+
+
+def test_divergence_conjectures_and_claims_are_told():
+    lost = np.where(K > 4, 3, 0)
+    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), replicas=8, lost=lost, diverged=3, diverged_at=5.0)
+    guess = line(GD.y, kind="guess", direction="conjecture")
+    text = caption(losses(wild, GD, EGU, lines=(BOUND, guess)))
+    assert "wild diverged in 3 of 8 replicas at k = 5." in text
+    assert "guess is only conjectured." in text
+
+
+def test_the_first_claim_that_fails_is_named():
+    claim = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
+    holds, fails = (Outcome(claim, so, None, "") for so in (True, False))
+    assert caption(losses(GD), [holds, holds]).endswith("All 2 claims hold.")
+    assert caption(losses(GD), [holds]).endswith("Its claim holds.")
+    assert caption(losses(GD), [holds, fails]).endswith("1 of 2 claims fails: “it is so”.")
+
+
+def test_many_curves_are_told_in_short():
+    many = [replace(EGU, name=f"E{number}", learner=f"E{number}", x=K) for number in range(6)]
+    assert caption(losses(*many, GD)).startswith(
+        "E0 is below 0.1 after k = 21, E1 after 21, E2 after 21 and 4 more later"
+    )
+
+
+def test_an_empty_view_has_no_caption():
+    assert caption(losses()) == ""
