@@ -148,8 +148,10 @@ def run_headless(
         ),
     ] = None,
     bounds: Annotated[
-        bool, _flag("--bounds", help="Say of bounds that do not hold here why they do not.")
+        bool,
+        _flag("--bounds", help="Say of every line of theory whom it binds, or why it does not hold here."),
     ] = False,
+    notes: Annotated[bool, _flag("--notes", help="Say how it was computed: backends, rates tried.")] = False,
     fresh: Annotated[
         bool, _flag("--fresh", help="Compute all points of the axes, also those kept from earlier runs.")
     ] = False,
@@ -180,7 +182,7 @@ def run_headless(
         else:
             from hadamard_tui.headless import summary
 
-            summary.show(done, console.output(), changed=bool(settings), all_bounds=bounds)
+            summary.show(done, console.output(), changed=bool(settings), bounds=bounds, notes=notes)
 
     with Delivery() as delivery:
         delivery.attempt(show)

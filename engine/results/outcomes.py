@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from engine.claims import Claim, Outcome
@@ -28,6 +30,12 @@ def judge(results: Results) -> list[Outcome]:
         except BadInput as error:
             found.append(claim.fails(f"there is no such picture: {error.what}"))
     return found
+
+
+def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Those of the outcomes whose claims speak of a picture, in its own measure."""
+    named = ((picture_of(experiment, one.claim.picture), one) for one in outcomes)
+    return [one for it, one in named if it == picture and one.claim.measure in (None, picture.measure)]
 
 
 class _Views:

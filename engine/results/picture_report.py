@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from engine.claims import Outcome
+from engine.results.caption import caption
+from engine.results.outcomes import about
 from engine.results.report import numbers
 from engine.results.results import Results
 from engine.results.view import CurveView, HeatView, LineView, View
@@ -32,7 +34,10 @@ def picture_report(
             {"names": dict(point.names), "label": point.label, "finished": number in results.finished}
             for number, point in enumerate(plan.points)
         ],
-        "pictures": [_picture(view(picture, results)) for picture in pictures_of(plan.experiment)],
+        "pictures": [
+            _picture(view(picture, results), about(picture, plan.experiment, outcomes))
+            for picture in pictures_of(plan.experiment)
+        ],
         "claims": [
             {
                 "text": outcome.claim.text,
@@ -50,7 +55,7 @@ def encode_pictures(document: Mapping[str, Any], results: Results, outcomes: Seq
     return msgspec.json.encode(picture_report(document, results, outcomes)) + b"\n"
 
 
-def _picture(found: View) -> dict[str, Any]:
+def _picture(found: View, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     picture = found.picture
     return {
         "title": picture.title,
@@ -63,6 +68,7 @@ def _picture(found: View) -> dict[str, Any]:
         "curves": [_curve(curve) for curve in found.curves],
         "theory": [_line(line) for line in found.lines],
         "heat_maps": [_heat(heat) for heat in found.heats],
+        "summary": caption(found, outcomes),
     }
 
 

@@ -59,13 +59,17 @@ def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
     return Padding(grid, (1, 0, 0, 0))
 
 
-def notes(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
-    """What the signs in the table mean, and how the rates did that were tried."""
+def signs(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
+    """What the signs in the table mean."""
     compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
     if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
+
+
+def notes(trace: Trace) -> Iterator[Text]:
+    """Which backends computed what, and how the rates did that were tried."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backend == backend.name)
         if backend.words and names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -11,6 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from engine.claims import Outcome
+from engine.results.caption import caption
+from engine.results.outcomes import about
 from engine.results.results import Results
 from engine.results.view import CurveView, LineView, View
 from engine.results.views import view
@@ -36,9 +39,13 @@ COLUMN, WIDEST_NAME = 14, 34
 NOTHING = "—"
 
 
-def pictures(results: Results, console: Console) -> Iterator[ConsoleRenderable]:
-    """Every picture of an experiment, one after the other. Raises: BadInput for one that there is not."""
-    for picture in drawn(results.plan.experiment):
+def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
+    """Every picture of an experiment with its caption, one after the other.
+
+    Raises: BadInput for one that there is not.
+    """
+    experiment = results.plan.experiment
+    for picture in drawn(experiment):
         found = view(picture, results)
         yield Text("")
         if picture.y is None:
@@ -50,6 +57,13 @@ def pictures(results: Results, console: Console) -> Iterator[ConsoleRenderable]:
                 heat_map(found, heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
+        yield said_of(found, about(picture, experiment, outcomes))
+
+
+def said_of(found: View, outcomes: Sequence[Outcome]) -> Text:
+    """The caption of a picture."""
+    letters = {curve.name: mark(at) for at, curve in enumerate(found.curves)}
+    return Text(f"\n{caption(found, outcomes, letters)}")
 
 
 def _has_colours(console: Console) -> bool:

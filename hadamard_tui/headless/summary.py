@@ -14,34 +14,40 @@ from engine.claims import Outcome
 from engine.core.parts import Finding
 from engine.results.outcomes import expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.views import view
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import pictures_of
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.series_builder import DIRECTIONS, loss_axes, loss_series
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
-from hadamard_tui.headless.pictures import CHART_HEIGHTS, LINES_BESIDE_CHART, WIDEST_CHART, pictures
+from hadamard_tui.headless.pictures import CHART_HEIGHTS, LINES_BESIDE_CHART, WIDEST_CHART, pictures, said_of
 
 
-def show(done: Done, console: Console, changed: bool, all_bounds: bool = False) -> None:
+def show(done: Done, console: Console, changed: bool, bounds: bool = False, notes: bool = False) -> None:
     """Print a finished run.
 
     Args:
         changed: whether --set changed the preset for which the claims were written.
-        all_bounds: whether to say of bounds that do not hold here why they do not.
+        bounds: whether to say of every line of theory whom it binds and why, or why it does not hold here.
+        notes: whether to say how it was computed.
     """
     experiment, trace = done.experiment, done.trace
     where = checkpoints(trace)
     losses_alone = (
         _chart(trace, console),
+        said_of(view(pictures_of(experiment)[0], done.results), done.outcomes),
         losses.table(trace, where, console.width),
-        *losses.notes(trace, where),
+        *losses.signs(trace, where),
     )
     for part in (
         _heading(experiment, trace),
-        *(pictures(done.results, console) if done.has_pictures else losses_alone),
+        *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
         *_claims(done.outcomes, changed),
-        *_lines(trace.lines, all_bounds),
+        *(_lines(trace.lines) if bounds else ()),
+        *(losses.notes(trace) if notes else ()),
+        *_more(bounds, notes),
     ):
         console.print(part)
 
@@ -94,7 +100,18 @@ def _diverged(curve: Curve) -> str:
     return f"{curve.name} diverged {those}{means}"
 
 
-def _lines(lines: Sequence[TheoryLine], all_of_them: bool) -> Iterator[ConsoleRenderable]:
+def _more(bounds: bool, notes: bool) -> Iterator[Text]:
+    """What other options say."""
+    told = {
+        "--bounds says which lines of theory hold here, whom they bind, and why": not bounds,
+        "--notes says how it was computed": not notes,
+    }
+    if any(told.values()):
+        yield Text(f"\n{'; '.join(words for words, wanted in told.items() if wanted)}", "dim")
+
+
+def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
+    """Every line of theory: whom it binds, and why; then those that do not hold here, and why not."""
     yield Text("\nTheory", "bold")
     explained: dict[str, dict[str, Finding]] = {}
     for line in lines:
@@ -115,12 +132,9 @@ def _lines(lines: Sequence[TheoryLine], all_of_them: bool) -> Iterator[ConsoleRe
         for finding in line.on_learners.values():
             reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
-    others = [line for line in lines if not line.on_problem.holds]
-    for line in others if all_of_them else ():
-        yield Text(f"not applicable: {line.kind} {line.on_problem.reason}", "dim")
-    if others and not all_of_them:
-        names = ", ".join(line.kind for line in others)
-        yield Text(f"not applicable: {names}; --bounds says why", "dim")
+    for line in lines:
+        if not line.on_problem.holds:
+            yield Text(f"not applicable: {line.kind} {line.on_problem.reason}", "dim")
 
 
 def _claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[ConsoleRenderable]:

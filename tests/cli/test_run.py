@@ -28,19 +28,24 @@ WILD = "learners.GD.update.lr=1e9"
 EXPECTED = 'claims=[{kind = "diverges", text = "GD diverges", curve = "GD"}]'
 
 
-def test_a_run_prints_chart_losses_bounds_and_claims(small: Path, call: Call) -> None:
+def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(small: Path, call: Call) -> None:
     code, out, err = call("run", "small.toml")
     assert code == 0
     assert err == ""
     assert "Look at this. Then at that." in out
     assert re.search(r"A GD +yes +2 +0\.7500 +0\.3750 +0\.7500 +1\.0000", out)
     assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
-    assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in out
-    assert re.search(r"does not bind +EGU is not rotation invariant", out)
-    assert re.search(r"not applicable: [^;]*ri-gaussian[^;]*; --bounds says why", out)
-    reasons = call("run", "small.toml", "--bounds").out
-    assert "not applicable: ri-gaussian requires Gaussian instances" in reasons
+    assert "A (GD) follows that line exactly" in " ".join(out.split())
     assert re.search(r"✓ holds +After half the examples", out)
+    assert "does not bind  " not in out
+    assert "--bounds says which lines of theory hold here" in out
+    reasons = call("run", "small.toml", "--bounds").out
+    assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in reasons
+    assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
+    assert "not applicable: ri-gaussian requires Gaussian instances" in reasons
+    assert "computed by" not in out
+    assert "--notes says how it was computed" in " ".join(out.split())
+    assert "--notes" not in call("run", "small.toml", "--notes").out
 
 
 def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
@@ -202,7 +207,8 @@ def test_what_was_measured_beside_the_loss_has_columns(small: Path, call: Call) 
 
 
 def test_the_best_rate_is_named_with_all_that_were_tried(small: Path, call: Call) -> None:
-    out = call("run", "small.toml", "--set", 'learners.GD.update.lr="best"', "--set", "claims=[]").out
+    settings = ("--set", 'learners.GD.update.lr="best"', "--set", "claims=[]")
+    out = call("run", "small.toml", *settings, "--notes").out
     assert re.search(r"A GD .*\n +η=0\.0625, best of 17 ", out)
     assert "GD tried η = (mean of the curve) 6.1e-05: 0.99" in " ".join(out.split())
 
@@ -217,13 +223,13 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
     told = "computed by the structure of the instances (structured): GD, EGU; --path dense takes the matrix"
-    assert told in " ".join(call("run", "small.toml", "--path", "structured").out.split())
-    assert "structure of the instances" not in call("run", "small.toml", "--path", "dense").out
+    assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
+    assert "structure of the instances" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
 
 def test_brackets_in_a_name_are_no_markup(small: Path, call: Call) -> None:
     small.write_text(SMALL.replace('name = "EGU"', 'name = "[red]E :star:"'))
-    out = call("run", "small.toml").out
+    out = call("run", "small.toml", "--bounds").out
     assert "B [red]E :star:" in out
     assert "[red]E :star: is not rotation invariant" in out
 

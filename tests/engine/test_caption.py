@@ -58,8 +58,8 @@ LETTERS = {"GD": "A", "EGU": "B"}
 
 def test_who_comes_down_and_who_cannot():
     assert caption(losses(GD, EGU, lines=(BOUND,)), letters=LETTERS) == (
-        "B (EGU) is below 0.1 after k = 21. Every rotation-invariant learner stays above 1 − k/d and cannot be "
-        "there before k = 116; A (GD) follows that line exactly."
+        "B (EGU) is below 0.1 after k = 21. Every rotation-invariant learner stays above 1 − k/d and cannot "
+        "be there before k = 116; A (GD) follows that line exactly."
     )
 
 
