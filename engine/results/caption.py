@@ -76,8 +76,11 @@ class _Words:
         yield from self._conjectures()
 
     def _name(self, curve: CurveView) -> str:
-        letter = self._letters.get(curve.name)
-        return f"{letter} ({curve.name})" if letter else curve.name
+        """The name of a curve with its letter; without that of its learner where there is one learner alone."""
+        letter, name = self._letters.get(curve.name), curve.name
+        if all(other.learner == curve.learner for other in self._learners):
+            name = name.removeprefix(f"{curve.learner}, ")
+        return f"{letter} ({name})" if letter else name
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
@@ -218,7 +221,8 @@ class _Words:
         if laws:
             yield f"{_capital(self._view.y_label)} goes like a power of {self._view.x_label}: {_listed(laws)}"
         if ranges:
-            yield _listed(ranges)
+            left = len(ranges) - MOST
+            yield "; ".join(ranges[:MOST]) + (f"; and {left} more" if left > 0 else "")
 
     def _range(self, curve: CurveView) -> str | None:
         """From where to where a curve goes, and its least or greatest value on the way."""

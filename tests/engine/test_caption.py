@@ -180,5 +180,15 @@ def test_many_curves_are_told_in_short():
     )
 
 
+def test_the_name_of_the_only_learner_is_not_told_again_and_again():
+    flat = [
+        curve(f"GD, eta = {rate}", K, np.linspace(1, 0.5, D + 1), learner="GD", apart=(number,))
+        for number, rate in enumerate((0.1, 0.2))
+    ]
+    assert caption(losses(*flat)) == (
+        "eta = 0.1 goes from 1 at k = 0 to 0.5 at 128; eta = 0.2 goes from 1 at k = 0 to 0.5 at 128."
+    )
+
+
 def test_an_empty_view_has_no_caption():
     assert caption(losses()) == ""
