@@ -76,7 +76,7 @@ class _Words:
         yield from self._conjectures()
 
     def _name(self, curve: CurveView) -> str:
-        """The name of a curve with its letter; without that of its learner where there is one learner alone."""
+        """The name of a curve with its letter; without that of its learner where there is no other."""
         letter, name = self._letters.get(curve.name), curve.name
         if all(other.learner == curve.learner for other in self._learners):
             name = name.removeprefix(f"{curve.learner}, ")
