@@ -40,9 +40,7 @@ def _line_text(line: TheoryLine, name: str) -> Text:
 
 def _grid_text(curve: Curve) -> Text:
     """The rates that were tried, and how each did."""
-    text = Text.assemble(
-        ("Rates tried", "bold"), "; the best by the mean of the whole curve (oracle-tuned)\n"
-    )
+    text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate
         text.append(
