@@ -83,19 +83,21 @@ def _chart(trace: Trace, console: Console) -> Text:
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
     """Who diverged, and whether a claim says so."""
-    claimed = expected_to_diverge(experiment)
+    claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
-            yield Text(f"✗ {_diverged(curve)}, and no claim expects it", "bold red")
+            yield Text(f"✗ {_diverged(curve, clock)}, and no claim expects it", "bold red")
         elif curve.diverged:
-            yield Text(f"{_diverged(curve)}{', as claimed' if curve.learner in claimed else ''}")
+            yield Text(f"{_diverged(curve, clock)}{', as claimed' if curve.learner in claimed else ''}")
 
 
-def _diverged(curve: Curve) -> str:
+def _diverged(curve: Curve, clock: str) -> str:
     """Where a learner diverged, and how many of its replicas."""
     if curve.replicas == 1:
-        return f"{curve.name} diverged at k = {curve.diverged_at:g}"
-    those = f"in {curve.diverged} of {curve.replicas} replicas, in the first at k = {curve.diverged_at:g}"
+        return f"{curve.name} diverged at {clock} = {curve.diverged_at:g}"
+    those = (
+        f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
+    )
     means = "" if curve.diverged == curve.replicas else "; means are over the others from there on"
     return f"{curve.name} diverged {those}{means}"
 

@@ -34,11 +34,14 @@ _WORDS = {
     "✗": "x", "→": ">", "←": "<", "⌈": "[", "⌉": "]",
 }  # fmt: skip
 
+EITHER = "±"
+"""Takes the place of a space that follows it, as one ASCII character cannot say it."""
+
 
 @lru_cache(maxsize=4096)
 def to_ascii(text: str) -> str:
     """Text of the same width in ASCII alone."""
-    return text if text.isascii() else "".join(map(_letter, text))
+    return text if text.isascii() else "".join(map(_letter, text.replace(f"{EITHER} ", "+-")))
 
 
 @lru_cache(maxsize=4096)
@@ -57,4 +60,11 @@ class AsciiFilter(LineFilter):
     """Replaces whatever is not ASCII in the lines of the screen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        return [Segment(to_ascii(text), style, control) for text, style, control in segments]
+        texts = [segment.text for segment in segments]
+        for at in range(len(texts) - 1):
+            if texts[at].endswith(EITHER) and texts[at + 1].startswith(" "):
+                texts[at], texts[at + 1] = f"{texts[at]} ", texts[at + 1][1:]
+        return [
+            Segment(to_ascii(text), style, control)
+            for text, (_, style, control) in zip(texts, segments, strict=True)
+        ]

@@ -6,6 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import pinned_colour
@@ -13,7 +16,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.state.config import Config
-from hadamard_tui.terminal.plain_text import to_ascii
+from hadamard_tui.terminal.plain_text import AsciiFilter, to_ascii
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
@@ -156,3 +159,9 @@ async def test_without_colour_every_curve_is_named_along_its_way(
                 for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():
                     if colour is not None:
                         assert len(set(colour.get_truecolor())) == 1, "a grey"
+
+
+def test_plus_or_minus_takes_the_space_after_it_in_ascii():
+    assert to_ascii("D EGU±  1.0 ± 0.1") == "D EGU+- 1.0 +-0.1"
+    split = [Segment("EGU±", Style(bold=True)), Segment("   yes")]
+    assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "EGU+-  yes"

@@ -136,6 +136,11 @@ def test_an_expected_divergence_is_exit_0(small: Path, call: Call) -> None:
     assert "GD diverged at k = 1, as claimed" in out
 
 
+def test_a_divergence_is_told_by_the_clock_of_the_protocol(small: Path, call: Call) -> None:
+    out = call("run", "small.toml", "--set", 'protocol="epochs"', "--set", WILD, "--set", EXPECTED).out
+    assert re.search(r"GD diverged at epoch = \d+, as claimed", out)
+
+
 def test_replicas_that_diverge_are_counted_and_the_others_go_on(small: Path, call: Call) -> None:
     gaussian = ("problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1")
     settings = (*gaussian, "learners.GD.update.lr=0.1", "claims=[]")
