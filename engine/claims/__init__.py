@@ -67,6 +67,9 @@ class Claim(Part, frozen=True, kw_only=True):
     line_fields: ClassVar[tuple[str, ...]] = ()
     """The fields that name a line of the theory; what is among both may name either."""
 
+    of_map: ClassVar[bool] = False
+    """Whether it speaks of heat maps, and `curve` names the learner of one, or of curves."""
+
     text: Annotated[
         str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")
     ]

@@ -42,6 +42,14 @@ def transfer(name: str, signal: torch.Tensor) -> torch.Tensor:
     return TABLE[name](signal)
 
 
+def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
+    """σ′ at every number of `signal`; at a kink what torch takes there."""
+    with torch.enable_grad():
+        leaf = signal.detach().requires_grad_()
+        (found,) = torch.autograd.grad(transfer(name, leaf).sum(), leaf)
+    return found
+
+
 def kinked(name: str) -> str:
     """Why units with this σ cannot start at 0, in one sentence."""
     why = "so weights that start at 0 have no gradient, or one that rounding decides"

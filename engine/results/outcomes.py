@@ -58,6 +58,8 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return results.plan.claims_along(seen.picture, exact[0].apart)[number].judge(seen)
+    if seen.picture.y is not None:
+        return _of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
         here, one = results.plan.claims_along(seen.picture, apart)[number], seen.at(apart)
@@ -69,6 +71,18 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
                 outcomes[curve.name] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
+    return _together(claim, outcomes)
+
+
+def _of_maps(claim: Claim, seen: View) -> Outcome:
+    """A claim about the heat map of a learner, or about several of which each has to be so."""
+    named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
+    judged = {name: msgspec.structs.replace(claim, curve=name).judge(seen) for name in named}
+    return _together(claim, {name: outcome._replace(claim=claim) for name, outcome in judged.items()})
+
+
+def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
+    """The outcome of a claim about every one of some curves, which has to be so of each."""
     if not outcomes:
         return claim.fails("the curve has no records")
     name, worst = next(

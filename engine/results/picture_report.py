@@ -101,4 +101,14 @@ def _heat(heat: HeatView) -> dict[str, Any]:
         "y": numbers(heat.y),
         "z": [numbers(row) for row in heat.z],
         "stderr": None if heat.stderr is None else [numbers(row) for row in heat.stderr],
+        "contours": [
+            {
+                "name": contour.name,
+                "line": contour.kind,
+                "direction": contour.direction,
+                "level": contour.level,
+                "values": [numbers(row) for row in contour.values],
+            }
+            for contour in heat.contours
+        ],
     }

@@ -76,6 +76,18 @@ class CurveView:
 
 
 @dataclass(frozen=True, eq=False)
+class ContourView:
+    """A line of the theory over a heat map, to be drawn where it has a level."""
+
+    name: str
+    kind: str
+    direction: str
+    level: float
+    values: Floats
+    """The line at every place of the map [M, N], NaN where it has no value."""
+
+
+@dataclass(frozen=True, eq=False)
 class HeatView:
     """A learner over two dimensions."""
 
@@ -91,6 +103,15 @@ class HeatView:
 
     stderr: Floats | None
     """Its standard error; None for a single replica."""
+
+    contours: tuple[ContourView, ...] = ()
+
+    def contour(self, kind: str) -> ContourView:
+        """The contour of this name, or of the line of this kind. Raises: KeyError."""
+        for contour in self.contours:
+            if kind in (contour.name, contour.kind):
+                return contour
+        raise KeyError(kind)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,6 +167,13 @@ class View:
             if curve.name == name or curve.chosen:
                 return curve
         raise KeyError(name)
+
+    def heat(self, learner: str) -> HeatView:
+        """The heat map of a learner. Raises: KeyError."""
+        for heat in self.heats:
+            if heat.learner == learner:
+                return heat
+        raise KeyError(learner)
 
     def line(self, kind: str, curve: str) -> LineView:
         """The line of the theory of this name or kind that is about a curve. Raises: KeyError.

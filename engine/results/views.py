@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,12 +16,12 @@ from engine.protocols import CLOCKS
 from engine.results import reductions
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
-from engine.results.steps import Steps
+from engine.results.steps import AtPoint, Steps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.results.view import ROUNDING, Apart, CurveView, HeatView, LineView, View
+from engine.results.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
 from engine.spec.axis import NEAR
 from engine.spec.expressions import names_in
-from engine.spec.picture import Picture
+from engine.spec.picture import Contour, Picture
 from engine.spec.plan import Plan, Point
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ def view(picture: Picture, results: Results) -> View:
         absent=absent,
     )
     if picture.y is not None:
-        found.heats.extend(_heat(steps, learner, taken) for (learner, _), taken in curves.items())
+        found.heats.extend(_heat(results, steps, learner, taken) for (learner, _), taken in curves.items())
         return found
     for name, apart in curves:
         if name != picture.relative:
@@ -96,20 +97,49 @@ def _is_logarithmic(text: str, plan: Plan) -> bool:
     return by_clock or any(axis.log for axis in plan.axes if axis.name in named)
 
 
-def _heat(steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
+def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map, or a cell of it."""
     parts = steps.parts([(one.point, one.samples) for one in taken])
-    heights = np.array([steps.height(part.point) for part in parts])
     x = np.unique(np.concatenate([part.x for part in parts]))
-    y = np.unique(heights)
-    z = np.full((len(y), len(x)), np.nan)
-    stderr = None if any(len(part.values) == 1 for part in parts) else z.copy()
-    for part, height in zip(parts, heights, strict=True):
-        row, columns = int(np.searchsorted(y, height)), np.searchsorted(x, part.x)
-        z[row, columns] = reductions.summary(steps.picture.summary, part.values)
-        if stderr is not None:
-            stderr[row, columns] = _jackknife(steps.picture.summary, part.values)
-    return HeatView(learner, x, y, z, stderr)
+    y = np.unique([steps.height(part.point) for part in parts])
+    summary = steps.picture.summary
+    z = _over(x, y, steps, parts, lambda values: reductions.summary(summary, values))
+    stderr = None
+    if all(len(part.values) > 1 for part in parts):
+        stderr = _over(x, y, steps, parts, lambda values: _jackknife(summary, values))
+    drawn = (_contour(each, x, y, results, steps.picture, taken) for each in steps.picture.contours)
+    return HeatView(learner, x, y, z, stderr, tuple(one for one in drawn if one is not None))
+
+
+def _over(
+    x: Floats, y: Floats, steps: Steps, parts: list[AtPoint], one: Callable[[Floats], Floats]
+) -> Floats:
+    """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
+    found = np.full((len(y), len(x)), np.nan)
+    for part in parts:
+        row = int(np.searchsorted(y, steps.height(part.point)))
+        found[row, np.searchsorted(x, part.x)] = one(part.values)
+    return found
+
+
+def _contour(
+    contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, taken: list[Stretch]
+) -> ContourView | None:
+    """A line of the theory over the map of a learner; None where it has no values there."""
+    plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
+    steps = Steps(plain, results.plan.axes)
+    found: list[tuple[Point, Samples]] = []
+    direction = ""
+    for one in taken:
+        for line in (line for line in one.trace.lines if line.kind == contour.line):
+            whole = of_line(line, one.trace)
+            if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
+                found.append((one.point, samples))
+                direction = line.direction
+    if not found:
+        return None
+    values = _over(x, y, steps, steps.parts(found), lambda each: reductions.summary(picture.summary, each))
+    return ContourView(contour.title, contour.line, direction, contour.level, values)
 
 
 def _jackknife(how: str, values: Floats) -> Floats:

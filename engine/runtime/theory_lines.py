@@ -27,14 +27,15 @@ NOTHING = np.empty(0)
 
 
 def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Floats]) -> list[TheoryLine]:
-    """Every line that speaks of a measure recorded here, with its findings; with values where it holds.
+    """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
-    A line on what will be measured gets them by `with_measured`.
+    With values where it holds; a line on what will be measured gets them by `with_measured`.
     """
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
+    drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
     lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
     at = At(experiment, Drawn(lambda: data), planned)
-    return [_line(line, at) for line in lines if line.measure in recorded]
+    return [_line(line, at) for line in lines if line.measure in recorded or line.kind in drawn]
 
 
 def curve_names(learner: Learner) -> dict[str, float | None]:

@@ -33,6 +33,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
             known = listed(repr(one.name) for one in pictures_of(experiment) if one.name) or "none"
             what = f"there is no picture {claim.picture!r}; those with a name are {known}"
             raise BadInput(f"{where}.picture", what) from None
+        _check_picture(claim, picture, where)
         _check_names(claim, where, learners, bool(experiment.axes))
         if experiment.axes:
             _check_values(experiment, claim, picture, where, learners)
@@ -40,6 +41,18 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
         measure = claim.measure
         if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
             raise BadInput(where, f"{measure.name} is measured only where {lack}")
+
+
+def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
+    """See that a claim about a heat map speaks of one, and of a contour that it has. Raises: BadInput."""
+    if claim.of_map and picture.y is None:
+        raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
+    if not claim.of_map and picture.y is not None:
+        raise BadInput(f"{where}.picture", f"{claim.kind} is about curves; name a picture without a y")
+    named = getattr(claim, "contour", None)
+    if named is not None and named not in (known := [one.line for one in picture.contours]):
+        there = listed(known) or "none"
+        raise BadInput(f"{where}.contour", f"the picture has no contour of {named!r}; there are {there}")
 
 
 def check_places(experiment: Experiment) -> None:

@@ -29,6 +29,21 @@ def check_pictures(experiment: Experiment, learners: Sequence[str]) -> None:
         for line in picture.lines or ():
             if line not in lines:
                 raise BadInput(f"{where}.lines", f"there is no line {line!r} among {listed(lines)}")
+        _check_contours(picture, where)
+
+
+def _check_contours(picture: Picture, where: str) -> None:
+    """See that contours are of lines of the theory, and drawn over all that a map has. Raises: BadInput."""
+    lines = catalogue.members("theory")
+    if picture.contours and picture.y is None:
+        raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
+    if picture.contours and picture.reading is not None and picture.reading.over != "record":
+        over = picture.reading.over
+        raise BadInput(f"{where}.contours", f"a line has other values along {over}, which is read off")
+    for number, contour in enumerate(picture.contours):
+        if contour.line not in lines:
+            what = f"there is no line {contour.line!r} among {listed(lines)}"
+            raise BadInput(f"{where}.contours[{number}].line", what)
 
 
 def _check_measure(experiment: Experiment, picture: Picture, where: str) -> None:

@@ -17,7 +17,7 @@ else:
     AnyMeasure = catalogue.union("measures")
 
 MOST_MARKS = 20
-"""Marks of a picture at most: each has its line in the legend."""
+"""Marks of a picture at most, and contours: each has its line in the legend."""
 
 MOST_TEXT = 200
 """Letters of an expression, or of a title, at most."""
@@ -66,6 +66,24 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("x", "a mark is at one place, x or y; give one of them")
 
 
+class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a line of the theory has a level, over the places of a heat map.
+
+    The line may be one of another measure, as long as the x and y of the picture are dimensions of it too. It
+    is taken as it is at the record that the picture shows: factors and what is read off are for the measure.
+    """
+
+    line: Text
+    level: Number
+    name: Text | None = None
+    """What the picture calls it; None for the line and its level."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.name or f"{self.line} = {self.level:g}"
+
+
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
@@ -74,7 +92,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,
     and over replicas the `summary`. Theory lines of the measure take the same steps, all of them, or those
-    that `lines` names; `marks` are places worth a straight line.
+    that `lines` names; `marks` are places worth a straight line, and `contours` of a heat map are where a
+    line of the theory has a level.
     """
 
     name: Annotated[
@@ -118,6 +137,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
         Meta(title="marks", description='straight lines, as in {name = "2", y = 2}'),
+    ] = ()
+    contours: Annotated[
+        Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
+        Meta(title="contours", description='of a heat map, as in {line = "chi-perp", level = 1}'),
     ] = ()
     title: Annotated[
         str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -57,6 +58,11 @@ def as_function(signals: Signals) -> wide_nets.Transfer:
 
 def infinite(at: At) -> Floats:
     """V_l of infinitely wide layers, averaged over instances and replicas, [L]."""
+    return averaged(at, lambda first, variances: variances)
+
+
+def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
+    """What is made of K_1 and of V_l [L], of infinitely wide layers, averaged over instances and replicas."""
     assert at.learner is not None, "a line per learner"
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
@@ -64,12 +70,11 @@ def infinite(at: At) -> Floats:
     lengths, counts = np.unique(
         (rows.square().sum(-1) / rows.shape[-1]).numpy().round(12), return_counts=True
     )
-    found = [
-        wide_nets.layer_variances(
-            as_function(signals), signals.cb[0] + signals.cw[0] * length, signals.cw[1:], signals.cb[1:]
-        )
-        for length in lengths
-    ]
+    found = []
+    for length in lengths:
+        first = signals.cb[0] + signals.cw[0] * length
+        variances = wide_nets.layer_variances(as_function(signals), first, signals.cw[1:], signals.cb[1:])
+        found.append(of_layers(first, variances))
     mean: Floats = counts @ np.array(found) / counts.sum()
     return mean
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.results.view import HeatView, View
+from engine.results.view import ContourView, HeatView, View
 from engine.spec.picture import Mark
+from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 from hadamard_tui.charts.series_builder import colour, theory
@@ -81,7 +82,12 @@ def _limits(values: np.ndarray, log: bool) -> tuple[tuple[float, float], bool]:
 def heat_map(view: View, heat: HeatView) -> HeatMap:
     """A learner's heat map."""
     picture = view.picture
-    title = picture.title or f"{view.y_label} of {heat.learner}"
+    title = f"{view.y_label} of {heat.learner}"
+    if picture.title:
+        title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
+    logarithmic = view.x_log and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
+    levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
+    marks = (_contour(mark, heat) for mark in picture.marks)
     return HeatMap(
         heat.x,
         heat.y,
@@ -91,11 +97,17 @@ def heat_map(view: View, heat: HeatView) -> HeatMap:
         y_label=picture.y or "",
         z_label=view.y_label,
         title=title,
-        x_log=view.x_log and bool(heat.x[0] > 0),
-        y_log=view.rows_log and bool(heat.y[0] > 0),
+        x_log=logarithmic[0],
+        y_log=logarithmic[1],
         z_log=view.y_log,
-        contours=tuple(_contour(mark, heat) for mark in picture.marks),
+        contours=(*(one for one in levels if len(one.path)), *marks),
     )
+
+
+def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
+    """Where a line of the theory has its level; an empty path if nowhere on the map."""
+    path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
+    return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Mark, heat: HeatView) -> Contour:

@@ -37,7 +37,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         if names & _names_in(picture.get("x")):
             picture["x"] = clock
         if names & _names_in(picture.get("y")):
-            picture["y"] = None
+            picture["y"], picture["contours"] = None, []
         picture["curves"] = [one for one in _told_apart(picture) if one != name] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")

@@ -82,6 +82,10 @@ def of_views(views: Sequence[View]) -> Table:
             parts.append(
                 Part((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
             )
+            for contour in heat.contours:
+                whose = f"{contour.kind} of {heat.learner}"
+                values = contour.values.ravel()
+                parts.append(Part((picture, contour.direction, whose), (x.ravel(), y.ravel(), values, None)))
     return Table(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
 
 

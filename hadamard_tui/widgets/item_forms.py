@@ -26,7 +26,7 @@ AXIS_FIELDS = {
 }
 PICTURE_FIELDS = (
     ("title", "x", "curves", "x_log", "y_log"),
-    ("y", "at", "read", "running", "times", "relative", "summary", "lines", "marks", "name"),
+    ("y", "at", "read", "running", "times", "relative", "summary", "lines", "marks", "contours", "name"),
 )
 """What most pictures say, and behind the measure what few do."""
 

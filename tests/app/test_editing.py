@@ -169,7 +169,7 @@ def test_a_heat_map_whose_axis_is_removed_becomes_curves():
     editable = EditableExperiment.of("critical-line")
     editable.remove("axes", 0)
     assert editable.error is None
-    assert [picture["y"] for picture in editable.document["pictures"]] == [None] * 3
+    assert {picture["y"] for picture in editable.document["pictures"]} == {None}
     assert editable.document["learners"][0]["architecture"]["cw"] == 1
 
 
@@ -252,6 +252,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("read", "first_below = 0.1, over = rows", {"first_below": 0.1, "over": "rows"}),
         ("read", "", None),
         ("marks", '{name = "2/η", y = 2}', [{"name": "2/η", "y": 2}]),
+        ("contours", '{line = "svd", level = 1}', [{"line": "svd", "level": 1}]),
         ("lines", "svd, ri-signed", ["svd", "ri-signed"]),
         ("lines", "", None),
         ("points", "7", 7),

@@ -3,8 +3,13 @@ import math
 import numpy as np
 import pytest
 
+from engine.core import catalogue
+from engine.results.view import ContourView, HeatView, View
+from engine.spec.picture import Mark, Picture
 from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.polylines import line_dots
+from hadamard_tui.charts.view_plot import heat_map
 
 
 def test_a_level_line_of_a_plane_is_straight_and_exact():
@@ -97,3 +102,43 @@ def test_dashes_have_gaps_in_any_direction(steep):
     along, still = np.array([0.0, 29.0]), np.array([2.0, 2.0])
     dots = line_dots(*((still, along) if steep else (along, still)), "dashed", 30, 30)
     assert dots.sum() == 20
+
+
+def seen(contour: ContourView | None, **picture) -> HeatMap:
+    """The chart of a learner's map with a contour, over x = 1 … 100 and y = 0 … 2."""
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0, 2.0])
+    heat = HeatView("net", x, y, np.ones((3, 3)), None, () if contour is None else (contour,))
+    measure = catalogue.make("measures", "loss")
+    found = View(Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5)
+    found.heats.append(heat)
+    return heat_map(found, heat)
+
+
+def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks():
+    values = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])  # log₁₀ x + y
+    contour = ContourView("critical", "chi-perp", "exact", 1.5, values)
+    line, mark = seen(contour, marks=(Mark("here", y=1.0),)).contours
+    assert (line.name, line.style, mark.name) == ("critical", "dashed", "here")
+    assert len(line.path) > 2
+    assert np.log10(line.path[:, 0]) + line.path[:, 1] == pytest.approx(np.full(len(line.path), 1.5))
+
+
+def test_a_line_that_is_less_than_proved_looks_otherwise_and_one_that_is_nowhere_is_not_listed():
+    values = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    (line,) = seen(ContourView("limit", "chi-perp", "asymptotic", 1.5, values)).contours
+    assert line.style == "sparse"
+    assert seen(ContourView("nowhere", "chi-perp", "exact", 9.0, values)).contours == ()
+
+
+def test_of_several_learners_a_map_says_whose_it_is():
+    assert seen(None, title="Map").title == "Map"
+    found = View(
+        Picture(x="k", y="cw", measure=catalogue.make("measures", "loss"), title="Map"),
+        "k",
+        "loss",
+        *[False] * 2,
+        1e-5,
+    )
+    heats = [HeatView(name, np.array([1.0]), np.array([1.0]), np.ones((1, 1)), None) for name in ("a", "b")]
+    found.heats.extend(heats)
+    assert [heat_map(found, heat).title for heat in heats] == ["Map: a", "Map: b"]

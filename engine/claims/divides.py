@@ -1,0 +1,52 @@
+"""A contour that divides a heat map."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.claims import Claim, Number, Outcome, name_of
+from engine.results.view import View
+from engine.spec.axis import NEAR
+from engine.spec.learner import Name
+
+
+class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
+    """That a heat map is below a number where a line of the theory is below its level, and above where above.
+
+    At a share of the places at least, those left out where line and level agree. A place without a value is
+    on neither side.
+    """
+
+    example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'
+    line_fields: ClassVar[tuple[str, ...]] = ("contour",)
+    of_map: ClassVar[bool] = True
+
+    contour: Annotated[Name, Meta(title="contour", description="the line of one that the picture has")]
+    at_value: Annotated[Number, Meta(title="value", description="what the map has on the contour")]
+    share: Annotated[
+        float, Meta(gt=0, le=1, title="share", description="of the places where it is so, at least")
+    ] = 1.0
+
+    def judge(self, view: View) -> Outcome:
+        assert self.curve is not None, "a claim about every learner is judged of one after the other"
+        heat = view.heat(self.curve)
+        try:
+            contour = heat.contour(self.contour)
+        except KeyError:
+            return self.fails(f"{self.contour} has no values on the map")
+        apart = np.abs(contour.values - contour.level) > NEAR * max(1.0, abs(contour.level))
+        known = np.isfinite(contour.values) & apart
+        if not known.any():
+            return self.fails(f"{self.contour} has no value beside {contour.level:g} on the map")
+        below = contour.values[known] < contour.level
+        so = np.where(below, heat.z[known] < self.at_value, heat.z[known] > self.at_value)
+        if below.all() or not below.any():
+            side = "below" if below.all() else "above"
+            return self.fails(f"{self.contour} is {side} {contour.level:g} everywhere on the map")
+        share = float(so.mean())
+        detail = f"{name_of(view)} is on the same side of {self.at_value:g} as {contour.name} says "
+        detail += f"at {so.sum()} of {len(so)} places; {100 * self.share:.4g} % are needed"
+        return Outcome(self, share >= self.share, share, detail)

@@ -1,0 +1,45 @@
+"""Susceptibility: by how much every hidden layer moves near inputs apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.architectures.dense import Dense
+from engine.core.activations import slope
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, Probe
+from engine.measures.layer_variance import LayerVariance
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class Susceptibility(Measure, frozen=True, tag="susceptibility"):
+    """χ⊥ = C_w · mean σ′(z^l)²: what multiplies the squared distance of two near inputs at layer l = 1 … L.
+
+    In the mean over the weights of layer l + 1, of which C_w is that; mean σ′² is over the units of layer l
+    and all rows, and z^l are their signals before σ. Above 1 near inputs move apart from layer to layer,
+    below 1 they come together. Averaged over targets. Source: RYH ch. 5; theory-nets.md §24.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "susceptibility χ⊥"
+    of_parameters: ClassVar[bool] = True
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return LayerVariance().index(learner, problem)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return LayerVariance().refuses(learner, problem)
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * signals
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, net = probe.data, probe.architecture
+        assert isinstance(net, Dense), "others are refused"
+        signals = net.preactivations(probe.tensors, data.instances)
+        squares = [slope(net.activation, signal).double().square().mean((1, 2)) for signal in signals]
+        grown = torch.stack(squares) * torch.tensor(net.next_variances)[:, None].to(squares[0])  # [L, B]
+        return data.over_targets(grown).movedim(0, -1)

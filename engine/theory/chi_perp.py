@@ -1,0 +1,42 @@
+"""The susceptibility of the layers of an infinitely wide net at its start: 1 is the critical line."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.activations import slope
+from engine.core.lazy import torch
+from engine.formulas import wide_nets
+from engine.theory import At, Floats
+from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_of
+
+
+class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
+    """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): what layer l multiplies the squared distance of near inputs by.
+
+    As n → ∞, at the start, averaged over the instances; K_l is the variance of the signals of layer l. Where
+    it is 1 a net is critical: below, near inputs come together with depth, above they move apart. For ReLU it
+    is C_w/2 at every depth, and exact at every width. Source: RYH ch. 5; theory-nets.md §24.
+    """
+
+    measure: ClassVar[str] = "susceptibility"
+    formula: ClassVar[str] = "χ⊥ = C_w E σ′(z)², z ~ N(0, C_b + V_{l−1}); 1 is critical"
+    source: ClassVar[str] = "RYH ch. 5"
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        signals = signals_of(at.learner)
+        assert signals is not None, "binds() admits no other architecture"
+
+        def steepness(z: Floats) -> Floats:
+            found: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
+            return found
+
+        def of_layers(first: float, variances: Floats) -> Floats:
+            incoming = [first, *(variances[:-1] + signals.cb[1:-1])]
+            pairs = zip(signals.cw[1:], incoming, strict=True)
+            return np.array([wide_nets.chi_perp(steepness, cw, variance) for cw, variance in pairs])
+
+        return only_at_the_start(at, averaged(at, of_layers))

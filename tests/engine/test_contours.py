@@ -1,0 +1,178 @@
+"""Contours on heat maps: the line of the theory at every place, and the claim that it divides the map."""
+
+import copy
+import json
+import math
+
+import numpy as np
+import pytest
+
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.picture_report import encode_pictures
+from engine.results.views import view
+from engine.runtime.sweep import sweep
+from engine.spec.plan import plan
+
+CW = (1.0, 1.5, 2.0, 3.0)
+DEPTH = 5
+CONTOUR = {"line": "chi-perp", "level": 1}
+DOCUMENT = {
+    "axes": [{"name": "cw", "values": list(CW)}],
+    "problem": {"matrix": {"kind": "sphere", "n": 2, "d": 6}, "target": "coin"},
+    "protocol": "at-init",
+    "run": {"device": "cpu", "dtype": "float64", "replicas": 6},
+    "learners": [
+        {"name": name, "architecture": {"kind": "dense", "depth": DEPTH, "width": 40, "cw": "cw", **words}}
+        for name, words in {"relu": {"activation": "relu"}, "tanh": {"activation": "tanh", "cb": 0.1}}.items()
+    ],
+    "pictures": [
+        {"name": "map", "x": "layer", "y": "cw", "measure": "layer-variance", "contours": [CONTOUR]},
+        {"name": "curves", "x": "layer", "measure": "susceptibility", "curves": "cw"},
+    ],
+}
+MAP = {"kind": "divides", "text": "It is so", "picture": "map", "curve": "relu", "contour": "chi-perp"}
+
+
+def document(claims=(), **picture):
+    """The document with claims, and with words of its first picture changed."""
+    made = copy.deepcopy(DOCUMENT)
+    made["pictures"][0].update(picture)
+    return {**made, "claims": [{**MAP, **claim} for claim in claims]}
+
+
+def swept(**words):
+    return sweep(plan(document(**words)))
+
+
+@pytest.fixture(scope="module")
+def results():
+    return swept()
+
+
+def normal_mean(function, variance):
+    """E f(z) for z ~ N(0, variance), by the trapezoidal rule."""
+    z = np.linspace(-12, 12, 20001) * math.sqrt(variance)
+    density = np.exp(-(z**2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+    return np.trapezoid(function(z) * density, z)
+
+
+def naive_chi(cw, cb, transfer, slope):
+    """χ⊥ of all layers of an infinitely wide net, for instances with entries of mean square 1."""
+    variance, found = cb + cw, []
+    for _ in range(DEPTH):
+        found.append(cw * normal_mean(lambda z: slope(z) ** 2, variance))
+        variance = cb + cw * normal_mean(lambda z: transfer(z) ** 2, variance)
+    return np.array(found)
+
+
+NAIVE = {
+    "relu": (0.0, lambda z: np.maximum(z, 0), lambda z: (z > 1e-9) + (abs(z) <= 1e-9) * math.sqrt(0.5)),
+    "tanh": (0.1, np.tanh, lambda z: 1 - np.tanh(z) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", NAIVE)
+def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
+    heat = view(results.plan.experiment.pictures[0], results).heat(name)
+    contour = heat.contour("chi-perp")
+    assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
+    assert (contour.name, contour.direction, contour.level) == ("chi-perp = 1", "exact", 1)
+    cb, transfer, slope = NAIVE[name]
+    for row, cw in enumerate(CW):
+        np.testing.assert_allclose(contour.values[row], naive_chi(cw, cb, transfer, slope), rtol=2e-5)
+
+
+def test_the_susceptibility_of_nets_is_that_of_the_line(results):
+    seen = view(results.plan.experiment.pictures[1], results)
+    assert len(seen.curves) == 2 * len(CW)
+    for curve in seen.curves:
+        line = seen.line("chi-perp", curve.name)
+        finite = 0.05 if curve.learner == "tanh" else 0
+        assert (abs(curve.y - line.y) < 4.5 * curve.stderr + finite * line.y).all(), curve.name
+
+
+def test_factors_of_the_measure_are_none_of_the_line():
+    plain, twice = (swept(**words) for words in ({}, {"times": "2*layer", "read": "last"}))
+    heats = [view(one.plan.experiment.pictures[0], one).heat("relu") for one in (plain, twice)]
+    np.testing.assert_allclose(heats[1].z, heats[0].z * 2 * heats[0].x, rtol=1e-12)
+    np.testing.assert_array_equal(heats[1].contour("chi-perp").values, heats[0].contour("chi-perp").values)
+
+
+def test_places_that_are_not_computed_yet_have_no_line(results):
+    taken = results.snapshot()
+    del taken.traces[1]
+    heat = view(results.plan.experiment.pictures[0], taken).heat("relu")
+    assert heat.y.tolist() == [1, 2, 3]
+    assert heat.contour("chi-perp").values[:, 0].tolist() == pytest.approx([0.5, 1, 1.5])
+
+
+def test_lines_that_no_picture_has_are_not_computed():
+    without = swept(contours=[])
+    trace = without.traces[0]
+    assert "chi-perp" in {line.kind for line in trace.lines}, "the second picture measures what it is about"
+    made = document(contours=[])
+    made["pictures"].pop()
+    assert "chi-perp" not in {line.kind for line in sweep(plan(made)).traces[0].lines}
+
+
+def test_json_has_the_values_and_the_level(results):
+    found = json.loads(encode_pictures(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
+    assert [(one["name"], one["line"], one["direction"], one["level"]) for one in found] == [
+        ("chi-perp = 1", "chi-perp", "exact", 1)
+    ]
+    np.testing.assert_allclose(found[0]["values"], np.repeat(np.array(CW)[:, None] / 2, DEPTH, 1))
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds", "said"),
+    [
+        ({"at_value": 2}, True, "at 15 of 15 places; 100 % are needed"),
+        ({"at_value": 100, "share": 0.6}, True, "at 10 of 15 places"),
+        ({"at_value": 100}, False, "at 10 of 15 places"),
+        ({"at_value": 2, "curve": "tanh"}, False, "places"),
+        ({"at_value": 2, "curve": None}, False, "tanh: "),
+    ],
+)
+def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, said):
+    (outcome,) = judge(swept(claims=[claim]))
+    assert outcome.holds is holds, outcome.detail
+    assert said in outcome.detail
+
+
+def test_a_line_that_has_its_level_nowhere_divides_nothing():
+    (outcome,) = judge(swept(claims=[{"at_value": 2}], contours=[{"line": "chi-perp", "level": 9}]))
+    assert not outcome.holds
+    assert outcome.detail == "chi-perp is below 9 everywhere on the map"
+
+
+def test_a_line_that_does_not_hold_is_not_on_the_map():
+    other = {"contours": [{"line": "two-over-eta", "level": 1}]}
+    found = swept(claims=[{"at_value": 2, "contour": "two-over-eta"}], **other)
+    assert view(found.plan.experiment.pictures[0], found).heats[0].contours == ()
+    (outcome,) = judge(found)
+    assert (outcome.holds, outcome.detail) == (False, "two-over-eta has no values on the map")
+
+
+@pytest.mark.parametrize(
+    ("picture", "claim", "where", "said"),
+    [
+        ({"contours": [{"line": "chi", "level": 1}]}, {}, "pictures[0].contours[0].line", "no line 'chi'"),
+        ({"y": None, "curves": "cw"}, {}, "pictures[0].contours", "drawn on heat maps"),
+        ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].contours", "along cw, which is read off"),
+        ({}, {"contour": "two-over-eta"}, "claims[0].contour", "no contour of 'two-over-eta'; there are chi"),
+        ({}, {"contour": "chi"}, "claims[0].contour", "no contour of 'chi'"),
+        ({}, {"picture": "curves"}, "claims[0].picture", "divides is about heat maps"),
+        ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, said):
+    made = document(claims=[{"at_value": 2, **claim}], **picture)
+    if claim.get("kind") == "value":
+        made["claims"] = [
+            {key: value for key, value in made["claims"][0].items() if key not in ("contour", "at_value")}
+        ]
+    with pytest.raises(BadInput) as caught:
+        plan(made)
+    assert caught.value.where == where
+    assert said in caught.value.what
