@@ -53,18 +53,26 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A learner that has no such clock, or of which that is not measured, goes on to the end.
     """
 
-    clock: Literal["step", "k", "time"] | None = None
-    measure: MeasureName | None = None
-    above: Threshold | None = None
-    below: Threshold | None = None
+    clock: Annotated[
+        Literal["step", "k", "time"] | None, Meta(title="clock", description="which passes the value")
+    ] = None
+    measure: Annotated[
+        MeasureName | None, Meta(title="measure", description="which passes it, in place of a clock")
+    ] = None
+    above: Annotated[Threshold | None, Meta(title="above", description="a value; it ends once past it")] = (
+        None
+    )
+    below: Annotated[
+        Threshold | None, Meta(title="below", description="a value; it ends once a measure is below it")
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.clock is None) == (self.measure is None):
-            raise BadField("until", "it needs one of clock and measure")
+            raise BadField("clock", "it needs one of clock and measure")
         if (self.above is None) == (self.below is None):
-            raise BadField("until", "it needs one of above and below")
+            raise BadField("above", "it needs one of above and below")
         if self.clock is not None and self.above is None:
-            raise BadField("until", "a clock passes a value from below; take above")
+            raise BadField("below", "a clock passes a value from below; take above")
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].

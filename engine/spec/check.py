@@ -34,7 +34,7 @@ def check(experiment: Experiment) -> None:
     names: dict[str, Learner] = {}
     for number, learner in enumerate(experiment.learners):
         if learner.name in names:
-            raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by an earlier learner")
+            raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by another learner")
         names[learner.name] = learner
     for number, learner in enumerate(experiment.learners):
         _check_learner(f"learners[{number}]", learner, experiment, loss)

@@ -19,7 +19,7 @@ def check_pictures(experiment: Experiment, learners: Sequence[str]) -> None:
     for number, picture in enumerate(experiment.pictures):
         where = f"pictures[{number}]"
         if picture.name is not None and picture.name in [one.name for one in experiment.pictures[:number]]:
-            raise BadInput(f"{where}.name", f"{picture.name!r} is taken by an earlier picture")
+            raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
         _check_measure(experiment, picture, where)
         _check_dimensions(experiment, picture, where)
         if picture.relative is not None and picture.relative not in learners:

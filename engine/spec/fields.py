@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -11,8 +12,14 @@ from msgspec import inspect
 
 from engine.core.parts import LARGEST, MOST
 
-FILES_ONLY = {"files_only": True}
-"""Marks a field that is for preset files and has no place in a form."""
+SELDOM = {"seldom": True}
+"""Marks a field that few experiments set: a form has it where it is set, and else among others like it."""
+
+NOTHING: tuple[Any, ...] = (None, "", [], (), {})
+"""What stands for no value."""
+
+UNTAGGED = ""
+"""The kind of a table of which there is one kind only."""
 
 FieldKind = Literal[
     "choice",
@@ -27,9 +34,10 @@ FieldKind = Literal[
     "words",
     "items",
     "table",
+    "part",
 ]
-"""What stands in a field: among others several words, or one alone; a list of numbers, words and tables; or a
-table of names and values, in place of which there may be a word."""
+"""What stands in a field: among others several words, or one alone; a list of numbers, words and tables; a
+table of names and values, in place of which there may be a word; or a table with fields of its own."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +54,21 @@ class Field:
     """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the ends of all numbers."""
     required: bool
     default: Any
+    seldom: bool
+    members: Mapping[str, type[msgspec.Struct]]
+    """Of a part: the tables that may stand there, by their kinds."""
+
+    def is_default(self, value: Any) -> bool:
+        """Whether a value says no more than nothing would."""
+        return value == self.default or (value in NOTHING and self.default in NOTHING)
 
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """The fields of a Struct that hold plain values, its own before inherited ones."""
+    """The fields of a Struct that a form can have, its own before inherited ones.
+
+    They hold plain values, or parts that are declared with a title.
+    """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"
     inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
@@ -62,9 +80,9 @@ def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
 def _field(field: inspect.Field) -> Field | None:
     kind: Any = field.type
     texts: dict[str, Any] = {}
+    seldom = False
     if isinstance(kind, inspect.Metadata):
-        if kind.extra == FILES_ONLY:
-            return None
+        seldom = kind.extra == SELDOM
         texts, kind = kind.extra_json_schema or {}, kind.type
     optional = False
     if isinstance(kind, inspect.UnionType):
@@ -72,19 +90,33 @@ def _field(field: inspect.Field) -> Field | None:
         optional = len(plain) < len(kind.types)
         kind = plain[0] if len(plain) == 1 else inspect.UnionType(tuple(plain))
     named = _kind(kind)
-    if named is None:
+    if named is None or (named == "part" and "title" not in texts):
         return None
+    members = {str(one.tag or UNTAGGED): one.cls for one in _structs(kind)} if named == "part" else {}
     return Field(
         name=field.encode_name,
         title=texts.get("title", field.name),
         help=texts.get("description", ""),
         kind=named,
         optional=optional,
-        choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else (),
+        choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else tuple(members),
         limits=_limits(kind.item_type if named in ("wholes", "floats") else kind),
         required=field.required,
-        default=None if field.default is msgspec.NODEFAULT else field.default,
+        default=_default(field),
+        seldom=seldom,
+        members=members,
     )
+
+
+def _default(field: inspect.Field) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return None if field.default is msgspec.NODEFAULT else field.default
+
+
+def _structs(kind: Any) -> list[inspect.StructType]:
+    members = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return [member for member in members if isinstance(member, inspect.StructType)]
 
 
 def _kind(kind: Any) -> FieldKind | None:
@@ -101,6 +133,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return "text"
         case inspect.DictType():
             return "table"
+        case inspect.StructType():
+            return "part"
         case inspect.VarTupleType(item_type=item):
             return _kind_of_list(item)
         case inspect.UnionType(types=members):
@@ -127,6 +161,8 @@ def _kind_of_union(members: tuple[Any, ...]) -> FieldKind | None:
         return "rates" if inspect.LiteralType in kinds else "numbers"
     if inspect.StrType in kinds and inspect.VarTupleType in kinds:
         return "words"
+    if set(kinds) == {inspect.StructType}:
+        return "part"
     return "table" if inspect.StructType in kinds and inspect.LiteralType in kinds else None
 
 

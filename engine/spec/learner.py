@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_LAYERS, BadField
 from engine.core.texts import listed
-from engine.spec.fields import FILES_ONLY
+from engine.spec.fields import SELDOM
 from engine.step_options.clipping import Clip
 from engine.step_options.decay import Decay
 from engine.step_options.noise import Noise
@@ -51,7 +51,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             max_length=MOST_LAYERS + 1,
             title="layer rates",
             description="multiplies the rate of single layers, as in W1 = 0",
-            extra=FILES_ONLY,
+            extra=SELDOM,
         ),
     ] = {}
     rate_unit: Annotated[
@@ -59,33 +59,33 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             title="unit of rates",
             description="one; or 1/S, S the sharpness of the mean loss over all rows at the start",
-            extra=FILES_ONLY,
+            extra=SELDOM,
         ),
     ] = "one"
     schedule: Annotated[
         AnySchedule | None,
-        Meta(title="schedule", description="what multiplies the rate, step by step", extra=FILES_ONLY),
+        Meta(title="schedule", description="what multiplies the rate, step by step", extra=SELDOM),
     ] = None
     clip: Annotated[
-        Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=FILES_ONLY)
+        Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=SELDOM)
     ] = None
     noise: Annotated[
-        Noise | None, Meta(title="noise", description="on gradients or weights", extra=FILES_ONLY)
+        Noise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
     ] = None
     decay: Annotated[
-        Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=FILES_ONLY)
+        Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=SELDOM)
     ] = None
     role: Annotated[
         Literal["learner", "reference"],
         Meta(
             title="role",
             description="learners are compared with theory; references are drawn as lines",
-            extra=FILES_ONLY,
+            extra=SELDOM,
         ),
     ] = "learner"
     where: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        Meta(title="where", description="only at points of the axes as in size <= 128", extra=FILES_ONLY),
+        Meta(title="where", description="only at points of the axes as in size <= 128", extra=SELDOM),
     ] = None
 
     @property

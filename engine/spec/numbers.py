@@ -107,6 +107,8 @@ def _of_text(kinds: list[Any], text: str, place: str, names: Mapping[str, float]
     except BadExpression as error:
         known = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
+        if not text.strip():
+            raise BadInput(place, f"nothing stands here; enter {right}") from error
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 

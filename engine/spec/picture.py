@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, BadField
+from engine.spec.fields import SELDOM
 from engine.spec.learner import MOST_NAME, Name
 
 if TYPE_CHECKING:
@@ -98,14 +99,15 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
-        Meta(title="name", description="what claims call it; none: the first is theirs"),
+        Meta(title="name", description="what claims call it; none: the first is theirs", extra=SELDOM),
     ] = None
     x: Annotated[
         Text, Meta(title="x", description="what it is drawn along, as k, step, eta, or eta*step")
     ] = "k"
-    y: Annotated[Text | None, Meta(title="y", description="the other axis of a heat map; none: curves")] = (
-        None
-    )
+    y: Annotated[
+        Text | None,
+        Meta(title="y", description="the other axis of a heat map; none: curves", extra=SELDOM),
+    ] = None
     measure: AnyMeasure
     curves: Annotated[
         Text | tuple[Text, ...],
@@ -113,34 +115,46 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
-        Meta(title="at", description="where on other dimensions, as in cw = 2, layer = 30"),
+        Meta(title="at", description="where on other dimensions, as in cw = 2, layer = 30", extra=SELDOM),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
-        Meta(title="running", description="of all records so far"),
+        Meta(title="running", description="of all records so far", extra=SELDOM),
     ] = None
-    times: Annotated[Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)")] = None
+    times: Annotated[
+        Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)", extra=SELDOM)
+    ] = None
     read: Annotated[
         Read | Taken | None,
-        Meta(title="read off", description="last, max, …, or as in first_below = 0.1, over = rows"),
+        Meta(
+            title="read off",
+            description="last, max, …, or as in first_below = 0.1, over = rows",
+            extra=SELDOM,
+        ),
     ] = None
     relative: Annotated[
-        Name | None, Meta(title="relative to", description="divided by the curve of this learner")
+        Name | None,
+        Meta(title="relative to", description="divided by the curve of this learner", extra=SELDOM),
     ] = None
     summary: Annotated[
         Literal["mean", "median", "first", "max", "min"],
-        Meta(title="summary", description="over replicas"),
+        Meta(title="summary", description="over replicas", extra=SELDOM),
     ] = "mean"
     lines: Annotated[
-        tuple[Text, ...] | None, Meta(title="theory", description="the lines of it; none: all of the measure")
+        tuple[Text, ...] | None,
+        Meta(title="theory", description="the lines of it; none: all of the measure", extra=SELDOM),
     ] = None
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
-        Meta(title="marks", description='straight lines, as in {name = "2", y = 2}'),
+        Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
     ] = ()
     contours: Annotated[
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
-        Meta(title="contours", description='of a heat map, as in {line = "chi-perp", level = 1}'),
+        Meta(
+            title="contours",
+            description='of a heat map, as in {line = "chi-perp", level = 1}',
+            extra=SELDOM,
+        ),
     ] = ()
     title: Annotated[
         str,

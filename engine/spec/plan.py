@@ -157,15 +157,15 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     """The axes of a document. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
-    names: dict[str, str] = {}
+    names: set[str] = set()
     for number, axis in enumerate(axes):
         for name in {axis.name, *(name for value in axis.grid for name in axis.bound(value))}:
             where = f"axes[{number}].name"
             if name in TAKEN:
                 raise BadInput(where, f"{name!r} means something else in expressions; take another name")
             if name in names:
-                raise BadInput(where, f"{name!r} is a name of {names[name]}; take another")
-            names[name] = f"axes[{number}]"
+                raise BadInput(where, f"{name!r} is a name of another axis; take another")
+            names.add(name)
     return axes
 
 
@@ -191,6 +191,7 @@ def _at(
 ) -> Mapping[str, Any] | None:
     """The document at a point: what axes set is in place, learners that are not there are left out."""
     if not pairs:
+        _check_conditions(raw)
         return raw
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
@@ -204,6 +205,13 @@ def _at(
         if learners and not document["learners"]:
             return None
     return document
+
+
+def _check_conditions(raw: Mapping[str, Any]) -> None:
+    """See that the conditions of learners can be read where there are no axes to name. Raises: BadInput."""
+    learners = raw.get("learners")
+    for number, learner in enumerate(learners if isinstance(learners, list) else ()):
+        _is_there(learner, number, {})
 
 
 def _is_there(learner: Any, number: int, names: Mapping[str, float]) -> bool:

@@ -260,6 +260,8 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
     for plain, name in {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false",
                         "object": "a table", "array": "a list"}.items():  # fmt: skip
         expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
+    if value == "":
+        return BadInput(where, f"nothing stands here; enter {expected}")
     shown, text = quoted(value), value_at(where, said)
     if isinstance(text, str) and isinstance(value, int | float):
         shown = f"{text} = {value:g}"

@@ -27,7 +27,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
-            raise BadField("clip", "it needs one of norm and value")
+            raise BadField("norm", "it needs one of norm and value")
 
     def clipped(self, gradients: Params) -> Params:
         """The gradients of every member of the batch, cut."""

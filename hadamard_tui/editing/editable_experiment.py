@@ -13,6 +13,7 @@ from engine.core.parts import BadInput
 from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
+from engine.spec.fields import UNTAGGED
 from engine.spec.plan import Plan
 from engine.spec.reading import Raw
 from hadamard_tui.editing import additions
@@ -132,6 +133,16 @@ class EditableExperiment:
         reading.put(self.raw, place, value)
         self._check()
 
+    def put_kind(self, place: str, kind: str | None) -> None:
+        """Have a part of this kind at a place, with the hyperparameters of the former one that it has; None
+        for no part, UNTAGGED where there is one kind only."""
+        if kind is None or kind == UNTAGGED:
+            self.put(place, None if kind is None else {})
+        elif self.value(place) is None:
+            self.put(place, {"kind": kind})
+        else:
+            self.put(f"{place}.kind", kind)
+
     def put_method(self, learner: int, kind: str) -> None:
         """Make a learner follow an update rule (`kind` = "gradient") or solve ("solver")."""
         changed = self.learners[learner]
@@ -237,7 +248,8 @@ class EditableExperiment:
             self._refuse(error)
 
     def _refuse(self, error: BadInput) -> None:
-        self.error = BadInput(self._among_all(error.where), error.what)
+        where = self._among_all(error.where)
+        self.error = BadInput(self._names.blamed(self.raw, where), error.what)
 
     def _among_all(self, where: str) -> str:
         """A place inside the learners that run, as a place among all of them."""

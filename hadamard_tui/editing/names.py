@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from engine.spec import renaming
+from engine.spec import reading, renaming
 from engine.spec.axis import AxisName
 from engine.spec.plan import TAKEN
 from engine.spec.reading import Raw
@@ -28,10 +28,20 @@ class Names:
 
     def __init__(self) -> None:
         self._former: dict[str, str] = {}
+        self._last = ""
 
     def forget(self) -> None:
         """Called when places change."""
         self._former.clear()
+        self._last = ""
+
+    def blamed(self, raw: Raw, place: str) -> str:
+        """The place of a refused name, or of the same one that was put there last: others had it before."""
+        refused, where, point = place.partition(" where ")
+        part = refused.partition("[")[0]
+        named = refused.endswith("].name") and self._last.startswith(f"{part}[")
+        same = named and reading.value_at(refused, raw) == reading.value_at(self._last, raw)
+        return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
         """Let references follow a name that is going to be put at a place, if it is the name of something."""
@@ -39,6 +49,7 @@ class Names:
         if found is None:
             return
         part, number = found[1], int(found[2])
+        self._last = place
         name = self._former.pop(place, raw[part][number].get("name"))
         if not name:
             return

@@ -34,6 +34,7 @@ ALLOWED = {
     "numbers": "number, or list of them;",
     "floats": "list of numbers",
     "rates": "number, list of them, or best;",
+    "part": "table",
 }
 
 
@@ -121,7 +122,7 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 def _row(field: Field) -> tuple[str, ...]:
     """Name, default, what is allowed, and meaning of a field."""
     default = "required" if field.required else written(field.default)
-    allowed = ", ".join(field.choices) or f"{ALLOWED[field.kind]} {field.limits}".strip()
+    allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 

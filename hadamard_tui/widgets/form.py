@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import msgspec
 from rich.cells import cell_len
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -17,7 +18,7 @@ from textual.widgets import Checkbox, Input, Select, Static
 
 from engine.core.catalogue import members
 from engine.core.parts import summary_of
-from engine.spec.fields import Field, fields_of
+from engine.spec.fields import UNTAGGED, Field, fields_of
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.entry import Entry
@@ -29,11 +30,6 @@ class Edited(Message):
     def __init__(self, row: Row, value: Any) -> None:
         super().__init__()
         self.row, self.place, self.value = row, row.place, value
-
-    @property
-    def choice(self) -> bool:
-        """Whether the kind of a part was chosen, so that other fields belong below it now."""
-        return self.place.endswith(".kind")
 
 
 TITLE = 14
@@ -110,8 +106,6 @@ class Row(Vertical):
     def is_about(self, where: str) -> bool:
         """Whether a place is that of this row, or inside its value."""
         where = where.partition(" where ")[0]  # at which point of the axes
-        if self.place.endswith(".kind"):
-            return where in (self.place, self.place.removesuffix(".kind"))
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
@@ -127,6 +121,11 @@ class Row(Vertical):
         elif text and self._ready:
             line = Static(text, classes=kind, markup=False)
             self.mount(line, after=0 if kind == "problem" else None)
+
+    @property
+    def typed(self) -> bool:
+        """Whether its value is typed, letter by letter."""
+        return isinstance(self._control, Entry)
 
     @on(Input.Changed)
     @on(Select.Changed)
@@ -180,12 +179,17 @@ class FieldRow(Row):
         return Entry(text_of(value), placeholder=hint, compact=True)
 
     def follow(self, value: Any) -> None:
-        """Show another value, which came about elsewhere, unless a person is at this one."""
+        """Show another value, which came about elsewhere, unless a person is typing this one."""
         text, control = text_of(value), self._control
-        if isinstance(control, Entry) and not control.has_focus and control.value != text:
-            self._value = self._read(text)
-            with control.prevent(Input.Changed):
-                control.value = text
+        if isinstance(control, Entry):
+            if not control.has_focus and control.value != text:
+                self._value = self._read(text)
+                with control.prevent(Input.Changed):
+                    control.value = text
+        elif value != self._value:
+            self._value = value
+            with control.prevent(Select.Changed, Checkbox.Changed):
+                control.value = bool(value) if isinstance(control, Flag) else _word(value)  # type: ignore[attr-defined]
 
     def _read(self, value: Any) -> Any:
         """The value as TOML would give it."""
@@ -205,50 +209,165 @@ def _word(value: Any) -> str:
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
+class KindRow(Row):
+    """The row of a part: which of its kinds it is, or that there is none."""
+
+    def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
+        """`part` is the place of the part."""
+        super().__init__(f"{part}.kind", title, help, control, value)
+        self.part = part
+
+    def is_about(self, where: str) -> bool:
+        """Whether a place is that of the part or of its kind; its fields have rows of their own."""
+        return where.partition(" where ")[0] in (self.part, self.place)
+
+    def _read(self, value: Any) -> str | None:
+        """The kind chosen, None for no part."""
+        if isinstance(value, bool):
+            return UNTAGGED if value else None
+        return value or None
+
+
+class More(Static, can_focus=True):
+    """A line in the place of fields that few experiments set."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    More { height: 1; color: $text-muted; }
+    More:focus { background: $boost; color: $foreground; text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "turn", "Open or close", show=False)]
+
+    class Turned(Message):
+        """A person opens the line, or closes it."""
+
+        def __init__(self, fields: Fields) -> None:
+            super().__init__()
+            self.fields = fields
+
+    def __init__(self, titles: Iterable[str]) -> None:
+        super().__init__()
+        self._titles = ", ".join(titles)
+        self.opened = False
+
+    def render(self) -> Content:
+        line = Content(f"{'▾' if self.opened else '▸'} more: {self._titles}")
+        return line.truncate(self.content_size.width, ellipsis=True)
+
+    def action_turn(self) -> None:
+        above = self.parent
+        assert isinstance(above, Fields), "it stands for fields beside it"
+        self.post_message(self.Turned(above))
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.action_turn()
+
+
 class Fields(Vertical):
-    """The rows of a Struct at a place of the set-up: all of them, or some in the order of `names`."""
+    """The rows of some fields of a part: those that few experiments set are made on demand, below one line,
+    unless they are set here."""
 
     DEFAULT_CSS = "Fields { height: auto; }"
 
-    def __init__(
-        self,
-        place: str,
-        struct: type[msgspec.Struct],
-        values: dict[str, Any],
-        names: Sequence[str] | None = None,
-    ) -> None:
+    def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
+        """`place` is that of the part, and `values` are what it says there."""
         super().__init__()
-        self._place, self._values = place, values
-        fields = {field.name: field for field in fields_of(struct)}
-        self._fields = [fields[name] for name in names or fields]
+        self.place, self._values = place, values
+        self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
+        self._fields = [field for field in fields if field not in self._hidden]
+        self._opened: list[Widget] = []
 
     def compose(self) -> ComposeResult:
-        for field in self._fields:
-            yield FieldRow(f"{self._place}.{field.name}", field, self._values.get(field.name, field.default))
+        yield from self._rows(self._fields, self._values)
+        if self._hidden:
+            yield More(field.title for field in self._hidden)
+
+    async def turn(self, values: Mapping[str, Any]) -> None:
+        """Open the line, with the fields as they are now, or close it."""
+        more = self.query_children(More).first()
+        more.opened = not more.opened
+        more.refresh()
+        if self._opened:
+            await self.remove_children(self._opened)
+            self._opened = []
+        else:
+            self._opened = list(self._rows(self._hidden, values))
+            await self.mount_all(self._opened, after=more)
+
+    def _rows(self, fields: Sequence[Field], values: Mapping[str, Any]) -> Iterator[Widget]:
+        for field in fields:
+            place, value = f"{self.place}.{field.name}", _at(values, field)
+            yield OptionalPart(place, field, value) if field.members else FieldRow(place, field, value)
 
 
 class PartForm(Vertical):
-    """A choice among the members of a family, and the fields of the member chosen."""
+    """A choice among the kinds of a part, and the fields of the one chosen."""
 
     DEFAULT_CSS = "PartForm { height: auto; }"
 
-    def __init__(self, place: str, title: str, family: str, values: dict[str, Any]) -> None:
+    def __init__(self, place: str, title: str, family: str, values: Any) -> None:
+        """`values` are what the part says, or its kind alone."""
         super().__init__()
-        self.place = place
-        self._title, self._family, self._values = title, family, values
+        self.place, self._title = place, title
+        self._members: Mapping[str, type[msgspec.Struct]] = members(family)
+        self._take(values)
+
+    def _take(self, values: Any) -> None:
+        self._values: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
+        self._kind: str | None = str(self._values["kind"])
 
     def compose(self) -> ComposeResult:
-        kinds = members(self._family)
-        kind = str(self._values["kind"])
-        select = Choice([(name, name) for name in kinds], value=kind, allow_blank=False, compact=True)
-        part = kinds[kind]
-        yield Row(f"{self.place}.kind", self._title, summary_of(part), select, kind)
-        yield Fields(self.place, part, self._values)
+        yield KindRow(self.place, self._title, self._help, self._choice(), self._kind)
+        if self._kind is not None:
+            yield Fields(self.place, fields_of(self._members[self._kind]), self._values)
 
-    async def rebuild(self, values: dict[str, Any]) -> None:
-        """Show the fields of the member that was chosen."""
-        self._values = values
-        part = members(self._family)[str(values["kind"])]
-        self.query_one(Row).explain(summary_of(part))
-        await self.query_one(Fields).remove()
-        await self.mount(Fields(self.place, part, values))
+    @property
+    def _help(self) -> str:
+        return "" if self._kind is None else summary_of(self._members[self._kind])
+
+    def _choice(self) -> Widget:
+        names = [(name, name) for name in self._members]
+        return Choice(names, value=self._kind or NONE, allow_blank=False, compact=True)
+
+    async def rebuild(self, values: Any) -> None:
+        """Show the fields of what was chosen."""
+        self._take(values)
+        self.query_children(KindRow).first().explain(self._help)
+        await self.query_children(Fields).remove()
+        if self._kind is not None:
+            await self.mount(Fields(self.place, fields_of(self._members[self._kind]), self._values))
+
+
+class OptionalPart(PartForm):
+    """The same of a part that need not be there; one of a single kind is there or not."""
+
+    def __init__(self, place: str, field: Field, values: Any) -> None:
+        Vertical.__init__(self)
+        self.place, self._title, self._about = place, field.title, field.help
+        self._members = field.members
+        self._take(values)
+
+    def _take(self, values: Any) -> None:
+        if UNTAGGED in self._members:
+            self._values = values or {}
+            self._kind = None if values is None else UNTAGGED
+        elif values is None:
+            self._values, self._kind = {}, None
+        else:
+            super()._take(values)
+
+    @property
+    def _help(self) -> str:
+        return super()._help if self._kind else self._about
+
+    def _choice(self) -> Widget:
+        if UNTAGGED in self._members:
+            return Flag(self._kind is not None)
+        names = [("none", NONE), *((name, name) for name in self._members)]
+        return Choice(names, value=self._kind or NONE, allow_blank=False, compact=True)
+
+
+def _at(values: Mapping[str, Any], field: Field) -> Any:
+    """What a part says of a field."""
+    return values.get(field.name, field.default)

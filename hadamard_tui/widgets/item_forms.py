@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.spec.axis import Axis
+from engine.spec.fields import fields_of
 from engine.spec.picture import Picture
 from hadamard_tui.editing.typed_text import text_of
 from hadamard_tui.widgets.choice import Choice
@@ -24,11 +25,6 @@ AXIS_FIELDS = {
     VALUES: ("name", "values", "log", "set"),
     RANGE: ("name", "from", "to", "points", "log", "set"),
 }
-PICTURE_FIELDS = (
-    ("title", "x", "curves", "x_log", "y_log"),
-    ("y", "at", "read", "running", "times", "relative", "summary", "lines", "marks", "contours", "name"),
-)
-"""What most pictures say, and behind the measure what few do."""
 
 
 class AxisForm(Vertical):
@@ -46,15 +42,14 @@ class AxisForm(Vertical):
             yield Static("given by", classes="title")
             options = [("its values", VALUES), ("its ends", RANGE)]
             yield Choice(options, value=by, allow_blank=False, compact=True, id="given-by")
-        yield Fields(self._place, Axis, self._values, AXIS_FIELDS[by])
+        fields = {field.name: field for field in fields_of(Axis)}
+        yield Fields(self._place, [fields[name] for name in AXIS_FIELDS[by]], self._values)
 
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
     """The fields of a picture, and of what it measures."""
-    often, seldom = PICTURE_FIELDS
     yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
-    yield Fields(place, Picture, values, often)
-    yield Fields(place, Picture, values, seldom)
+    yield Fields(place, fields_of(Picture), values)
 
 
 def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:

@@ -16,13 +16,14 @@ from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
 from engine.spec import presets
+from engine.spec.fields import fields_of
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Edited, FieldRow, Fields, PartForm, Row
+from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
@@ -54,7 +55,7 @@ class LearnerForm(Vertical):
     def compose(self) -> ComposeResult:
         place = f"learners[{self.number}]"
         values = self._values
-        yield Fields(place, Learner, values)
+        yield Fields(place, [field for field in fields_of(Learner) if not field.seldom], values)
         solving = values.get("solver") is not None
         with Horizontal(classes="line"):
             yield Static("learns by", classes="title")
@@ -69,8 +70,9 @@ class LearnerForm(Vertical):
             yield PartForm(f"{place}.solver", "solver", "solvers", values["solver"])
         else:
             yield PartForm(f"{place}.architecture", "architecture", "architectures", values["architecture"])
-            if values["update"] is not None:
+            if values.get("update") is not None:
                 yield PartForm(f"{place}.update", "update", "updates", values["update"])
+        yield Fields(place, [field for field in fields_of(Learner) if field.seldom], values)
 
 
 class Setup(VerticalScroll, can_focus=False):
@@ -124,12 +126,19 @@ class Setup(VerticalScroll, can_focus=False):
     def _panels(self) -> ComposeResult:
         raw = self.editable.raw
         yield Static("Preset", classes="section")
-        yield Choice(self._presets(), value=self._preset(), allow_blank=False, compact=True, id="preset")
+        yield Choice(
+            self._presets(),
+            value=self._preset(),
+            not_typed=(key("setup"),),
+            allow_blank=False,
+            compact=True,
+            id="preset",
+        )
         yield Static("", id="elsewhere", markup=False)
         yield Static("Problem", classes="section")
         yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])
         yield PartForm("problem.target", "target", "targets", raw["problem"]["target"])
-        yield Fields("problem", Problem, raw["problem"])
+        yield Fields("problem", fields_of(Problem), raw["problem"])
         yield Static("Learners", classes="section")
         yield LearnerList(id="learners")
         with Horizontal(classes="line"):
@@ -140,7 +149,7 @@ class Setup(VerticalScroll, can_focus=False):
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
-        yield Fields("run", Run, raw["run"])
+        yield Fields("run", fields_of(Run), raw["run"])
         for part in KINDS:
             yield Static(part.capitalize(), classes="section")
             yield ItemList(part)
@@ -229,10 +238,9 @@ class Setup(VerticalScroll, can_focus=False):
     def _show_preset(self) -> None:
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
         for select in self.query("#preset").results(Choice):  # there is none while other panels are put up
-            if select.whole and select.value != self._preset():
-                with self.prevent(Select.Changed):
-                    select.offer(self._presets())
-                    select.value = self._preset()
+            if select.value != self._preset():
+                with select.prevent(Select.Changed):
+                    select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
         """Show the lists of learners, axes, pictures and claims anew, as in other colours."""
@@ -250,18 +258,33 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Edited)
     async def _edited(self, event: Edited) -> None:
         event.stop()
-        if self._gone(event.row) or self.editable.value(event.place) == event.value:
+        if self._gone(event.row):
             return
-        self.editable.put(event.place, event.value)
-        if event.choice:
-            place = event.place.removesuffix(".kind")
-            async with self._making:
-                for form in self.query(PartForm):
-                    if form.place == place:
-                        await form.rebuild(self.editable.value(place))
+        if isinstance(event.row, KindRow):
+            await self._choose(event.row.part, event.value)
+        elif self.editable.value(event.place) == event.value:
+            return
+        else:
+            self.editable.put(event.place, event.value)
         if event.place.endswith("].name"):
             self._follow()
         self._tell()
+
+    async def _choose(self, place: str, kind: str | None) -> None:
+        """Put another part at a place, and its fields below the choice."""
+        self.editable.put_kind(place, kind)
+        async with self._making:
+            for form in self.query(PartForm):
+                if form.place == place:
+                    await form.rebuild(self.editable.value(place))
+
+    @on(More.Turned)
+    async def _turned(self, event: More.Turned) -> None:
+        event.stop()
+        if not self._gone(event.fields):
+            async with self._making:
+                await event.fields.turn(self.editable.value(event.fields.place))
+            self._show_complaint()
 
     def _follow(self) -> None:
         """Show in the fields what a change elsewhere has made of their values."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.axis import Axis
-from engine.spec.fields import fields_of
+from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.picture import Picture
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
@@ -223,6 +224,105 @@ def reading_of(toml: str) -> Raw:
     import tomllib
 
     return tomllib.loads(toml)
+
+
+STEPS = {
+    "schedule": {"kind": "cosine", "warm_up": 3, "steps": "n/2"},
+    "clip": {"norm": 2.0, "value": None},
+    "noise": {"sigma": "1/d", "on": "weights"},
+    "decay": {"rate": 0.01, "p": "1"},
+}
+
+
+def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
+    talk: EditableExperiment,
+):
+    for name, said in STEPS.items():
+        place = f"learners[0].{name}"
+        talk.put_kind(place, said.get("kind", UNTAGGED))
+        for field, value in said.items():
+            talk.put(f"{place}.{field}", value)
+        assert talk.error is None, name
+    talk.put("learners[0].role", "reference")
+    talk.put("learners[0].rate_unit", "start-sharpness")
+    assert talk.experiment.learners[0].noise.sigma == 1 / 128  # type: ignore[union-attr]
+    saved = plans.in_full(raw := reading_of(as_toml(talk.document)), plans.first(raw))
+    copied = presets.document("hadamard-128", overrides("hadamard-128", talk.document))
+    assert saved == copied == talk.document
+    again = EditableExperiment(saved, "hadamard-128")
+    assert {name: again.value(f"learners[0].{name}") for name in STEPS} == STEPS
+    for name in STEPS:
+        again.put_kind(f"learners[0].{name}", None)
+    assert again.experiment.learners[0].plain_steps
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "at", "what"),
+    [
+        ("schedule", "step", ".factor_per_stage", "missing"),
+        ("clip", UNTAGGED, ".norm", "it needs one of norm and value"),
+        ("noise", UNTAGGED, ".sigma", "missing"),
+        ("decay", UNTAGGED, ".rate", "missing"),
+    ],
+)
+def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
+    talk: EditableExperiment, name: str, kind: str, at: str, what: str
+):
+    talk.put_kind(f"learners[0].{name}", kind)
+    assert talk.error is not None
+    assert (talk.error.where, talk.error.what) == (f"learners[0].{name}{at}", what)
+    talk.put_kind(f"learners[0].{name}", None)
+    assert talk.error is None
+    assert not talk.changed
+
+
+def test_another_kind_of_schedule_keeps_what_both_have(talk: EditableExperiment):
+    talk.put("learners[0].schedule", {"kind": "cosine", "warm_up": 3, "steps": 50.0})
+    talk.put_kind("learners[0].schedule", "linear")
+    assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "warm_up": 3, "steps": 50.0}
+
+
+def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperiment):
+    talk.put_kind("claims[3].measure", "norm")
+    talk.put("claims[3].measure.p", "1")
+    assert talk.experiment.claims[3].measure == catalogue.make("measures", "norm", p="1")
+    talk.put_kind("claims[3].measure", None)
+    assert not talk.changed
+
+
+def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableExperiment):
+    edge.copy_learner(0)
+    edge.put("learners[1].where", "eta > 0.1")
+    assert [len(point.experiment.learners) for point in edge.plan().points] == [1, 1, 2, 2]
+    edge.put("learners[1].where", "eta >")
+    assert edge.error is not None
+    assert edge.error.where.startswith("learners[1].where")
+    talk = EditableExperiment.of("hadamard-128")
+    talk.put("learners[0].where", "eta > 0.1")
+    assert talk.error is not None
+    assert (talk.error.where, talk.error.what[:16]) == ("learners[0].where", "'eta' is unknown")
+
+
+@pytest.mark.parametrize("place", ["problem.matrix.d", "run.seed", "learners[0].update.lr"])
+def test_an_empty_field_asks_for_what_belongs_there(talk: EditableExperiment, place: str):
+    talk.put(place, "")
+    assert talk.error is not None
+    assert talk.error.where == place
+    assert talk.error.what.startswith("nothing stands here; enter a ")
+
+
+def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: EditableExperiment):
+    talk.put("learners[0].name", "EGU")
+    for _ in range(2):
+        assert talk.error is not None
+        assert (talk.error.where, talk.error.what) == (
+            "learners[0].name",
+            "'EGU' is taken by another learner",
+        )
+        talk.put("run.seed", 7)
+    talk.put("learners[0].name", "GD")
+    talk.put("learners[2].name", "GD")
+    assert talk.error.where == "learners[2].name"
 
 
 def test_differences_tell_of_axes():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 
 from engine.core import catalogue
@@ -14,7 +15,7 @@ from engine.spec.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Edited, PartForm, Row
+from hadamard_tui.widgets.form import Edited, More, OptionalPart, PartForm, Row
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
@@ -49,7 +50,8 @@ PARTS = {
 def wanted(place: str, kind: str) -> set[str]:
     """The rows of a part."""
     part = catalogue.members(PARTS[place])[kind]
-    return {f"{place}.{field.name}" for field in fields_of(part)} | {f"{place}.kind"}
+    inner = (f"{field.name}.kind" if field.members else field.name for field in fields_of(part))
+    return {f"{place}.{name}" for name in ("kind", *inner)}
 
 
 async def test_choosing_a_kind_shows_the_fields_of_its_struct(app: HadamardApp):
@@ -74,20 +76,44 @@ async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: Editable
             assert {row.place for row in form.query(Row)} == wanted(place, kind)
 
 
-async def test_a_choice_that_is_taken_away_while_it_is_mounted_harms_nobody():
-    class Emptied(Choice):
-        """As a select is whose children have gone when it is told of its mounting."""
-
-        def compose(self) -> ComposeResult:
-            yield from ()
-
+async def test_a_choice_is_one_widget_until_it_is_opened():
     app: App[None] = App()
     async with app.run_test() as pilot:
-        await app.mount(Emptied([("a", "a"), ("b", "b")], value="b", allow_blank=False))
-        await app.mount(whole := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
-        await pilot.pause()
-        assert whole.value == "b"
-        assert whole.query_one("SelectOverlay", OptionList).option_count == 2
+        await app.mount(choice := Choice([("a", "a"), ("[b]", "b")], value="b", allow_blank=False))
+        assert not choice.children
+        assert choice.value == "b"
+        choice.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        assert choice.query_one(OptionList).highlighted == 1
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: choice.value == "a" and choice.has_focus and not choice.expanded)
+
+
+async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        names = ("gd", "egu", "e-gd", "adam")
+        await app.mount(choice := Choice([(name, name) for name in names], value="gd", allow_blank=False))
+        choice.focus()
+        await pilot.press("e", "-")
+        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        assert choice.value == "gd"
+        assert choice.query_one(OptionList).highlighted == 2
+        await pilot.press("enter")
+        await until(pilot, lambda: choice.value == "e-gd" and choice.has_focus)
+
+
+async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        before = copy.deepcopy(app.laboratory.editable.raw)
+        row_of(app, "problem.matrix.kind").query_one(Select).focus()
+        for key in ("delete", "o", "escape", "d", "escape", "a", "escape"):
+            await pilot.press(key)
+        assert app.laboratory.editable.raw == before
+        app.laboratory.query_one("#preset").focus()
+        await pilot.press("s")
+        await until(pilot, lambda: not app.laboratory.query_one(Setup).display)
 
 
 async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(editable: EditableExperiment):
@@ -103,12 +129,15 @@ async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(e
 async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
     async with App[None]().run_test() as pilot:
         choice = Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False)
-        mounted = pilot.app.mount(choice)
-        choice.action_show_overlay()
-        await mounted
+        await choice.action_show_overlay()
         assert not choice.expanded
-        choice.action_show_overlay()
-        assert choice.expanded
+        mounted = pilot.app.mount(choice)
+        await choice.action_show_overlay()
+        await mounted
+        await choice.action_show_overlay()
+        await until(pilot, lambda: choice.query("SelectOverlay:focus"))
+        await choice.remove()
+        await choice.action_show_overlay()
 
 
 async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
@@ -588,3 +617,61 @@ async def test_a_preset_chosen_while_the_fields_of_another_are_made_is_the_one_s
         other = EditableExperiment(presets.load("hard-64"), "hard-64")
         await asyncio.gather(setup.fill(), setup.show(other))
         assert row_of(app, "problem.matrix.d").query_one(Input).value == str(other.value("problem.matrix.d"))
+
+
+async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_in_sight_once_set():
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
+    async with opened(app, (120, 90)) as pilot:
+        editable, setup = app.laboratory.editable, app.laboratory.query_one(Setup)
+        assert not {place for place in places(app) if "noise" in place.removeprefix("problem.noise")}
+        setup.query_one(More).focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: composed(app, "learners[0].where"))
+        row_of(app, "learners[0].noise.kind").query_one(Checkbox).toggle()
+        await until(pilot, lambda: composed(app, "learners[0].noise.on"))
+        sigma = row_of(app, "learners[0].noise.sigma")
+        await until(pilot, lambda: shown(sigma, ".problem") == "▲ missing")
+        sigma.query_one(Input).value = "1/d"
+        await until(pilot, lambda: sigma.said == "= 0.0078125")
+        row_of(app, "learners[0].schedule.kind").query_one(Select).value = "constant"
+        await until(pilot, lambda: composed(app, "learners[0].schedule.warm_up"))
+        row_of(app, "learners[0].role").query_one(Select).value = "reference"
+        await until(pilot, lambda: editable.experiment.learners[0].role == "reference")
+        assert editable.document["learners"][0]["noise"] == {"sigma": "1/d", "on": "gradient"}
+        assert editable.document["learners"][0]["schedule"] == {"kind": "constant", "warm_up": 0}
+        more = setup.query_one(More)
+        more.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "learners[0].noise.sigma" not in places(app))
+        await pilot.press("escape", "right_square_bracket", "left_square_bracket")
+        await until(pilot, lambda: not more.is_attached and composed(app, "learners[0].noise.sigma"))
+        assert row_of(app, "learners[0].noise.sigma").query_one(Input).value == "1/d"
+        assert "learners[0].schedule.warm_up" in places(app)
+        assert "noise" not in str(setup.query_one(More).render())
+
+
+async def test_the_form_of_a_claim_has_a_measure_of_its_own():
+    form = PartForm("claims[0]", "claim", "claims", {"kind": "slope", "measure": {"kind": "norm", "p": "1"}})
+    one: App[None] = App()
+    async with one.run_test():
+        await one.mount(form)
+        assert {"claims[0].measure.kind", "claims[0].measure.p"} <= {row.place for row in form.query(Row)}
+        (measure,) = form.query(OptionalPart)
+        await measure.rebuild(None)
+        assert [row.place for row in measure.query(Row)] == ["claims[0].measure.kind"]
+        await measure.rebuild("loss")
+        assert [row.place for row in measure.query(Row)] == [
+            "claims[0].measure.kind",
+            "claims[0].measure.rows",
+        ]
+
+
+async def test_a_learner_that_is_not_at_the_first_point_has_a_form_however_short_it_is_written():
+    document = presets.document("edge-of-stability")
+    other = {"name": "late", "architecture": "linear", "update": "gd", "where": "eta > 0.1"}
+    document["learners"].append(other)
+    editable = EditableExperiment(document, None)
+    one: App[None] = App()
+    async with one.run_test():
+        await one.mount(form := LearnerForm(editable, 1))
+        assert "learners[1].update.lr" in {row.place for row in form.query(Row)}

@@ -246,7 +246,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("claims[0].at=2n", "claims[0].at", "32 is past the end"),
         ("claims[0].at=x/2", "claims[0].at", "it must be a number or an expression of d, n, m"),
         ("run.seed=2^53", "run.seed", "too large"),
-        ("run.seed=", "run.seed", "not complete; it must be a whole number"),
+        ("run.seed=", "run.seed", "nothing stands here; enter a whole number"),
         ("problem.matrix.d=n", "problem.matrix.d", "known only after the matrix and the target; it"),
         ("problem.target.index=m", "problem.target.index", "a whole number or an expression of d, n"),
         ("problem.target=featur", "problem.target.kind", "did you mean feature?"),

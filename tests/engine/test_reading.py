@@ -79,7 +79,7 @@ BAD = [
     ("learners=3", "learners", ["3 does not fit", "a list"]),
     ("learners=[]", "learners", ["[]", "1"]),
     ("learners[1].name=GD", "learners[1].name", ["'GD' is taken"]),
-    ("learners[1].name=''", "learners[1].name", ["'' does not fit", "length >= 1"]),
+    ("learners[1].name=''", "learners[1].name", ["nothing stands here; enter text of length >= 1"]),
     ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver needs neither"]),
     ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
     ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
