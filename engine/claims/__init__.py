@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     measured: float | None
     detail: str
     stderr: float | None = None
-    """Of what was measured, by the jackknife over replicas; None for a single one."""
+    """Of what was measured, over replicas; None for a single one."""
 
 
 class Claim(Part, frozen=True, kw_only=True):
@@ -168,20 +168,20 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
-def jackknife(statistic: Callable[[Callable[[CurveView], Floats]], float], replicas: int) -> float | None:
-    """The delete-one jackknife error of a number that is made of curves; None for a single replica.
+def standard_error(
+    statistic: Callable[[Callable[[CurveView], Floats]], float], curve: CurveView
+) -> float | None:
+    """The standard error of a number that is made of curves; None where these have none.
 
-    `statistic` is given how to take a curve: with all its replicas but one, the same one of every curve, as
-    a replica has the same data for all learners.
+    `statistic` is given how to take a curve: with some of its replicas, the same of every curve, as a replica
+    has the same data for all learners.
     """
-    if replicas < 2:
-        return None
 
-    def without(replica: int) -> float:
-        return statistic(lambda curve: curve.without(replica))
+    def of(some: Sequence[int]) -> Floats:
+        return np.array(statistic(lambda one: one.over(some)))
 
-    each = np.array([without(replica) for replica in range(replicas)])
-    return float(reductions.jackknife(each))
+    error = reductions.standard_error(curve.summary, curve.replicas, of)
+    return None if error is None else float(error)
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Comparing, Floats, Outcome, jackknife, other_at, unfinished, whole
+from engine.claims import Comparing, Floats, Outcome, other_at, standard_error, unfinished, whole
 from engine.results.view import View
 from engine.spec.learner import Name
 
@@ -38,7 +38,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
         measured = crossing(whole(curve) - other(whole))
         if np.isnan(measured):
             return self.fails(f"it does not cross {name}")
-        stderr = jackknife(lambda take: crossing(take(curve) - other(take)), curve.replicas)
+        stderr = standard_error(lambda take: crossing(take(curve) - other(take)), curve)
         return self.compared(measured, stderr, f"it crosses {name} at {view.picture.x} = ")
 
 

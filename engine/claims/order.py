@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Claim, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
+from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
+from engine.results import reductions
 from engine.results.view import CurveView, View
 from engine.spec.learner import Name
 
@@ -54,15 +56,10 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             detail += f", {gap[worst] / stderr:+.1f} standard errors"
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
-    def _errors(self, curve: CurveView, other: CurveView) -> np.ndarray | None:
-        """The jackknife error of the gap, both without the same replica, which has the same data for both."""
-        count = curve.replicas
-        if count < 2:
-            return None
-        each = np.stack([_gap(curve, other, left) for left in range(count)])
-        return np.asarray(np.sqrt((count - 1) / count * np.square(each - each.mean(0)).sum(0)))
+    def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
+        """The standard error of the gap, of the same replicas of both, which have the same data."""
 
+        def gap(some: Sequence[int]) -> Floats:
+            return curve.over(some) - np.interp(curve.x, other.x, other.over(some))
 
-def _gap(curve: CurveView, other: CurveView, left: int) -> np.ndarray:
-    """The gap between two curves without a replica."""
-    return np.asarray(curve.without(left) - np.interp(curve.x, other.x, other.without(left)))
+        return reductions.standard_error(curve.summary, curve.replicas, gap)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Comparing, MaybePlace, Outcome, jackknife, other_at, unfinished, where, whole
+from engine.claims import Comparing, MaybePlace, Outcome, other_at, standard_error, unfinished, where, whole
 from engine.results.view import View
 from engine.spec.learner import Name
 
@@ -54,4 +54,4 @@ class Ratio(Comparing, frozen=True, kw_only=True, tag="ratio"):
         """The standard error of the ratio at a place."""
         curve = self.of(view)
         _, other = other_at(view, self.to, curve)
-        return jackknife(lambda take: float(take(curve)[place] / other(take)[place]), curve.replicas)
+        return standard_error(lambda take: float(take(curve)[place] / other(take)[place]), curve)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Comparing, Floats, Outcome, jackknife, unfinished
+from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
 from engine.results.view import View
 
 
@@ -32,7 +32,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         if len(np.unique(curve.x[there])) < 2:
             return self.fails(f"a slope needs two places, and {np.count_nonzero(there)} can be used")
         measured = self._slope(curve.x[there], curve.y[there])
-        stderr = jackknife(lambda take: self._slope(curve.x[there], take(curve)[there]), curve.replicas)
+        stderr = standard_error(lambda take: self._slope(curve.x[there], take(curve)[there]), curve)
         count = np.count_nonzero(there)
         return self.compared(measured, stderr, f"over {count} places the slope is ")
 

@@ -20,7 +20,6 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
     that are not. Source: theory-symmetry.md §19.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "0/1 error (angle)"
     of_weights: ClassVar[bool] = True
 

@@ -20,7 +20,6 @@ class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
     theory-bias.md §34.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "excess risk"
     of_weights: ClassVar[bool] = True
 

@@ -17,7 +17,6 @@ class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
     Source: theory-nets.md §§0, 28.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "length of the gradient"
     of_parameters: ClassVar[bool] = True
 

@@ -24,7 +24,6 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
     start. Of `scale` s, C_w = s². Averaged over targets. Source: theory-nets.md §24.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "layer variance"
     of_parameters: ClassVar[bool] = True
 

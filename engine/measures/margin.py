@@ -23,7 +23,6 @@ class Margin(Measure, frozen=True, tag="margin"):
     Source: GLSS18a; theory-bias.md §47.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "margin"
     of_weights: ClassVar[bool] = True
 

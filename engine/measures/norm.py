@@ -22,7 +22,6 @@ class Norm(Measure, frozen=True, tag="norm"):
     theory-bias.md §§34, 47.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "norm of w"
     of_weights: ClassVar[bool] = True
 

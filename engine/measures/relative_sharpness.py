@@ -16,7 +16,6 @@ class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     Source: Lewkowycz et al. 2020; theory-nets.md §31.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "sharpness / that at the start"
     expensive: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True

@@ -23,7 +23,6 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     Source: Cohen et al. 2021; theory-nets.md §§0, 30.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "sharpness"
     expensive: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True

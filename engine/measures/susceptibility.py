@@ -23,7 +23,6 @@ class Susceptibility(Measure, frozen=True, tag="susceptibility"):
     below 1 they come together. Averaged over targets. Source: RYH ch. 5; theory-nets.md §24.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "susceptibility χ⊥"
     of_parameters: ClassVar[bool] = True
 

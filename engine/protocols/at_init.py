@@ -23,8 +23,6 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
     clock: ClassVar[str] = "step"
 
-    experimental: ClassVar[bool] = True
-
     @property
     def single(self) -> bool:
         return True

@@ -39,8 +39,6 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     clock: ClassVar[str] = "step"
 
-    experimental: ClassVar[bool] = True
-
     steps: Annotated[
         float, Meta(gt=0, le=MOST, title="steps", description="of training; rounded up to a whole number")
     ] = 100.0

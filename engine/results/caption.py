@@ -293,7 +293,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
         text = cut(failed[0].claim.text, LONGEST_CLAIM)
         yield f"{len(failed)} of {count} claims {'fails' if len(failed) == 1 else 'fail'}: “{text}”"
     elif count:
-        yield f"All {count} claims hold" if count > 1 else "Its claim holds"
+        yield "Its claim holds" if count == 1 else f"{'Both' if count == 2 else f'All {count}'} claims hold"
 
 
 def _capital(label: str) -> str:

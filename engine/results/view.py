@@ -39,9 +39,12 @@ class CurveView:
     """The summary over replicas [N], NaN where there is none."""
 
     stderr: Floats | None
-    """Its standard error by the delete-one jackknife over replicas [N]; None for a single replica."""
+    """Its standard error over replicas [N]; None for a single replica, and where a summary has none."""
 
     replicas: int
+    summary: str = "mean"
+    """What it is of the replicas."""
+
     over: Callable[[Sequence[int]], Floats]
     """The same curve made of some of the replicas alone [N]."""
 
@@ -64,10 +67,6 @@ class CurveView:
     def sound(self) -> NDArray[np.bool_]:
         """Where the summary is over all replicas [N]."""
         return np.asarray(self.lost == 0)
-
-    def without(self, replica: int) -> Floats:
-        """The same curve made of all replicas but one [N]."""
-        return self.over([one for one in range(self.replicas) if one != replica])
 
     def place(self, x: float) -> int | None:
         """The number of the place at x; None if nothing is there."""

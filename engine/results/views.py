@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -105,8 +106,8 @@ def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) ->
     summary = steps.picture.summary
     z = _over(x, y, steps, parts, lambda values: reductions.summary(summary, values))
     stderr = None
-    if all(len(part.values) > 1 for part in parts):
-        stderr = _over(x, y, steps, parts, lambda values: _jackknife(summary, values))
+    if all(reductions.has_error(summary, len(part.values)) for part in parts):
+        stderr = _over(x, y, steps, parts, partial(_error, summary))
     drawn = (_contour(each, x, y, results, steps.picture, taken) for each in steps.picture.contours)
     return HeatView(learner, x, y, z, stderr, tuple(one for one in drawn if one is not None))
 
@@ -142,11 +143,11 @@ def _contour(
     return ContourView(contour.title, contour.line, direction, contour.level, values)
 
 
-def _jackknife(how: str, values: Floats) -> Floats:
-    """The delete-one standard error [N] of a summary of values [R, N]."""
-    count = len(values)
-    each = np.stack([reductions.summary(how, np.delete(values, one, 0)) for one in range(count)])
-    return reductions.jackknife(each)
+def _error(how: str, values: Floats) -> Floats:
+    """The standard error [N] of a summary of values [R, N] that has one."""
+    found = reductions.standard_error(how, len(values), lambda some: reductions.summary(how, values[some]))
+    assert found is not None, "has_error says so"
+    return found
 
 
 class _Reduction:
@@ -169,7 +170,9 @@ class _Reduction:
         else:
             self._check_kept()
             x, y = self._estimate(self._key, None)
-            stderr = self._jackknife()
+            stderr = reductions.standard_error(
+                self._picture.summary, self._replicas, lambda some: self._estimate(self._key, some)[1]
+            )
         along = self._along_records
         lost = self._lost_along_records(x) if along else self._lost_at_points()
         diverged_at = self._diverged_at(first) if along else next(iter(x[lost > 0]), None)
@@ -182,6 +185,7 @@ class _Reduction:
             y=y,
             stderr=stderr,
             replicas=self._replicas,
+            summary=self._picture.summary,
             over=self._over,
             lost=lost,
             is_reference=any(
@@ -242,17 +246,6 @@ class _Reduction:
             raise BadInput("relative", f"there is no curve {reference!r} among {known}")
         with np.errstate(divide="ignore", invalid="ignore"):
             return x, y / np.interp(x, *self._estimate((str(reference), apart), replicas))
-
-    def _jackknife(self) -> Floats | None:
-        """The delete-one jackknife; of a mean of measured values it is s/√R."""
-        count = self._replicas
-        if count < 2 or self._picture.summary == "first":
-            return None
-        every = range(count)
-        values = np.stack(
-            [self._estimate(self._key, [one for one in every if one != left])[1] for left in every]
-        )
-        return reductions.jackknife(values)
 
     def _lost_along_records(self, x: Floats) -> NDArray[np.int64]:
         if not len(there := self._divergences):

@@ -20,7 +20,6 @@ class Hebb(Solver, frozen=True, tag="hebb"):
     1949; theory-symmetry.md §19.
     """
 
-    experimental: ClassVar[bool] = True
     linear_in_labels: ClassVar[bool] = True
 
     def begin(self, data: Data) -> Hypothesis:

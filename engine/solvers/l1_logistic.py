@@ -27,7 +27,6 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     1e-3 of what they were. Source: Ng 2004; theory-symmetry.md §19.
     """
 
-    experimental: ClassVar[bool] = True
     labels: ClassVar[Values] = "signs"
 
     C: C = None

@@ -38,7 +38,6 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004; theory-symmetry.md §19.
     """
 
-    experimental: ClassVar[bool] = True
     labels: ClassVar[Values] = "signs"
 
     C: C = None

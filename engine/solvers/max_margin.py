@@ -27,7 +27,6 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     1982; Lawson, Hanson 1974 ch. 23; theory-symmetry.md §19.
     """
 
-    experimental: ClassVar[bool] = True
     labels: ClassVar[Values] = "signs"
 
     def begin(self, data: Data) -> Hypothesis:

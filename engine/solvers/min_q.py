@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -46,8 +46,6 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     ArithmeticError. Labels that no w fits are replaced by those that least squares fits. α has the unit of
     the weights of the net. Source: WGL20 Thm 1; theory-bias.md §34.
     """
-
-    experimental: ClassVar[bool] = True
 
     alpha: Annotated[
         float, Meta(ge=1e-6, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")

@@ -25,7 +25,6 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     §24.
     """
 
-    experimental: ClassVar[bool] = True
     measure: ClassVar[str] = "layer-variance"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "exact"

@@ -21,7 +21,6 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     theory-nets.md §30.
     """
 
-    experimental: ClassVar[bool] = True
     measure: ClassVar[str] = "sharpness"
     direction: ClassVar[Direction] = "reference"
     per_learner: ClassVar[bool] = True

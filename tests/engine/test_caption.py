@@ -168,7 +168,7 @@ def test_divergence_conjectures_and_claims_are_told():
 def test_the_first_claim_that_fails_is_named():
     claim = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
     holds, fails = (Outcome(claim, so, None, "") for so in (True, False))
-    assert caption(losses(GD), [holds, holds]).endswith("All 2 claims hold.")
+    assert caption(losses(GD), [holds, holds]).endswith("Both claims hold.")
     assert caption(losses(GD), [holds]).endswith("Its claim holds.")
     assert caption(losses(GD), [holds, fails]).endswith("1 of 2 claims fails: “it is so”.")
 

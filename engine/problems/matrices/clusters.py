@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -22,8 +22,6 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     in number as n admits, and so do the classes; the target `classes` names them. Source: Oymak, Fabian, Li,
     Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28, 29.
     """
-
-    experimental: ClassVar[bool] = True
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2
     centres: Annotated[Count, Meta(title="centres C", description="clusters of each class")] = 1

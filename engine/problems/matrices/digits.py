@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -29,8 +29,6 @@ class Digits(Matrix, frozen=True, tag="digits"):
     in that of the collection. The target `classes` names them, in the order in which `digits` does.
     Source: Alpaydin, Kaynak 1998; theory-symmetry.md §23, theory-bias.md §45.
     """
-
-    experimental: ClassVar[bool] = True
 
     digits: Annotated[
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,

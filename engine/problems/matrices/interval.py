@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -18,8 +18,6 @@ class Interval(Matrix, frozen=True, tag="interval"):
     They are drawn uniformly, independent of one another, or equally spaced from a to b, both included, in
     this order. Source: theory-nets.md §§32, 39.
     """
-
-    experimental: ClassVar[bool] = True
 
     n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12
     low: Annotated[float, Meta(title="from a", description="where the interval begins")] = -2.0

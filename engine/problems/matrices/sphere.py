@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -18,8 +18,6 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
     No direction is preferred, and all instances are equally long; n = 1 is a single input for a net at its
     start. E x = 0, E xxᵀ = I, E x_i⁴ = 3d/(d + 2). Source: theory-nets.md §§24–26.
     """
-
-    experimental: ClassVar[bool] = True
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +19,6 @@ class Classes(Target, frozen=True, tag="classes"):
     learned by a net each, or by one net with K outputs. Of them the 0/1 error is the share of instances whose
     largest prediction is that of another class. Source: theory-bias.md §§44–46, theory-symmetry.md §23.
     """
-
-    experimental: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:
         count = matrix.class_count()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +19,6 @@ class Coin(Target, frozen=True, tag="coin"):
     are repeated, the negative of a row has the negative of its label. Source: Zhang et al. 2017;
     theory-nets.md §§26, 27, 30.
     """
-
-    experimental: ClassVar[bool] = True
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.size()

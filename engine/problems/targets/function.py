@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -21,8 +21,6 @@ class Function(Target, frozen=True, tag="function"):
     f is an expression of x with + − * / ^, parentheses, and sin, cos, exp, abs, log, log2, sqrt, as in
     sin(2*x) or 1/(1 + x^2). Source: theory-nets.md §§32, 39.
     """
-
-    experimental: ClassVar[bool] = True
 
     f: Annotated[
         str, Meta(max_length=LONGEST, title="f(x)", description="an expression of x, as in sin(2*x)")
