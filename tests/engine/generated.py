@@ -176,7 +176,9 @@ class _Generator:
     def _value(self, field: inspect.Field, optional: bool) -> Any:
         if field.name == "path" and field.required:
             return self._rng.choice(self._files)
-        return self._of(field.type, optional)
+        value = self._of(field.type, optional)
+        most = FEW if self._small and field.name == "steps" else math.inf
+        return min(value, most) if isinstance(value, float) else value
 
     def _of(self, kind: Any, optional: bool = True) -> Any:
         """A value of a type; None stands for a field that is left out."""
