@@ -21,8 +21,13 @@ whole = False
 
 def crossed(**axes: Iterable[Any] | Mapping[Any, Traits]) -> pytest.MarkDecorator:
     """Parametrize a test by several names at once; a value that has traits of its own is crossed by these."""
+    return pytest.mark.parametrize(tuple(axes), crossings(**axes))
+
+
+def crossings(**axes: Iterable[Any] | Mapping[Any, Traits]) -> list[tuple[Any, ...]]:
+    """The combinations of values with which a test is to be run."""
     cases = list(product(*axes.values()))
-    return pytest.mark.parametrize(tuple(axes), chosen(cases, [_traits(axes, case) for case in cases]))
+    return chosen(cases, [_traits(axes, case) for case in cases])
 
 
 def _traits(axes: Mapping[str, Iterable[Any] | Mapping[Any, Traits]], case: tuple[Any, ...]) -> Traits:

@@ -98,15 +98,24 @@ def data_of(described: Experiment) -> Data:
 
 def beginning(described: Experiment, number: int = 0) -> tuple[Hypothesis, Data]:
     """A learner before its first example, and its data."""
-    seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     data = data_of(described)
+    return begun(described, number, data), data
+
+
+def begun(described: Experiment, number: int, data: Data) -> Hypothesis:
+    """A learner before its first example, on data that were drawn already."""
+    seeds = range(described.run.seed, described.run.seed + described.run.replicas)
     loss = catalogue.make("losses", described.protocol.loss)
-    return begin(TrainingInputs(described.learners[number], data, loss, Streams(seeds))), data
+    return begin(TrainingInputs(described.learners[number], data, loss, Streams(seeds)))
 
 
 def predictions(described: Experiment, number: int = 0) -> NDArray[np.floating[Any]]:
     """Predictions of a learner after k = 0 … n examples, [n + 1, B, n]."""
-    hypothesis, data = beginning(described, number)
+    return predicted(*beginning(described, number))
+
+
+def predicted(hypothesis: Hypothesis, data: Data) -> NDArray[np.floating[Any]]:
+    """Predictions of a learner after k = 0 … n examples, [n + 1, B, n]."""
     found = [hypothesis.predict(data.instances)]
     for k in range(data.instances.n):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
-from crossing import Traits
+import pytest
+from crossing import Traits, crossings
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -94,9 +95,9 @@ def name_of(words: dict[str, Any]) -> str:
 
 
 def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
-    for solver in catalogue.members("solvers").values():
+    for kind, solver in catalogue.members("solvers").items():
         for words in variants(solver):
-            yield name_of(words), {"solver": words}
+            yield name_of(words), {"solver": {**words, **_few_strengths(kind)}}
     for update in catalogue.members("updates"):
         for architecture in catalogue.members("architectures").values():
             for words in variants(architecture):
@@ -104,6 +105,12 @@ def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
                 if every and refusal(update, words) is None:
                     learner = {"update": {"kind": update}, "architecture": words}
                     yield f"{update} {name_of(words)}"[:40], learner
+
+
+def _few_strengths(kind: str) -> dict[str, float]:
+    """A range of a factor of ten, for a solver that chooses its strength from one."""
+    made = catalogue.make("solvers", kind)
+    return {"least": made.most / 10} if {"least", "most"} <= {*made.__struct_fields__} else {}
 
 
 def loss_of(learner: dict[str, Any]) -> str:
@@ -155,6 +162,30 @@ LEARNERS = {
     if loss_of(learner) == "square" and takes_any_labels(learner)
 }
 """Those of them that learn any labels with square loss, and so can be compared side by side."""
+
+
+def crossed_groups(learners: dict[str, dict[str, Any]], **axes: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrize a test by learners of one architecture, or of one solver, that an experiment can hold.
+
+    The test takes them as `learners`, with the values of the axes that they are crossed with: reading and
+    drawing an experiment takes longer than a pass of a small learner, and one serves them all.
+    """
+    groups: dict[tuple[str, ...], dict[str, Any]] = {}
+    for name, *values in crossings(name=traits(learners), **axes):
+        groups.setdefault((_group(learners[name]), *values), {})[name] = learners[name]
+    cases = [
+        pytest.param(group, *values, id="-".join((title, *values)))
+        for (title, *values), group in groups.items()
+    ]
+    return pytest.mark.parametrize(("learners", *axes), cases)
+
+
+def _group(learner: dict[str, Any]) -> str:
+    """What learners share that stand in one experiment: architecture or solver, and the loss they need."""
+    if "solver" in learner:
+        return str(learner["solver"]["kind"])
+    loss = loss_of(learner)
+    return str(learner["architecture"]["kind"]) + ("" if loss == "square" else f", {loss} loss")
 
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:

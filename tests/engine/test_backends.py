@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 from building import LLS, experiment, gd
-from crossing import chosen, crossed
-from discovery import GENTLE, traits
+from crossing import chosen
+from discovery import GENTLE, crossed_groups
 from twins import FAST, assert_twins, serving, twins
 
 import engine.backends
@@ -23,14 +23,27 @@ from engine.updates.gd import GD
 TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
 
 
-@crossed(name=traits(TRAINED))
-def test_every_learner_is_the_same_on_every_backend(name):
-    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2}
-    found = serving(experiment(**words))
-    assert found
-    for backend, (dtype, tolerance) in itertools.product(found, (("float64", 1e-9), ("float32", 1e-4))):
-        [(curve, twin)] = twins(backend, dtype, **words)
-        assert_twins(curve, twin, tolerance)
+@crossed_groups(TRAINED)
+def test_every_learner_is_the_same_on_every_backend(learners):
+    words = {"d": 16, "replicas": 2}
+    described = experiment(learners=learners, **words)
+    served = {
+        backend: {
+            each.name: learners[each.name]
+            for each in described.learners
+            if why_not(its, each, described) is None
+        }
+        for backend, its in FAST.items()
+    }
+    assert {name for names in served.values() for name in names} == learners.keys()
+    for dtype, tolerance in (("float64", 1e-9), ("float32", 1e-4)):
+        dense = run(experiment(path="dense", dtype=dtype, learners=learners, **words))
+        for backend, these in served.items():
+            if these:
+                fast = run(experiment(path=backend, dtype=dtype, learners=these, **words))
+                assert {curve.backend for curve in fast.curves} == {backend}
+                for curve in fast.curves:
+                    assert_twins(curve, dense.curve(curve.name), tolerance)
 
 
 def test_every_backend_serves_some_of_these_learners_and_not_all():

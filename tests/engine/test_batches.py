@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from building import beginning, experiment, losses, predictions
-from crossing import crossed, each
-from discovery import EVERY, EVERY_GENTLE, GENTLE, problem_for, traits
+import torch
+from building import beginning, begun, data_of, experiment, losses, predicted
+from crossing import each
+from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, problem_for, traits
 
 from engine.core import catalogue
 from engine.problems import instances
@@ -15,50 +16,55 @@ EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
 
 
-@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
-def test_batched_replicas_equal_runs_one_by_one(name, problem):
-    words = {"learners": {name: EVERY_GENTLE[name]}, "d": 8, "noise": 0.1}
-    together = experiment(problem, replicas=3, seed=40, **words)
-    batch, measured = predictions(together), losses(together)[name]
-    for number in range(3):
-        alone = experiment(problem, seed=40 + number, **words)
-        scale = 1 + abs(batch).max()
-        np.testing.assert_allclose(predictions(alone)[:, 0], batch[:, number], rtol=0, atol=EXACT * scale)
-        np.testing.assert_allclose(losses(alone)[name][:, 0], measured[:, number], rtol=EXACT, atol=EXACT)
+@crossed_groups(EVERY_GENTLE, problem=PROBLEMS)
+def test_a_batch_of_replicas_and_targets_equals_runs_one_by_one(learners, problem):
+    words = {"learners": learners, "d": 4}
+    together = experiment(problem, "all", replicas=2, seed=50, **words)
+    other = experiment(problem, "all", seed=51, **words)
+    alone = [experiment(problem, {"kind": "feature", "index": index}, seed=50, **words) for index in range(4)]
+    drawn = {id(one): data_of(one) for one in (together, other, *alone)}
+    measured, loss = losses(together), catalogue.make("losses", together.protocol.loss)
+    labels = drawn[id(together)].labels
+
+    def found(described, number):
+        data = drawn[id(described)]
+        return predicted(begun(described, number, data), data)
+
+    for number, name in enumerate(learners):
+        batch = found(together, number)
+        targets = batch.reshape(5, 2, 4, 4)
+        within = {"rtol": 0, "atol": EXACT * (1 + abs(batch).max()), "err_msg": name}
+        np.testing.assert_allclose(found(other, number), targets[:, 1], **within)
+        for index, one in enumerate(alone):
+            np.testing.assert_allclose(found(one, number)[:, 0], targets[:, 0, index], **within)
+        values = loss.value(torch.from_numpy(batch), labels).numpy()
+        means = values.reshape(5, 2, -1).mean(-1)
+        np.testing.assert_allclose(measured[name], means, rtol=EXACT, atol=EXACT, err_msg=name)
 
 
-@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
-def test_batched_targets_equal_runs_one_by_one(name, problem):
-    words = {"learners": {name: EVERY_GENTLE[name]}, "d": 4, "replicas": 2, "seed": 50}
-    together = experiment(problem, "all", **words)
-    batch = predictions(together).reshape(5, 2, 4, 4)
-    each = []
-    for index in range(4):
-        alone = experiment(problem, {"kind": "feature", "index": index}, **words)
-        scale = 1 + abs(batch).max()
-        np.testing.assert_allclose(predictions(alone), batch[:, :, index], rtol=0, atol=EXACT * scale)
-        each.append(losses(alone)[name])
-    np.testing.assert_allclose(losses(together)[name], np.mean(each, 0), rtol=EXACT, atol=EXACT)
+@crossed_groups(EVERY_GENTLE, problem=PROBLEMS)
+def test_float32_is_near_float64(learners, problem):
+    words = {"learners": learners, "d": 8, "replicas": 2, "seed": 60}
+    single, double = (experiment(problem, dtype=dtype, **words) for dtype in ("float32", "float64"))
+    measured, expected = losses(single), losses(double)
+    for number, name in enumerate(learners):
+        assert measured[name].dtype == np.float64
+        within = 1e-4 * max(expected[name].max(), 1e-3)
+        np.testing.assert_allclose(measured[name], expected[name], rtol=0, atol=within, err_msg=name)
+        hypothesis, data = beginning(single, number)
+        hypothesis.learn(data.instances.at(slice(0, 1)), data.labels[:, :1])
+        assert hypothesis.predict(data.instances).dtype == torch.float32, name
 
 
-@crossed(name=traits(EVERY_GENTLE), problem=PROBLEMS)
-def test_float32_is_near_float64(name, problem):
-    words = {"learners": {name: EVERY_GENTLE[name]}, "d": 16, "replicas": 2, "seed": 60}
-    single = losses(experiment(problem, dtype="float32", **words))[name]
-    double = losses(experiment(problem, dtype="float64", **words))[name]
-    assert single.dtype == np.float64
-    np.testing.assert_allclose(single, double, rtol=0, atol=1e-4 * max(double.max(), 1e-3))
-    assert predictions(experiment(problem, dtype="float32", **words)).dtype == np.float32
-
-
-@crossed(name=traits(EVERY), dtype=["float32", "float64"])
-def test_the_same_seed_gives_the_same_bits(name, dtype):
-    words = {"learners": {name: EVERY[name]}, "d": 8, "replicas": 2, "dtype": dtype}
+@crossed_groups(EVERY, dtype=["float32", "float64"])
+def test_the_same_seed_gives_the_same_bits(learners, dtype):
+    words = {"learners": learners, "d": 8, "replicas": 2, "dtype": dtype}
     first, again, other = (
-        losses(experiment("gaussian", seed=seed, noise=0.1, **words))[name] for seed in (7, 7, 8)
+        losses(experiment("gaussian", seed=seed, noise=0.1, **words)) for seed in (7, 7, 8)
     )
-    assert first.tobytes() == again.tobytes()
-    assert first.tobytes() != other.tobytes()
+    for name in learners:
+        assert first[name].tobytes() == again[name].tobytes(), name
+        assert first[name].tobytes() != other[name].tobytes(), name
 
 
 @pytest.mark.parametrize("kind", catalogue.members("losses"))

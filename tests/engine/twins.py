@@ -34,7 +34,7 @@ def twins(backend: str, dtype: str = "float64", **words: Any) -> list[tuple[Curv
 
 def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
     """See that losses, errors and weights agree, relative to the largest of each."""
-    assert not (curve.loss < 0).any()
+    assert not (curve.loss < 0).any(), curve.name
     most = twin.loss.max()
     for found, expected, scale in (
         (curve.loss, twin.loss, most),
@@ -42,7 +42,7 @@ def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
         (curve.mean("error"), twin.mean("error"), 1.0),
         (curve.weights, twin.weights, None),
     ):
-        assert (found is None) == (expected is None)
+        assert (found is None) == (expected is None), curve.name
         if expected is not None:
             within = tolerance * (abs(expected).max() if scale is None else scale)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=within)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=within, err_msg=curve.name)
