@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+from textual import _wait
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from engine.spec import presets
@@ -14,6 +18,31 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import Setup
 
 WIDE, SMALL = (120, 40), (80, 24)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def style_sheets_are_parsed_once() -> Iterator[None]:
+    """Apps of one process share the rules of style sheets: every app would parse all of them twice."""
+    parse, known = Stylesheet._parse_rules, {}
+
+    def parsed(sheet: Stylesheet, *words: Any, **more: Any) -> list[RuleSet]:
+        key = (tuple(sheet._variables.items()), words, tuple(more.items()))
+        if key not in known:
+            known[key] = parse(sheet, *words, **more)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parsed)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def rest_is_seen_soon() -> Iterator[None]:
+    """A pilot that waits until all is at rest looks after 5 ms, not 20: it waits twice for every key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_wait, "SLEEP_GRANULARITY", 0.005)
+        patch.setattr(_wait, "SLEEP_IDLE", 0.005 / 20)
+        yield
 
 
 @pytest.fixture(autouse=True)
