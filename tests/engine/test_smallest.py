@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from building import raw
-from discovery import EVERY, loss_of, ready, targets_of, variants
+from crossing import chosen
+from discovery import EVERY, loss_of, ready, shape_traits, targets_of, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -19,21 +20,33 @@ SIGMAS = [1e-200, 0.1]
 
 
 def problems(folder):
-    """Every matrix at its smallest, and files of a row or a column, with every target."""
-    matrices = []
+    """Matrices at their smallest, files of a row or a column, targets and noise: every two of them meet."""
+    cases, traits = [], []
     for kind, member in catalogue.members("matrices").items():
         for words in variants(member):
-            if kind == "file":
-                paths = [str(folder / f"{n}x{d}.npy") for n, d in SHAPES]
-                matrices += [{**words, "path": path} for path in paths]
-            else:
-                matrices.append({**ready("matrices", kind, "", 2), **words})
-                if "n" in member.__struct_fields__:
-                    matrices.append({**matrices[-1], "n": 1})
-    for matrix in matrices:
-        for words in targets_of(matrix, matrix.get("path", "absent.npy")):
-            few = {"index": 0, "r": 1}
-            yield matrix, {**words, **{name: few[name] for name in few.keys() & words.keys()}}
+            for matrix, size in smallest(kind, member, words, folder):
+                for target in targets_of(matrix, matrix.get("path", "absent.npy")):
+                    few = {"index": 0, "r": 1}
+                    target |= {name: few[name] for name in few.keys() & target.keys()}
+                    for noise in SIGMAS:
+                        cases.append((matrix, target, noise))
+                        traits.append(
+                            {
+                                **shape_traits(words, "matrix"),
+                                "size": size,
+                                "target": target["kind"],
+                                "noise": noise,
+                            }
+                        )
+    return chosen(cases, traits)
+
+
+def smallest(kind, member, words, folder):
+    """A matrix in its smallest sizes, with what to call them."""
+    if kind == "file":
+        return [({**words, "path": str(folder / f"{n}x{d}.npy")}, (n, d)) for n, d in SHAPES]
+    matrix = {**ready("matrices", kind, "", 2), **words}
+    return [(matrix, 2), ({**matrix, "n": 1}, 1)] if "n" in member.__struct_fields__ else [(matrix, 2)]
 
 
 @pytest.fixture
@@ -53,14 +66,17 @@ def judged(words):
         return run(described)
 
 
-@pytest.mark.parametrize("noise", SIGMAS)
-def test_every_bound_is_a_number_on_the_smallest_problems(noise, folder):
+def test_every_bound_is_a_number_on_the_smallest_problems(folder):
     two = {"GD": {"update": "gd"}, "LLS": {"solver": "lls"}}
     held = set()
-    for matrix, target in problems(folder):
-        trace = judged(raw(matrix, target, two, noise=noise, replicas=2))
+    for matrix, target, noise in problems(folder):
+        try:
+            trace = judged(raw(matrix, target, two, noise=noise, replicas=2))
+        except Exception as error:
+            error.add_note(f"on {matrix}, {target}, noise {noise}")
+            raise
         for bound in [] if trace is None else trace.lines:
-            assert np.isfinite(bound.values).all(), (bound.kind, matrix, target)
+            assert np.isfinite(bound.values).all(), (bound.kind, matrix, target, noise)
             held |= {bound.kind} if bound.on_problem.holds else set()
     assert len(held) > len(catalogue.members("theory")) / 3
 
