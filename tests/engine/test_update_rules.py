@@ -6,18 +6,18 @@ import naive
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, losses, part
+from building import beginning, begun, data_of, experiment, losses, part
 from crossing import chosen, crossed
 from discovery import (
     EVERY,
     EVERY_GENTLE,
     asked,
+    crossed_groups,
     loss_of,
     name_of,
     problem_for,
     refusal,
     shape_traits,
-    traits,
     variants,
 )
 
@@ -111,9 +111,12 @@ SHORT = {
 
 
 def cases():
-    """Rules, their settings, architectures, their shapes and losses, so that every two of them meet."""
-    every, made_of = zip(*_cases(), strict=True)
-    return chosen(every, made_of)
+    """Learners of one rule and their loss: rules, settings, architectures, shapes and losses meet by twos."""
+    groups = {}
+    for update, architecture, loss in chosen(*zip(*_cases(), strict=True)):
+        learner = {"update": update, "architecture": architecture}
+        groups.setdefault((update["kind"], loss), []).append(learner)
+    return [pytest.param(group, loss, id=f"{rule} {loss}") for (rule, loss), group in groups.items()]
 
 
 def _cases():
@@ -128,10 +131,9 @@ def _cases():
                     architecture = {"kind": kind, **shape}
                     if refusal(update, architecture) is None:
                         for loss in losses:
-                            title = f"{name_of(words)} {name_of(architecture)} {loss}"
                             traits = {"rule": update, "settings": number, "loss": loss}
                             traits |= shape_traits(architecture, "architecture")
-                            yield pytest.param(words, architecture, loss, id=title), traits
+                            yield (words, architecture, loss), traits
 
 
 def twin(kind, family, twins):
@@ -139,17 +141,25 @@ def twin(kind, family, twins):
     return twins[kind]
 
 
-@pytest.mark.parametrize(("update", "architecture", "loss"), cases())
-def test_a_pass_equals_that_of_the_naive_twin(update, architecture, loss):
+@pytest.mark.parametrize(("learners", "loss"), cases())
+def test_a_pass_equals_that_of_the_naive_twin(learners, loss):
     described = experiment(
         "gaussian" if loss == "square" else problem_for(loss)["matrix"],
         {"kind": "feature", "index": 1},
-        {"it": {"update": update, "architecture": architecture}},
+        {str(number): learner for number, learner in enumerate(learners)},
         d=8,
         loss=loss,
         seed=11,
     )
-    hypothesis, data = beginning(described)
+    data, measured = data_of(described), losses(described)
+    for number, learner in enumerate(learners):
+        hypothesis = begun(described, number, data)
+        assert_a_pass_of_the_twin(hypothesis, data, measured[str(number)][:, 0], learner, loss)
+
+
+def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
+    """See that a learner's losses and its parameters after a pass are those of its naive twin."""
+    update, architecture = learner["update"], learner["architecture"]
     X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     settings = {name: value for name, value in update.items() if name != "kind"}
     made = catalogue.make("architectures", **architecture)
@@ -166,13 +176,15 @@ def test_a_pass_equals_that_of_the_naive_twin(update, architecture, loss):
         rules[name] = rule(value, **{**settings, **rate})
     twin(loss, "the loss", naive.LOSSES)
 
+    near = {"rtol": NEAR, "atol": NEAR, "err_msg": f"{name_of(update)} {name_of(architecture)}"}
     expected, ending = naive.one_pass(net, rules, X, y, loss, fixed)
-    np.testing.assert_allclose(losses(described)["it"][:, 0], expected, rtol=NEAR, atol=NEAR)
+    np.testing.assert_allclose(measured, expected, **near)
     for k in range(data.instances.n):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
     for name, value in hypothesis.params.items():
-        np.testing.assert_allclose(value[0].numpy(), ending[name], rtol=NEAR, atol=NEAR)
-    assert max(abs(ending[name] - value).max() for name, value in start.items()) > 1e-4, "it moved"
+        np.testing.assert_allclose(value[0].numpy(), ending[name], **near)
+    moved = max(abs(ending[name] - value).max() for name, value in start.items())
+    assert moved > 1e-4, f"{near['err_msg']} moved"
 
 
 ARCHITECTURES = {
@@ -232,30 +244,37 @@ def test_a_rule_trains_an_architecture_or_says_in_a_sentence_why_not(update):
         assert "\n" not in reason
 
 
-@crossed(name=traits(EVERY))
-def test_weights_once_given_never_change(name):
-    hypothesis, data = beginning(experiment(learners={name: EVERY[name]}, d=8))
-    kept = []
-    for k in range(data.instances.n):
-        now = hypothesis.weights()
-        if now is not None:
-            kept.append((now, now.clone()))
-        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    for given, copy in kept:
-        assert torch.equal(given, copy)
+@crossed_groups(EVERY)
+def test_weights_once_given_never_change(learners):
+    described = experiment(learners=learners, d=8)
+    data = data_of(described)
+    for number, name in enumerate(learners):
+        hypothesis, kept = begun(described, number, data), []
+        for k in range(data.instances.n):
+            now = hypothesis.weights()
+            if now is not None:
+                kept.append((now, now.clone()))
+            hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+        for given, copy in kept:
+            assert torch.equal(given, copy), name
 
 
-@crossed(name=traits(EVERY))
-def test_weights_are_the_vector_of_the_predictions(name):
-    hypothesis, data = beginning(experiment("gaussian", learners={name: EVERY_GENTLE[name]}, d=8, replicas=2))
-    for k in range(3):
-        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
-    if w is None:
-        scaled = [hypothesis.predict(Dense(size * data.instances.rows)) for size in (64, -1)]
-        assert not (torch.allclose(scaled[0], 64 * predicted) and torch.allclose(scaled[1], -predicted))
-        return
-    torch.testing.assert_close(torch.einsum("bd,bnd->bn", w, data.instances.rows), predicted)
+@crossed_groups(EVERY_GENTLE)
+def test_weights_are_the_vector_of_the_predictions(learners):
+    described = experiment("gaussian", learners=learners, d=8, replicas=2)
+    data = data_of(described)
+    for number, name in enumerate(learners):
+        hypothesis = begun(described, number, data)
+        for k in range(3):
+            hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+        w, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
+        if w is None:
+            scaled = [hypothesis.predict(Dense(size * data.instances.rows)) for size in (64, -1)]
+            linear = torch.allclose(scaled[0], 64 * predicted) and torch.allclose(scaled[1], -predicted)
+            assert not linear, name
+        else:
+            expected = torch.einsum("bd,bnd->bn", w, data.instances.rows)
+            torch.testing.assert_close(expected, predicted, msg=lambda why, name=name: f"{name}: {why}")
 
 
 @pytest.mark.parametrize("words", [{"kind": "egu", "w0": 0.25}, {"kind": "eg", "total": 4.0}], ids=name_of)
