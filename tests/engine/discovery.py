@@ -164,17 +164,17 @@ LEARNERS = {
 """Those of them that learn any labels with square loss, and so can be compared side by side."""
 
 
-def crossed_groups(learners: dict[str, dict[str, Any]], **axes: Iterable[str]) -> pytest.MarkDecorator:
+def crossed_groups(learners: dict[str, dict[str, Any]], **axes: Iterable[Any]) -> pytest.MarkDecorator:
     """Parametrize a test by learners of one architecture, or of one solver, that an experiment can hold.
 
     The test takes them as `learners`, with the values of the axes that they are crossed with: reading and
     drawing an experiment takes longer than a pass of a small learner, and one serves them all.
     """
-    groups: dict[tuple[str, ...], dict[str, Any]] = {}
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for name, *values in crossings(name=traits(learners), **axes):
         groups.setdefault((_group(learners[name]), *values), {})[name] = learners[name]
     cases = [
-        pytest.param(group, *values, id="-".join((title, *values)))
+        pytest.param(group, *values, id="-".join(map(str, (title, *values))))
         for (title, *values), group in groups.items()
     ]
     return pytest.mark.parametrize(("learners", *axes), cases)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from building import data_of, experiment, gd
-from crossing import crossed
-from discovery import EVERY, slower, traits
+from discovery import EVERY, crossed_groups, slower
 
 from engine.core.groups import (
     PERMUTATIONS,
@@ -22,16 +21,17 @@ MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
 
-@crossed(name=traits(MOVING), problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
-def test_the_verdict_is_what_the_certificate_measures(name, problem, batch):
+@crossed_groups(MOVING, problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
+def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch}
-    described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=21, protocol=protocol)
-    (learner,) = described.learners
-    judged = verdict(learner, described)
-    measured = certificate(described, learner)
-    assert (measured < INVARIANT) == (judged.group == ROTATIONS), f"{measured:.2g}: {judged.reason}"
-    assert len(judged.reason.split()) >= 5
-    assert "\n" not in judged.reason
+    described = experiment(problem, learners=learners, d=8 * batch, seed=21, protocol=protocol)
+    for learner in described.learners:
+        judged = verdict(learner, described)
+        measured = certificate(described, learner)
+        said = f"{learner.name}, {measured:.2g}: {judged.reason}"
+        assert (measured < INVARIANT) == (judged.group == ROTATIONS), said
+        assert len(judged.reason.split()) >= 5, said
+        assert "\n" not in judged.reason, said
 
 
 def transformation(group, d, seed=5):
@@ -41,15 +41,17 @@ def transformation(group, d, seed=5):
     return moved * np.where(rng.permutation(d) % 2, 1.0, -1.0) if group.signs else moved
 
 
-@crossed(name=traits(MOVING), problem=["hadamard", "gaussian"], batch=[1, 2])
-def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(name, problem, batch):
+@crossed_groups(MOVING, problem=["hadamard", "gaussian"], batch=[1, 2])
+def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(learners, problem, batch):
     protocol = {"kind": "one-pass", "batch": batch}
-    described = experiment(problem, learners={name: MOVING[name]}, d=8 * batch, seed=4, protocol=protocol)
-    (learner,) = described.learners
-    group, d = verdict(learner, described).group, described.problem.matrix.shape()[1]
-    for part in (PERMUTATIONS, Group(signs=True), SIGNED_PERMUTATIONS):
-        if part <= group and group != ROTATIONS:
-            assert change_under(described, learner, transformation(part, d)) < INVARIANT, part.words
+    described = experiment(problem, learners=learners, d=8 * batch, seed=4, protocol=protocol)
+    d = described.problem.matrix.shape()[1]
+    for learner in described.learners:
+        group = verdict(learner, described).group
+        for part in (PERMUTATIONS, Group(signs=True), SIGNED_PERMUTATIONS):
+            if part <= group and group != ROTATIONS:
+                change = change_under(described, learner, transformation(part, d))
+                assert change < INVARIANT, f"{learner.name}: {part.words}"
 
 
 @pytest.mark.parametrize(("learner", "group"), [
