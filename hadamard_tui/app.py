@@ -258,7 +258,12 @@ class HadamardApp(App[None]):
             return Shown(editable.document, editable.experiment, None, (), None)
         with palette.on_paper():
             plot = loss_plot(
-                context.trace, context.shown, context.place, context.chart_options, context.pinned
+                context.trace,
+                context.shown,
+                context.place,
+                context.chart_options,
+                context.pinned,
+                context.letters,
             )
         trace, session, pictures = context.trace.snapshot(), self.laboratory.session, None
         if context.results is not None and session is not None and drawn(context.experiment):

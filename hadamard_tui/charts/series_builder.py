@@ -12,6 +12,7 @@ import numpy as np
 from engine.results.trace import Curve, TheoryLine, Trace
 from hadamard_tui.charts.chart_options import DECADES, ChartOptions, why_not_log
 from hadamard_tui.charts.colour import triplet
+from hadamard_tui.charts.letters import IN_ORDER, Letters
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
@@ -161,6 +162,7 @@ def loss_series(
     place: float | None = None,
     chart_options: ChartOptions = WHOLE,
     pinned: Sequence[tuple[str, Trace]] = (),
+    letters: Letters = IN_ORDER,
 ) -> list[Series]:
     """The curves of pinned runs, those of the learners up to x = `shown`, then the bounds.
 
@@ -171,23 +173,23 @@ def loss_series(
         *(
             one
             for number, (name, other) in enumerate(pinned, start=1)
-            for one in _pinned(name, other, Pen(np.inf, np.inf, chart_options, number))
+            for one in _pinned(name, other, Pen(np.inf, np.inf, chart_options, number), letters)
         ),
         *(
             one
-            for learner, curve in enumerate(trace.curves)
+            for learner, curve in zip(letters.of(trace), trace.curves, strict=True)
             for one in pen.draw(learner, curve, "loss", curve.loss, stderr=curve.stderr)
         ),
         *(_bound(bound, chart_options) for bound in trace.bounds if bound.on_problem.holds),
     ]
 
 
-def _pinned(name: str, trace: Trace, pen: Pen) -> list[Series]:
+def _pinned(name: str, trace: Trace, pen: Pen, letters: Letters) -> list[Series]:
     """The curves of a pinned run, with small letters, and its name for the legend."""
     nothing = np.empty(0)
     tint = pinned_colour(0, pen.number)
     lines = [Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pen.style)]
-    for learner, curve in enumerate(trace.curves):
+    for learner, curve in zip(letters.of(trace), trace.curves, strict=True):
         lines += pen.draw(learner, curve, "loss", curve.loss)
     return lines
 
@@ -212,10 +214,15 @@ def loss_axes(trace: Trace, series: Sequence[Series]) -> Axes:
 
 
 def loss_plot(
-    trace: Trace, shown: float, place: float, chart_options: ChartOptions, pinned: Sequence[tuple[str, Trace]]
+    trace: Trace,
+    shown: float,
+    place: float,
+    chart_options: ChartOptions,
+    pinned: Sequence[tuple[str, Trace]],
+    letters: Letters = IN_ORDER,
 ) -> Plot:
     """The chart of losses; its axes stay still while the run goes on, unless the options ask for others."""
-    series = loss_series(trace, shown, place, chart_options, pinned)
+    series = loss_series(trace, shown, place, chart_options, pinned, letters)
     on, refused = axes(LOSS_TITLE, trace, trace.y_label, series, chart_options, most=tallest(trace))
     longest = max([trace.x, *(other.x for _, other in pinned)], key=lambda x: float(x[-1]))
     on = replace(on, x_limits=chart_options.x_limits(longest))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,14 +19,21 @@ from hadamard_tui.looks import palette
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
 """Those of lines that are less than proved; others are dashed."""
 
+NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
+"""Curves have those of their order."""
+
 DECADES = 12.0
 """A logarithmic axis reaches so far below its top at most."""
 
 
-def view_series(view: View) -> list[Series]:
-    """The curves of a view, then its lines: their dashes stay visible on a curve that runs along them."""
+def view_series(view: View, numbers: Mapping[str, int] = NO_NUMBERS) -> list[Series]:
+    """The curves of a view, then its lines: their dashes stay visible on a curve that runs along them.
+
+    `numbers` are those of the learners, by name, for the letters and colours of their curves.
+    """
     series = []
-    for number, curve in enumerate(view.curves):
+    for place, curve in enumerate(view.curves):
+        number = numbers.get(curve.name, place)
         there = np.isfinite(curve.y) & np.isfinite(curve.x)
         x, y = curve.x[there], curve.y[there]
         if curve.is_reference:

@@ -18,7 +18,7 @@ def differences(before: Raw, after: Raw) -> Said:
     """
     found, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
-        found += _between(before[part], after[part], "")
+        found += between(before[part], after[part], "")
     found += _of_axes(before["axes"], after["axes"])
     old, new = ({one["name"]: one for one in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
@@ -29,7 +29,7 @@ def differences(before: Raw, after: Raw) -> Said:
             continue
         if was["name"] != name:
             found.append(f"{was['name']} is called {name}")
-        changed = _between(_plain(was), _plain(learner), "")
+        changed = between(_plain(was), _plain(learner), "")
         found += [f"{name} {one}" if len(new) > 1 else one for one in changed]
     gone = [name for name in old if name not in new and name not in renamed.values()]
     return found + [f"without {name}" for name in gone]
@@ -51,7 +51,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> Said:
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     found = [f"along {name}" for name in new if name not in old]
     for name, axis in new.items():
-        found += _between(old.get(name, axis), axis, name)
+        found += between(old.get(name, axis), axis, name)
     return found + [f"not along {name}" for name in old if name not in new]
 
 
@@ -66,8 +66,8 @@ def _plain(learner: Raw) -> Raw:
     return {key: value for key, value in learner.items() if key != "name"}
 
 
-def _between(before: Any, after: Any, place: str) -> Said:
-    """The entries for two values at a place. Parts of different kinds differ as a whole."""
+def between(before: Any, after: Any, place: str) -> Said:
+    """The entries for two values at a place, put before them. Parts of different kinds differ as a whole."""
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
@@ -75,7 +75,7 @@ def _between(before: Any, after: Any, place: str) -> Said:
             return [f"{place} {before['kind']} → {after['kind']}"]
         found: Said = []
         for key in dict.fromkeys([*before, *after]):
-            found += _between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
+            found += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return found
     return [f"{place} {_said(before)} → {_said(after)}"]
 

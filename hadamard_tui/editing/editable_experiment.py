@@ -52,11 +52,32 @@ class EditableExperiment:
         if experiment == self._origin and document == plans.in_full({}, experiment):
             document = self._origin_document  # of which these are the numbers
         self._accept(experiment, document, claims)
+        self.give_letters()
 
     @classmethod
     def of(cls, preset: str) -> EditableExperiment:
         """The set-up of a preset. Raises: BadInput."""
         return cls(presets.document(preset), preset)
+
+    def copied(self) -> EditableExperiment:
+        """The same as it is now, whatever becomes of this one."""
+        twin = copy.copy(self)
+        twin.raw, twin._names = copy.deepcopy((self.raw, self._names))
+        twin.off = {place: twin.learners[place] for place in self.off}
+        twin.letters = list(self.letters)
+        return twin
+
+    def give_letters(self) -> None:
+        """Call the learners A, B, … in their order, whatever they were called."""
+        self.letters = list(range(len(self.learners)))
+        """The number of every learner for its letter and colour, which it keeps."""
+        self.next_letter = len(self.letters)
+
+    @property
+    def running_letters(self) -> dict[str, int]:
+        """The numbers of the learners that run, by name."""
+        running = (place for place in range(len(self.learners)) if place not in self.off)
+        return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
         """Take what `given` describes, with the words that are true of it, and the claims that fit it."""
@@ -170,6 +191,8 @@ class EditableExperiment:
     def _insert(self, place: int, values: dict[str, Any]) -> int:
         self._names.forget()
         self.learners.insert(place, values)
+        self.letters.insert(place, self.next_letter)
+        self.next_letter += 1
         self.off = {other + (other >= place): left for other, left in self.off.items()}
         self._check()
         return place
@@ -178,7 +201,7 @@ class EditableExperiment:
         """Remove a learner unless none would be left to run; the place of the one that is next to it now."""
         if learner in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
-            del self.learners[learner]
+            del self.learners[learner], self.letters[learner]
             self.off.pop(learner, None)
             self.off = {other - (other > learner): left for other, left in self.off.items()}
             self._check()

@@ -153,6 +153,8 @@ ACTIONS = (
         "Leave the selected learner out of the run, or take it back",
         SET_UP,
     ),
+    Action("undo", "u", "Undo", "Take the last change of the set-up back", SET_UP),
+    Action("redo", "ctrl+r", "Redo", "Make a change of the set-up again that was taken back", SET_UP),
     Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", SET_UP, 8),
     Action(
         "app.focus_next",

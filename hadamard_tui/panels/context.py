@@ -12,6 +12,7 @@ from engine.results.results import Results
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.letters import IN_ORDER, Letters
 from hadamard_tui.charts.series_builder import Pen
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
@@ -31,6 +32,7 @@ class PanelContext:
         stopped: whether the run was, before its end.
         results: those of all points of the axes, as far as they have come.
         left_out: the claims of the set-up that do not fit it.
+        letters: the numbers of curves, for their letters and colours.
     """
 
     experiment: Experiment
@@ -45,6 +47,21 @@ class PanelContext:
     stopped: bool = False
     results: Results | None = None
     left_out: Sequence[LeftOut] = ()
+    letters: Letters = IN_ORDER
+
+    @property
+    def numbered(self) -> list[tuple[int, Curve]]:
+        """The curves of the run with their numbers."""
+        return list(zip(self.letters.of(self.trace), self.trace.curves, strict=True))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the curves, by their names."""
+        return {curve.name: number for number, curve in self.numbered}
+
+    def number(self, curve: Curve) -> int:
+        """The number of a curve of the run."""
+        return self.letters.of(self.trace)[self.trace.curves.index(curve)]
 
     @property
     def pen(self) -> Pen:

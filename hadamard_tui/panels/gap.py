@@ -21,7 +21,7 @@ def show(context: PanelContext) -> Plot | Text:
         return nothing(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
     series = [
         one
-        for number, curve in enumerate(trace.curves)
+        for number, curve in context.numbered
         for one in context.pen.draw(
             number,
             curve,

@@ -50,7 +50,7 @@ def measured(context: PanelContext, measure: str) -> list[Series]:
     """A measure of every learner that has it, up to what is shown."""
     return [
         one
-        for number, curve in enumerate(context.trace.curves)
+        for number, curve in context.numbered
         if (values := curve.mean(measure)) is not None
         for one in context.pen.draw(number, curve, measure, values)
     ]

@@ -28,7 +28,7 @@ def show(context: PanelContext) -> Plot | Text:
     The names tell those at the playhead, where there is one.
     """
     series, greatest = [], 0
-    for number, curve in enumerate(context.trace.curves):
+    for number, curve in context.numbered:
         if curve.spectrum is None:
             continue
         x, rank = curve.spectrum.x, curve.spectrum.rank.astype(float)

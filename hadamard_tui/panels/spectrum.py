@@ -42,7 +42,7 @@ def show(context: PanelContext) -> Plot | Text:
     values = np.where(curve.spectrum.values[:count] > 0, curve.spectrum.values[:count], np.nan)
     r = values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
-    number = context.trace.curves.index(curve)
+    number = context.number(curve)
     name = f"largest of {r} singular values"
     if (now := context.marked(x)) is not None:
         name += f": {curve.spectrum.values[now, 0]:.4g}, {curve.spectrum.rank[now]} above 0"

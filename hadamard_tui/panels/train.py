@@ -20,7 +20,7 @@ def show(context: PanelContext) -> Plot | Text:
     if not series:
         return nothing("No learner has begun yet.")
     if (unseen := context.curve.mean("unseen")) is not None:
-        number = context.trace.curves.index(context.curve)
+        number = context.number(context.curve)
         name = f"{context.curve.name} on unseen rows"
         series += [
             replace(one, name=name if one.name else "", style="dash-dot", mark=None)

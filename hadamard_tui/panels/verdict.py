@@ -20,7 +20,7 @@ def show(context: PanelContext) -> Text:
 
 
 def _learner(context: PanelContext, curve: Curve) -> Text:
-    number = context.trace.curves.index(curve)
+    number = context.number(curve)
     text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(context.measuring, curve.learner)).append("\n")

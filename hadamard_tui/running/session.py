@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -43,8 +44,12 @@ class Session:
         preset: str | None = None,
         turn: threading.Lock | None = None,
         left_out: Sequence[LeftOut] = (),
+        letters: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
+        self.letters = letters
+        """The numbers of the learners for their letters and colours, by name."""
+
         self._pace = pace
         self._begin_playback(plan.experiment)
         self.results: Results | None = None

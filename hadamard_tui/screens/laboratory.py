@@ -108,6 +108,12 @@ class Laboratory(Looking, Comparing):
             self.set_focus(None)
         self.refresh_bindings()
 
+    async def action_undo(self) -> None:
+        await self.query_one(Setup).undo()
+
+    async def action_redo(self) -> None:
+        await self.query_one(Setup).redo()
+
     def action_leave(self) -> None:
         if self._runs_drawer_open:
             self.action_runs()
@@ -233,6 +239,7 @@ class Laboratory(Looking, Comparing):
             session.stopped,
             session.results,
             session.left_out,
+            self.letters,
         )
 
     def show_set_up(self) -> None:
@@ -240,8 +247,7 @@ class Laboratory(Looking, Comparing):
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
-        learners = [learner.name for learner in experiment.learners]
-        self.query_one(Stage).clear(title, learners, drawn(experiment), refused)
+        self.query_one(Stage).clear(title, self._editable.running_letters, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
 

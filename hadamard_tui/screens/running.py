@@ -12,7 +12,8 @@ from textual.screen import Screen
 from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
-from engine.runtime.run import Diverged
+from engine.runtime.run import Diverged, Loaded
+from hadamard_tui.charts.letters import Letters
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
@@ -36,6 +37,7 @@ class Running(Screen[None]):
         super().__init__()
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
+        self.letters = Letters()
         self._turn = threading.Lock()
 
     @property
@@ -50,8 +52,10 @@ class Running(Screen[None]):
     def _curve(self, trace: Trace) -> Curve:
         """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
         names = [curve.learner for curve in trace.curves]
-        name = self._editable.learners[self._selected]["name"]
-        return trace.curves[names.index(name) if name in names else min(self._selected, len(names) - 1)]
+        nearest = sorted(
+            enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
+        )
+        return trace.curves[next((names.index(one["name"]) for _, one in nearest if one["name"] in names), 0)]
 
     @property
     def _selected(self) -> int:
@@ -89,6 +93,8 @@ class Running(Screen[None]):
             self.session.stop()
 
     def action_reset(self) -> None:
+        self._editable.give_letters()
+        self.query_one(Setup).show_list()
         self._forget()
 
     def action_faster(self) -> None:
@@ -126,6 +132,7 @@ class Running(Screen[None]):
             editable.preset,
             self._turn,
             left_out,
+            editable.running_letters,
         )
         self.session.start(paused)
 
@@ -149,6 +156,8 @@ class Running(Screen[None]):
         if message.session is not self.session:
             return
         message.session.hear(message.event)
+        if isinstance(message.event, Loaded):
+            self.letters.give(message.event.trace, message.session.letters)
         if error := refusal(message.event):
             self.query_one(Setup).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)

@@ -39,7 +39,8 @@ def line(editable: EditableExperiment, number: int) -> Text:
     elif place is None:
         sign, style = "○", "dim"
     else:
-        sign, style = mark(place), f"bold {colour(place)}"
+        letter = editable.letters[number]
+        sign, style = mark(letter), f"bold {colour(letter)}"
     off = "off, " if place is None else ""
     return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
 

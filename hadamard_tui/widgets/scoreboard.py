@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -85,11 +86,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             self._width, self.shape = width, {}
             self._lay_out()
 
-    def name_learners(self, names: list[str]) -> None:
-        """Start with one empty row per learner."""
+    def name_learners(self, numbers: Mapping[str, int]) -> None:
+        """Start with one empty row per learner, by the names and numbers of all."""
         self._texts.clear()
         self.shape = {}
-        self._rows([(mark(number), name, colour(number)) for number, name in enumerate(names)], False)
+        self._rows([(mark(number), name, colour(number)) for name, number in numbers.items()], False)
 
     def show(self, context: PanelContext) -> None:
         """Show the numbers at the place; a learner that tries several rates has a row for each."""
@@ -106,7 +107,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 curve,
             )
             for run, name, trace in runs
-            for number, curve in enumerate(trace.curves)
+            for number, curve in zip(context.letters.of(trace), trace.curves, strict=True)
         ]
         rates = any(curve.rate is not None for *_, curve in lines)
         self._rows([(letter, name, tint) for letter, name, tint, _, _ in lines], rates)

@@ -21,6 +21,7 @@ from engine.spec.learner import Learner
 from engine.spec.problem import Problem
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
@@ -98,6 +99,7 @@ class Setup(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self.editable = editable
         self.learner = 0
+        self._history = History(editable)
         self._complaint = editable.error
         self.filled = False
         """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
@@ -163,16 +165,18 @@ class Setup(VerticalScroll, can_focus=False):
         own = f"({self.editable.preset or 'your own'}, changed)" if self.editable.changed else "(your own)"
         return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
 
-    async def show(self, editable: EditableExperiment) -> None:
-        """Show another set-up."""
+    async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
+        """Show another set-up, with this learner selected."""
         self.editable = editable
-        self.learner = 0
+        self.learner = learner
         self._leaving.update(self.children)
+        place = self.scroll_y
         async with self._making:
             if self.filled:
                 self._leaving.update(self.children)
                 await self.remove_children()
                 await self.mount_compose(self._panels())
+        self.scroll_to(y=place, animate=False)
         self._tell()
 
     async def made(self) -> None:
@@ -249,7 +253,9 @@ class Setup(VerticalScroll, can_focus=False):
         for items in self.query(ItemList):
             items.show(self.editable)
 
-    def _tell(self) -> None:
+    def _tell(self, typed: str | None = None) -> None:
+        """Show what has changed, and say so; `typed` is the place at which it was typed."""
+        self._history.record(self.editable, typed)
         self._show_preset()
         self.show_list()
         self.complain(self.editable.error)
@@ -268,7 +274,32 @@ class Setup(VerticalScroll, can_focus=False):
             self.editable.put(event.place, event.value)
         if event.place.endswith("].name"):
             self._follow()
-        self._tell()
+        self._tell(event.place if event.row.typed else None)
+
+    def on_descendant_blur(self) -> None:
+        """What is typed after a while elsewhere is another change."""
+        self._history.pause()
+
+    async def undo(self) -> None:
+        """Take the last change back, and say which it was."""
+        await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
+
+    async def redo(self) -> None:
+        """Make a change again that was taken back."""
+        await self._restore(self._history.redo(), "Done again", "There is nothing to do again.")
+
+    async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
+        if step is None:
+            self.notify(nothing)
+            return
+        self.notify(f"{done}: {step.change}")
+        step.editable.next_letter = max(step.editable.next_letter, self.editable.next_letter)
+        if shape(step.editable.raw) != shape(self.editable.raw):
+            await self.show(step.editable, min(self.learner, len(step.editable.learners) - 1))
+        else:
+            self.editable = step.editable
+            self._follow()
+            self._tell()
 
     async def _choose(self, place: str, kind: str | None) -> None:
         """Put another part at a place, and its fields below the choice."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 from textual import events
@@ -156,7 +156,14 @@ class Stage(Vertical):
         if not self.picture or context.results is None:
             switcher.current = "loss"
             chart.show(
-                *loss_plot(context.trace, context.shown, context.place, context.chart_options, context.pinned)
+                *loss_plot(
+                    context.trace,
+                    context.shown,
+                    context.place,
+                    context.chart_options,
+                    context.pinned,
+                    context.letters,
+                )
             )
             return
         try:
@@ -171,7 +178,7 @@ class Stage(Vertical):
             heat = heats.get(context.curve.name, found.heats[0])
             self.query_one(HeatMapView).show(heat_map(found, heat))
         else:
-            switcher.current, series = "loss", view_series(found)
+            switcher.current, series = "loss", view_series(found, context.numbers)
             chart.show(series, view_axes(found, series))
 
     def show(self, context: PanelContext) -> None:
@@ -197,9 +204,12 @@ class Stage(Vertical):
         self._drawn = None
 
     def clear(
-        self, title: str, learners: list[str], pictures: Sequence[Picture] = (), refused: str = ""
+        self, title: str, learners: Mapping[str, int], pictures: Sequence[Picture] = (), refused: str = ""
     ) -> None:
-        """Show what a run would show, or why there cannot be one."""
+        """Show what a run would show, or why there cannot be one.
+
+        `learners` are their numbers by name, for letters and colours.
+        """
         self._drawn = None
         self._offer_pictures(pictures)
         self.query_one("#picture", ContentSwitcher).current = "loss"

@@ -126,6 +126,8 @@ TRIALS: dict[str, Trial] = {
     "copy_learner": Trial(names),
     "remove_learner": Trial(names),
     "switch_learner": Trial(names),
+    "undo": Trial(names, ("d",)),
+    "redo": Trial(names, ("d", "u")),
     "setup": Trial(lambda app: app.laboratory.query_one(Setup).display),
     "focus_next": Trial(lambda app: app.focused),
     "export": Trial(screen),

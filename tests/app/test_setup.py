@@ -412,13 +412,13 @@ async def test_learners_are_added_copied_switched_and_removed_with_keys(app: Had
             "least squares 2",
         ]
         await pilot.press("a")
-        await until(pilot, lambda: listed(app)[3].startswith("D GD 2  linear · gd"))
+        await until(pilot, lambda: listed(app)[3].startswith("G GD 2  linear · gd"))
         await pilot.press("o")
         await until(pilot, lambda: listed(app)[3].startswith("○ GD 2  off, linear · gd"))
         assert "GD 2" not in [learner.name for learner in editable.experiment.learners]
-        assert listed(app)[4].startswith("D ")
+        assert listed(app)[4].startswith("C ")
         await pilot.press("o")
-        await until(pilot, lambda: listed(app)[3].startswith("D "))
+        await until(pilot, lambda: listed(app)[3].startswith("G "))
         assert editable.experiment.learners[3].name == "GD 2"
         await pilot.press("delete", "delete")
         await until(pilot, lambda: len(listed(app)) == 5)

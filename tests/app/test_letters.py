@@ -1,0 +1,88 @@
+"""A learner keeps its letter and its colour, in the set-up, in the run on the screen and in pinned ones."""
+
+from __future__ import annotations
+
+from textual.widgets import DataTable
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.letters import Letters
+from hadamard_tui.charts.series_builder import colour, loss_series
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.widgets.setup import Setup
+
+from .conftest import WIDE, opened, until
+from .test_setup import listed
+from .test_time_travel import finished
+
+
+def test_letters_stay_when_learners_come_and_go_and_none_is_used_again():
+    editable = EditableExperiment.of("hadamard-128")
+    editable.copy_learner(0)
+    assert editable.letters == [0, 5, 1, 2, 3, 4]
+    editable.remove_learner(0)
+    editable.switch_learner(1)
+    assert editable.running_letters == {"GD 2": 5, "EGU": 2, "EGU±": 3, "spindly": 4}
+    editable.remove_learner(0)
+    editable.add_learner(0)
+    assert editable.letters == [1, 6, 2, 3, 4]
+    assert editable.copied().letters == editable.letters
+    editable.give_letters()
+    assert editable.letters == [0, 1, 2, 3, 4]
+
+
+def table(app: HadamardApp) -> dict[str, str]:
+    """The letters of the table by the names of the learners."""
+    board = app.laboratory.query_one(DataTable)
+    rows = [board.get_row_at(number) for number in range(board.row_count)]
+    return {str(row[1]): str(row[0]) for row in rows}
+
+
+def letters(app: HadamardApp) -> dict[str, str]:
+    """Those of the list of learners, but of the ones that are off."""
+    lines = [line.split("  ")[0].split(" ", 1) for line in listed(app)]
+    return {name: letter for letter, name in lines if letter != "○"}
+
+
+async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_letter(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        run = table(app)
+        assert list(run.values()) == ["A", "B", "C", "D", "E"]
+        await pilot.press("d")
+        await until(pilot, lambda: "GD 2" in letters(app))
+        assert letters(app) == {**run, "GD 2": "F"}
+        context = app.laboratory.context
+        assert context is not None
+        assert context.curve.name == "GD", "what the copy was made of is shown"
+        app.laboratory.query_one(Setup).pick(0)
+        await pilot.press("delete", "o")
+        await until(pilot, lambda: "GD" not in letters(app) and "GD 2" not in letters(app))
+        assert table(app) == run
+        await finished(app, pilot)
+        await until(pilot, lambda: table(app) == letters(app))
+        assert "A" not in table(app).values()
+        context = app.laboratory.context
+        assert context is not None
+        drawn = loss_series(context.trace, context.shown, letters=context.letters)
+        marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
+        assert marked == {
+            name: (letter, colour(ord(letter) - ord("A"))) for name, letter in table(app).items()
+        }
+        await pilot.press("R")
+        await until(pilot, lambda: list(table(app).values()) == ["B", "C", "D", "E"])
+        await until(pilot, lambda: letters(app) == table(app))
+        await pilot.press("o")
+        await until(pilot, lambda: letters(app).get("GD 2") == "A")
+
+
+async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_own(app: HadamardApp):
+    app.laboratory.editable.put("learners[0].update.lr", [0.01, 0.03125])
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        context = app.laboratory.context
+        assert context is not None
+        numbers = [context.number(curve) for curve in context.trace.curves]
+        assert len(set(numbers)) == len(numbers) == 6
+        first = {curve.learner: number for number, curve in reversed(context.numbered)}
+        assert first == app.laboratory.editable.running_letters
+        assert Letters().of(context.trace) == [0, 1, 2, 3, 4, 5]

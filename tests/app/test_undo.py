@@ -1,0 +1,138 @@
+"""Changes of the set-up are taken back and made again, and said in words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+from textual.widgets import Input, Select
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.history import History
+from hadamard_tui.state.state_file import View
+from hadamard_tui.widgets.setup import LearnerForm, Setup
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_setup import composed, listed, row_of
+
+CHANGES: dict[str, Callable[[EditableExperiment], object]] = {
+    "GD: update.lr 1/(2d) → 0.1": lambda it: it.put("learners[0].update.lr", 0.1),
+    "matrix.d 128 → 92": lambda it: it.put("problem.matrix.d", 92),
+    "matrix hadamard → gaussian": lambda it: it.put("problem.matrix.kind", "gaussian"),
+    "run.seed 0 → 7": lambda it: it.put("run.seed", 7),
+    "GD: noise none → sigma 0.1, on gradient": lambda it: it.put("learners[0].noise", {"sigma": 0.1}),
+    "GD 2 added": lambda it: it.copy_learner(0),
+    "EGU removed": lambda it: it.remove_learner(2),
+    "EGU off": lambda it: it.switch_learner(2),
+    "axis a added": lambda it: it.add("axes"),
+    "picture 1 added": lambda it: it.add("pictures"),
+    "claim EGU needs 21 examples added": lambda it: it.raw["claims"].append(
+        {**it.raw["claims"][3], "text": "EGU needs 21 examples"}
+    ),
+    "least squares: architecture none → linear, least squares: update none → gd and 1 more": lambda it: (
+        it.put_method(1, "gradient")
+    ),
+}
+
+
+@pytest.mark.parametrize("words", CHANGES)
+def test_a_change_is_taken_back_and_made_again_and_told(words: str):
+    editable = EditableExperiment.of("hadamard-128")
+    before, history = editable.copied(), History(editable)
+    assert history.undo() is None
+    CHANGES[words](editable)
+    history.record(editable)
+    undone = history.undo()
+    assert undone is not None
+    assert undone.change == words
+    assert (undone.editable.raw, undone.editable.off, undone.editable.error) == (before.raw, {}, None)
+    assert history.undo() is None
+    done = history.redo()
+    assert done is not None
+    assert done.change == undone.change
+    assert (done.editable.raw, done.editable.off) == (editable.raw, editable.off)
+    assert str(done.editable.error) == str(editable.error)
+    assert history.redo() is None
+
+
+def test_what_is_typed_in_one_field_is_one_change_until_it_is_left():
+    editable = EditableExperiment.of("hadamard-128")
+    history = History(editable)
+    for d in ("", 6, 64):
+        editable.put("problem.matrix.d", d)
+        history.record(editable, "problem.matrix.d")
+    history.pause()
+    for d in (6, 64, 6, 32):
+        editable.put("problem.matrix.d", d)
+        history.record(editable, "problem.matrix.d")
+    steps = [history.undo(), history.undo(), history.undo()]
+    assert [step and step.change for step in steps] == ["matrix.d 64 → 32", "matrix.d 128 → 64", None]
+
+
+def test_a_new_change_ends_what_could_be_made_again():
+    editable = EditableExperiment.of("hadamard-128")
+    history = History(editable)
+    for seed in (1, 2):
+        editable.put("run.seed", seed)
+        history.record(editable)
+    step = history.undo()
+    assert step is not None
+    step.editable.put("run.seed", 3)
+    history.record(step.editable)
+    assert history.redo() is None
+    step = history.undo()
+    assert step is not None
+    assert step.change == "run.seed 1 → 3"
+
+
+def told(app: HadamardApp) -> list[str]:
+    return [notice.message for notice in app._notifications]
+
+
+async def test_u_takes_changes_back_also_where_the_set_up_is_hidden(editable: EditableExperiment):
+    before, app = copy.deepcopy(editable.raw), HadamardApp(editable, view=View(setup_hidden=True))
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("u")
+        await until(pilot, lambda: told(app) == ["There is nothing to undo."])
+        await pilot.press("d", "A", "o")
+        assert app.laboratory.query_one(Setup).editable.experiment.run.seed == 1
+        await pilot.press("u", "u", "u")
+        await until(pilot, lambda: app.laboratory.editable.raw == before)
+        assert told(app)[-3:] == ["Undone: GD 2 off", "Undone: run.seed 0 → 1", "Undone: GD 2 added"]
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: len(app.laboratory.editable.learners) == 6)
+        assert told(app)[-1] == "Done again: GD 2 added"
+
+
+async def test_fields_show_what_was_taken_back(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        row = row_of(app, "problem.matrix.d")
+        row.query_one(Input).focus()
+        await pilot.press("backspace", "backspace", "9", "2", "escape")
+        await until(pilot, lambda: row.has_class("-wrong"))
+        row_of(app, "run.dtype").query_one(Select).value = "float64"
+        await until(pilot, lambda: setup.editable.value("run.dtype") == "float64")
+        await pilot.press("u", "u")
+        await until(pilot, lambda: row.query_one(Input).value == "16" and not row.has_class("-wrong"))
+        assert row.is_attached
+        assert row_of(app, "run.dtype").query_one(Select).value == "float32"
+        assert told(app)[-1] == "Undone: matrix.d 16 → 92"
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: row.query_one(Input).value == "92")
+
+
+async def test_panels_follow_what_was_taken_back(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("right_square_bracket", "a")
+        await until(pilot, lambda: composed(app, "learners[2].name"))
+        row_of(app, "learners[2].update.kind").query_one(Select).value = "egu"
+        await until(pilot, lambda: "egu" in listed(app)[2])
+        await pilot.press("u", "u")
+        await until(pilot, lambda: len(listed(app)) == 5)
+        await until(pilot, lambda: app.laboratory.query_one(LearnerForm).number == 2)
+        await until(pilot, lambda: composed(app, "run.device"))
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "F GD 2  linear · gd" in listed(app)[2])
