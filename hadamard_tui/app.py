@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,9 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from engine.core.parts import BadInput
+from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn
+from engine.spec.reading import Raw
 from hadamard_tui.charts.series_builder import loss_plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
@@ -40,7 +43,7 @@ from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.command_line import command_line, keep, views
 from hadamard_tui.sharing.exporting import Pictures, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
-from hadamard_tui.state import state_file
+from hadamard_tui.state import own_presets, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.launch import Start
 from hadamard_tui.state.state_file import Memory, View
@@ -198,12 +201,20 @@ class HadamardApp(App[None]):
 
     def action_export(self) -> None:
         """Write a file of any kind."""
-        self.push_screen(Export(self._shown, self._file_name(".svg"), self.files))
+        self.push_screen(Export(self._shown, self._file_name(".svg"), self.files, self._saved))
 
     def action_save_preset(self) -> None:
         """Write a preset file, of a set-up that can run."""
         if not self.laboratory.refused():
-            self.push_screen(Export(self._shown, self._file_name(".toml"), self.files))
+            self.push_screen(Export(self._shown, self._file_name(".toml"), self.files, self._saved))
+
+    def _saved(self, path: Path, document: Experiment | Raw) -> None:
+        """A preset was saved: it is in the list from now on, and the set-up is this preset."""
+        try:
+            own_presets.add(path)
+        except BadInput as error:
+            self.notify(str(error), severity="warning")
+        self.laboratory.query_one(Setup).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Write the screen to an SVG file in the working folder, under a name with the time."""
@@ -276,6 +287,8 @@ class HadamardApp(App[None]):
         """A name that no file has yet, by the preset."""
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
+        if (found := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{found[1]}{suffix}"):
+            stem = found[1]
         names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
         return next(name for name in names if not os.path.exists(name))
 

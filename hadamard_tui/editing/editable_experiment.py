@@ -20,6 +20,7 @@ from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
+from hadamard_tui.state.own_presets import name_of
 
 
 class EditableExperiment:
@@ -47,7 +48,7 @@ class EditableExperiment:
         self.preset = preset
         self.off = dict(off or {})
         self._names = Names()
-        self._origin_document = presets.document(preset) if preset in presets.names() else document
+        self._origin_document = _document_of(preset) or document
         self._origin = plans.first(self._origin_document)
         if experiment == self._origin and document == plans.in_full({}, experiment):
             document = self._origin_document  # of which these are the numbers
@@ -58,6 +59,12 @@ class EditableExperiment:
     def of(cls, preset: str) -> EditableExperiment:
         """The set-up of a preset. Raises: BadInput."""
         return cls(presets.document(preset), preset)
+
+    def saved_as(self, preset: str, document: Raw) -> None:
+        """It came from this preset file, which says `document`."""
+        self.preset, self._origin_document = preset, document
+        self._origin = plans.first(document)
+        self._check()
 
     def copied(self) -> EditableExperiment:
         """The same as it is now, whatever becomes of this one."""
@@ -304,9 +311,17 @@ class EditableExperiment:
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
             return {"title": origin.title, "story": origin.story, "source": origin.source}
-        name = self.preset or origin.title or "Your own experiment"
+        name = name_of(self.preset) if self.preset else origin.title or "Your own experiment"
         changes = differences(self._origin_document, document)
         return {"title": f"{name}: {', '.join(changes)}", "story": "", "source": ""}
+
+
+def _document_of(preset: str | None) -> Raw | None:
+    """What a preset says; None for none, and for a file that is gone or broken by now."""
+    try:
+        return None if preset is None else presets.document(preset)
+    except BadInput:
+        return None
 
 
 def _items(value: Any) -> list[Any] | tuple[Any, ...]:

@@ -10,6 +10,7 @@ from engine.spec.learner import MOST_NAME
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import between
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.state.own_presets import name_of
 
 MOST = 200
 """Changes that can be taken back, each a copy of the set-up."""
@@ -55,6 +56,10 @@ class History:
         del self._states[: -MOST - 1]
         self._now, self._typed = len(self._states) - 1, typed
 
+    def amend(self, editable: EditableExperiment) -> None:
+        """The set-up is called otherwise now, which is no change of it."""
+        self._states[self._now] = editable.copied()
+
     def pause(self) -> None:
         """What is typed from now on is another change."""
         self._typed = None
@@ -77,7 +82,7 @@ class History:
 def told(before: EditableExperiment, after: EditableExperiment) -> str:
     """What was changed, in words."""
     if before.preset != after.preset:
-        return f"{before.preset or 'your own set-up'} → {after.preset or 'your own set-up'}"
+        return " → ".join(name_of(one.preset) if one.preset else "your own set-up" for one in (before, after))
     changes = list(_changes(before, after))
     more = f" and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else ""
     return ", ".join(changes[:MOST_TOLD]) + more

@@ -19,11 +19,15 @@ from textual.widgets import Input, Static
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
+from engine.spec.experiment import Experiment
+from engine.spec.reading import Raw
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.widgets.entry import Entry
+
+PRESET = ".toml"
 
 
 class Export(Modal[None]):
@@ -43,10 +47,23 @@ class Export(Modal[None]):
     Export #wrong { color: $text-error; }
     """
 
-    def __init__(self, shown: Callable[[], Shown], name: str, files: FileWriter) -> None:
-        """`shown` is asked when a name was entered: a run goes on meanwhile."""
+    def __init__(
+        self,
+        shown: Callable[[], Shown],
+        name: str,
+        files: FileWriter,
+        saved: Callable[[Path, Experiment | Raw], None] | None = None,
+    ) -> None:
+        """A page that proposes a name; for that of a preset, a name without an end is one, too.
+
+        Args:
+            shown: asked when a name was entered: a run goes on meanwhile.
+            name: what it proposes.
+            saved: told of a preset file that was written, and what it says.
+        """
         super().__init__()
-        self._shown, self._name, self._files = shown, name, files
+        self._shown, self._proposed, self._files, self._saved = shown, name, files, saved
+        self._is_for_presets = name.endswith(PRESET)
         self._writing = False
 
     def compose(self) -> ComposeResult:
@@ -56,7 +73,7 @@ class Export(Modal[None]):
         with Vertical() as page:
             page.border_title = "write a file"
             page.border_subtitle = "enter writes · esc closes"
-            yield Entry(self._name, placeholder="name of the file", compact=True)
+            yield Entry(self._proposed, placeholder="name of the file", compact=True)
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
             place = f"in {here()}, unless the name says otherwise"
@@ -70,6 +87,8 @@ class Export(Modal[None]):
         if self._writing:
             return
         name = event.value.strip()
+        if self._is_for_presets and name and not name.lower().endswith(tuple(KINDS)):
+            name += PRESET
         try:
             if self.app.is_web:
                 self._download(name)
@@ -83,8 +102,14 @@ class Export(Modal[None]):
         with files.faults(name, "cannot be written"):
             path = Path(name).expanduser()
         exporting.check_kind(path, "")
-        make = partial(exporting.content, path, self._shown(), "")
-        self._await(name, self._files.write(name, make, partial(place_file, path)))
+        shown = self._shown()
+        make = partial(exporting.content, path, shown, "")
+        tell = (
+            partial(self._saved, path, shown.set_up)
+            if path.suffix.lower() == PRESET and self._saved
+            else None
+        )
+        self._await(name, self._files.write(name, make, partial(place_file, path)), tell)
 
     def _download(self, name: str) -> None:
         """Have a file made for the browser: viewers write nothing on this machine.
@@ -101,13 +126,13 @@ class Export(Modal[None]):
         make = partial(exporting.download, name, self._shown())
         self._await(name, self._files.write(name, make, deliver))
 
-    def _await(self, name: str, result: Future[str]) -> None:
+    def _await(self, name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
         self._writing = True
         self._say("doing", f"writing {escaped(name)} …\nit goes on if esc closes this page")
         self._say("wrong", "")
-        result.add_done_callback(partial(self.app.call_later, self._written))
+        result.add_done_callback(partial(self.app.call_later, self._written, done))
 
-    def _written(self, result: Future[str]) -> None:
+    def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
         """Close the page and tell what was done; tell on the page what is wrong, unless it is closed."""
         self._writing = False
         opened = self in self.app.screen_stack
@@ -123,6 +148,8 @@ class Export(Modal[None]):
         else:
             self.dismiss()
             self.app.notify(done)
+            if then is not None:
+                then()
 
     def _refuse(self, error: BadInput) -> None:
         self._say("wrong", f"▲ {str(error).strip()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from weakref import WeakSet
 
 from textual import on
@@ -19,10 +20,13 @@ from engine.spec import presets
 from engine.spec.fields import fields_of
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
+from engine.spec.reading import Raw
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.state import own_presets
+from hadamard_tui.state.own_presets import name_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.item_forms import KINDS
@@ -157,13 +161,29 @@ class Setup(VerticalScroll, can_focus=False):
             yield ItemList(part)
 
     def _preset(self) -> str:
-        known = self.editable.preset in presets.names() and not self.editable.changed
-        return str(self.editable.preset) if known else OWN
+        return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
     def _presets(self) -> list[tuple[str, str]]:
         """All presets to choose from, and the set-up itself where it is none of them."""
-        own = f"({self.editable.preset or 'your own'}, changed)" if self.editable.changed else "(your own)"
-        return [*([(own, OWN)] if self._preset() == OWN else []), *((name, name) for name in presets.names())]
+        preset, shipped = self.editable.preset, presets.names()
+        own = (
+            f"({name_of(preset) if preset else 'your own'}, changed)"
+            if self.editable.changed
+            else "(your own)"
+        )
+        here = [] if preset is None or preset in shipped else [preset]
+        saved = list(dict.fromkeys([*here, *own_presets.paths()]))
+        short = Counter([*shipped, *map(name_of, saved)])
+        named = [(name_of(path) if short[name_of(path)] == 1 else path, path) for path in saved]
+        return [*([(own, OWN)] if self._preset() == OWN else []), *named, *((name, name) for name in shipped)]
+
+    def saved(self, path: str, document: Raw) -> None:
+        """The set-up was saved to a file, whose preset it is now, unless it was changed meanwhile."""
+        if self.editable.document != document:
+            return
+        self.editable.saved_as(path, document)
+        self._history.amend(self.editable)
+        self._tell()
 
     async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
         """Show another set-up, with this learner selected."""
@@ -351,7 +371,13 @@ class Setup(VerticalScroll, can_focus=False):
         event.stop()
         if event.value in (self._preset(), OWN):
             return
-        await self.show(EditableExperiment.of(str(event.value)))
+        try:
+            chosen = EditableExperiment.of(str(event.value))
+        except BadInput as error:  # in a file of the person's own
+            self.notify(str(error), severity="error")
+            self._show_preset()
+        else:
+            await self.show(chosen)
 
     @on(LearnerList.OptionHighlighted)
     def _learner_chosen(self, event: LearnerList.OptionHighlighted) -> None:

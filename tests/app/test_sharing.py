@@ -7,14 +7,16 @@ import shlex
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input, Static
+from textual.widgets import Input, Select, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
+from hadamard_tui.state import own_presets
 from hadamard_tui.state.state_file import View, looked_at
 
 from .conftest import SMALL, WIDE, opened, until
@@ -156,3 +158,49 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
         text = (tmp_path / "chart.svg").read_text()
         assert ">run 1<" in text or "<!-- run 1 -->" in text
         assert text.count("stroke-dasharray: 7.2") >= 5, "every learner of the pinned run has its dashes"
+
+
+@pytest.mark.set_up("filled")
+async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_at_the_next_start(
+    app: HadamardApp, tmp_path: Path
+):
+    file = tmp_path / "mine.v2.toml"
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.editable.put("run.seed", 3)
+        await pilot.press("S", *"mine.v2", "enter")
+        await until(pilot, lambda: file.exists())
+        select = app.laboratory.query_one("#preset", Select)
+        await until(pilot, lambda: select.value == str(file))
+        assert str(file) in select._legal_values
+        assert not app.laboratory.editable.changed
+        select.value = "rank-64"
+        await until(pilot, lambda: app.laboratory.editable.preset == "rank-64")
+        select = app.laboratory.query_one("#preset", Select)
+        assert ("mine.v2", str(file)) in [(str(words), value) for words, value in select._options]
+        select.value = str(file)
+        await until(pilot, lambda: app.laboratory.editable.preset == str(file))
+        assert app.laboratory.editable.experiment.run.seed == 3
+        await pilot.press("escape", "q")
+    left = app.left
+    assert left is not None
+    again = EditableExperiment(left.experiment or {}, left.preset)
+    assert not again.changed
+    again.put("run.seed", 4)
+    assert again.changed
+    assert own_presets.paths() == [str(file)]
+    file.unlink()
+    assert own_presets.paths() == []
+
+
+@pytest.mark.set_up("filled")
+async def test_an_own_preset_that_is_broken_by_now_is_refused_and_the_set_up_stays(
+    app: HadamardApp, tmp_path: Path
+):
+    own_presets.add(file := tmp_path / "broken.toml")
+    file.write_text("learners = 3")
+    async with opened(app, WIDE) as pilot:
+        before, select = app.laboratory.editable, app.laboratory.query_one("#preset", Select)
+        shown, select.value = select.value, str(file)
+        await until(pilot, lambda: any("broken.toml" in note.message for note in app._notifications))
+        await until(pilot, lambda: select.value == shown)
+        assert app.laboratory.editable is before

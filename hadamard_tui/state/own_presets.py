@@ -1,0 +1,55 @@
+"""The presets that the person saved: where their files are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.core import atomic_write, files, texts
+from engine.core.parts import BadInput
+from hadamard_tui import NAME
+from hadamard_tui.serving import served
+
+MOST = 50
+"""Presets that are remembered: the last ones."""
+
+MOST_BYTES = 1 << 20
+
+
+def paths() -> list[str]:
+    """Their files, the last one first; none that has gone, and none of anybody else's, as in a browser."""
+    if served():
+        return []
+    try:
+        with files.faults(""):
+            lines = files.read(_file(), MOST_BYTES).decode(errors="replace").splitlines()
+    except BadInput:
+        return []
+    return [line for line in reversed(lines) if not texts.fault(line) and _is_there(line)]
+
+
+def add(path: Path) -> None:
+    """Remember a preset. Raises: BadInput."""
+    with files.faults("the list of presets", "cannot be written"):
+        file, added = _file(), str(path.absolute())
+        file.parent.mkdir(parents=True, exist_ok=True)
+    others = [one for one in reversed(paths()) if one != added]
+    content = "".join(f"{one}\n" for one in [*others, added][-MOST:])
+    atomic_write.write(file, content.encode(), "the list of presets")
+
+
+def name_of(preset: str) -> str:
+    """A preset in a word: its name, or that of its file."""
+    return Path(preset).stem if preset.endswith(".toml") else preset
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _file() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path(NAME) / "presets.txt"
