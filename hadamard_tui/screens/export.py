@@ -25,6 +25,7 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
+from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry
 
 PRESET = ".toml"
@@ -73,7 +74,7 @@ class Export(Modal[None]):
         with Vertical() as page:
             page.border_title = "write a file"
             page.border_subtitle = "enter writes · esc closes"
-            yield Entry(self._proposed, placeholder="name of the file", compact=True)
+            yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
             place = f"in {here()}, unless the name says otherwise"

@@ -26,11 +26,11 @@ class Renaming(Modal[str | None]):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._name = name
+        self._former = name
 
     def compose(self) -> ComposeResult:
-        field = Entry(self._name, max_length=LONGEST)
-        field.border_title = f"{self._name} is called"
+        field = Entry(self._former, max_length=LONGEST)
+        field.border_title = f"{self._former} is called"
         yield field
 
     @on(Input.Submitted)

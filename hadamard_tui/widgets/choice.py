@@ -63,7 +63,7 @@ class Choice(Select[str]):
         **options: Any,
     ) -> None:
         """`not_typed` are letters that stay commands of the app."""
-        super().__init__(_plain(choices), value=value, **options)
+        super().__init__(_plain(choices), value=value, allow_blank=False, **options)
         self._told: object = value
         self._not_typed = not_typed
         self.set_reactive(Select.value, value)  # type: ignore[misc]

@@ -22,7 +22,12 @@ class Entry(Input):
 
     Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
     typed later: on a slow line, backspace would take away the wrong ones.
+
+    There is nothing to validate: it is made with the class that says so, or its styles were computed twice.
     """
+
+    def __init__(self, value: str, *, placeholder: str = "", max_length: int = 0) -> None:
+        super().__init__(value, placeholder, max_length=max_length, classes="-valid")
 
     def render_str(self, text_content: str | Content) -> Content:
         """The title on the border, which may name what a person named."""

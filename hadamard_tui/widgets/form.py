@@ -21,6 +21,7 @@ from engine.core.parts import summary_of
 from engine.spec.fields import UNTAGGED, Field, fields_of
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry
 
 
@@ -144,7 +145,8 @@ class Flag(Checkbox):
     """A check box that says yes or no: Textual's own tells them apart by colour only."""
 
     def __init__(self, value: bool) -> None:
-        super().__init__("", value=value, compact=True)
+        super().__init__("", value=value, classes="-on" if value else "")
+        compact(self)
         self._say()
 
     def watch_value(self) -> None:
@@ -170,13 +172,13 @@ class FieldRow(Row):
         if field.kind == "flag" and not field.optional:
             return Flag(bool(value))
         if field.kind == "flag":
-            return Choice(AUTO, value=_word(value), allow_blank=False, compact=True)
+            return Choice(AUTO, value=_word(value))
         if field.kind == "choice":
             none = [("none", NONE)] if field.optional else []
             options = [*none, *((choice, choice) for choice in field.choices)]
-            return Choice(options, value=_word(value), allow_blank=False, compact=True)
+            return Choice(options, value=_word(value))
         hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
-        return Entry(text_of(value), placeholder=hint, compact=True)
+        return compact(Entry(text_of(value), placeholder=hint))
 
     def follow(self, value: Any) -> None:
         """Show another value, which came about elsewhere, unless a person is typing this one."""
@@ -328,7 +330,7 @@ class PartForm(Vertical):
 
     def _choice(self) -> Widget:
         names = [(name, name) for name in self._members]
-        return Choice(names, value=self._kind or NONE, allow_blank=False, compact=True)
+        return Choice(names, value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
         """Show the fields of what was chosen."""
@@ -365,7 +367,7 @@ class OptionalPart(PartForm):
         if UNTAGGED in self._members:
             return Flag(self._kind is not None)
         names = [("none", NONE), *((name, name) for name in self._members)]
-        return Choice(names, value=self._kind or NONE, allow_blank=False, compact=True)
+        return Choice(names, value=self._kind or NONE)
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:

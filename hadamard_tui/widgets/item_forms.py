@@ -41,7 +41,7 @@ class AxisForm(Vertical):
         with Horizontal(classes="line"):
             yield Static("given by", classes="title")
             options = [("its values", VALUES), ("its ends", RANGE)]
-            yield Choice(options, value=by, allow_blank=False, compact=True, id="given-by")
+            yield Choice(options, value=by, id="given-by")
         fields = {field.name: field for field in fields_of(Axis)}
         yield Fields(self._place, [fields[name] for name in AXIS_FIELDS[by]], self._values)
 

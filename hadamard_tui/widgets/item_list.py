@@ -8,12 +8,12 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, OptionList, Select
 
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.widgets.compact import Small, compact
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.lines import Lines
 
@@ -64,12 +64,12 @@ class ItemList(Vertical):
 
     def compose(self) -> ComposeResult:
         one = KINDS[self.part].one
-        yield Lines(id=f"{self.part}-list", compact=True)
+        yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
             for label, name in (("add", "add"), ("remove", "remove")):
                 tooltip = f"{label.capitalize()} this {one}" if name == "remove" else f"Add a {one}"
-                told = Content(f"{tooltip} ({key(f'{name}_learner')} in the list)")
-                yield Button(label, classes=name, compact=True, tooltip=told)
+                told = f"{tooltip} ({key(f'{name}_learner')} in the list)"
+                yield Small(label, classes=name, tooltip=told)
 
     @property
     def selected(self) -> int | None:

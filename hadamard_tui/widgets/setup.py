@@ -9,7 +9,6 @@ from weakref import WeakSet
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.widget import Widget
@@ -28,6 +27,7 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.own_presets import name_of
 from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.compact import Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.item_list import ItemList
@@ -67,8 +67,6 @@ class LearnerForm(Vertical):
             yield Choice(
                 [(title, kind) for kind, title in METHODS.items()],
                 value="solver" if solving else "gradient",
-                allow_blank=False,
-                compact=True,
                 id="method",
             )
         if solving:
@@ -136,8 +134,6 @@ class Setup(VerticalScroll, can_focus=False):
             self._presets(),
             value=self._preset(),
             not_typed=(key("setup"),),
-            allow_blank=False,
-            compact=True,
             id="preset",
         )
         yield Static("", id="elsewhere", markup=False)
@@ -150,7 +146,7 @@ class Setup(VerticalScroll, can_focus=False):
         with Horizontal(classes="line"):
             for label, id, told in BUTTONS:
                 tooltip = f"{told} ({key(f'{id}_learner')})"
-                yield Button(label, id=id, compact=True, tooltip=Content(tooltip))
+                yield Small(label, id=id, tooltip=tooltip)
         yield LearnerForm(self.editable, self.learner)
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])

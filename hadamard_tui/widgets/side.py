@@ -20,6 +20,7 @@ from hadamard_tui.panels import story
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.story import told
 from hadamard_tui.running.runs import Kept, Runs, changes
+from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Lines
 
 NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
@@ -67,7 +68,7 @@ class RunList(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="runs-hint", markup=False)
-        yield Lines(id="runs-list", compact=True)
+        yield compact(Lines(id="runs-list"))
         yield Static("", id="runs-now", markup=False)
 
     def on_mount(self) -> None:
