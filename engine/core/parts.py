@@ -24,6 +24,9 @@ MOST_WORDS = 10_000
 LARGEST = 1e38
 """The largest number in a part: float32 ends soon after."""
 
+SELDOM = {"seldom": True}
+"""Marks a field that few experiments set: a form has it where it is set, and else among others like it."""
+
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
 Dimension = Annotated[int, Meta(ge=2, le=MOST)]

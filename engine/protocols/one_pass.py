@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from engine.core.cost import Clipped
 from engine.core.lazy import torch
-from engine.core.parts import BadInput, Count, Positive, Values
+from engine.core.parts import SELDOM, BadInput, Count, Positive, Values
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import BeginOnline, Floats, Protocol
@@ -37,12 +37,18 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
-    replacement: Annotated[bool, Meta(title="replacement", description="draw examples independently")] = False
-    clip: Annotated[Positive | None, Meta(title="clip to Y", description="predictions cut to 0 … Y")] = None
-    examples: Annotated[
-        Count | None, Meta(title="examples", description="at most so many; none: all rows")
+    replacement: Annotated[
+        bool, Meta(title="replacement", description="draw examples independently", extra=SELDOM)
+    ] = False
+    clip: Annotated[
+        Positive | None, Meta(title="clip to Y", description="predictions cut to 0 … Y", extra=SELDOM)
     ] = None
-    average: Annotated[bool, Meta(title="average", description="mean loss of the hypotheses so far")] = False
+    examples: Annotated[
+        Count | None, Meta(title="examples", description="at most so many; none: all rows", extra=SELDOM)
+    ] = None
+    average: Annotated[
+        bool, Meta(title="average", description="mean loss of the hypotheses so far", extra=SELDOM)
+    ] = False
 
     @property
     def drawn_independently(self) -> bool:

@@ -10,10 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import inspect
 
-from engine.core.parts import LARGEST, MOST
-
-SELDOM = {"seldom": True}
-"""Marks a field that few experiments set: a form has it where it is set, and else among others like it."""
+from engine.core.parts import LARGEST, MOST, SELDOM
 
 NOTHING: tuple[Any, ...] = (None, "", [], (), {})
 """What stands for no value."""

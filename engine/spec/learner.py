@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import LARGEST, MOST_LAYERS, BadField
+from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField
 from engine.core.texts import listed
-from engine.spec.fields import SELDOM
 from engine.step_options.clipping import Clip
 from engine.step_options.decay import Decay
 from engine.step_options.noise import Noise

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import LARGEST, BadField
-from engine.spec.fields import SELDOM
+from engine.core.parts import LARGEST, SELDOM, BadField
 from engine.spec.learner import MOST_NAME, Name
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core import catalogue
-from engine.core.parts import Count
+from engine.core.parts import SELDOM, Count
 from engine.spec.learner import Learner
 from engine.spec.problem import Problem
 
@@ -33,7 +33,8 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
     ] = 1
     dtype: Annotated[
-        Literal["float32", "float64"], Meta(title="dtype", description="numbers of data and weights")
+        Literal["float32", "float64"],
+        Meta(title="dtype", description="numbers of data and weights", extra=SELDOM),
     ] = "float32"
     device: Annotated[
         str,
@@ -41,18 +42,32 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$",
             title="device",
             description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
+            extra=SELDOM,
         ),
     ] = "auto"
     path: Annotated[
         BackendName,
-        Meta(title="backend", description="what computes it; auto takes the fastest for every learner"),
+        Meta(
+            title="backend",
+            description="what computes it; auto takes the fastest for every learner",
+            extra=SELDOM,
+        ),
     ] = "auto"
     train_loss: Annotated[
-        bool, Meta(title="train loss", description="record the loss over the rows seen and over those unseen")
+        bool,
+        Meta(
+            title="train loss",
+            description="record the loss over the rows seen and over those unseen",
+            extra=SELDOM,
+        ),
     ] = False
     spectrum: Annotated[
         bool,
-        Meta(title="spectrum", description="record singular values and rank of the weights across targets"),
+        Meta(
+            title="spectrum",
+            description="record singular values and rank of the weights across targets",
+            extra=SELDOM,
+        ),
     ] = False
 
 

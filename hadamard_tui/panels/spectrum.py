@@ -23,7 +23,8 @@ def why_none(context: PanelContext) -> str:
             "Targets such as all or doubled have a spectrum."
         )
     if not context.experiment.run.spectrum:
-        return "The run does not record spectra: set spectrum to yes in the set-up, under Run, and run again."
+        where = "in the set-up, under Run, more"
+        return f"The run does not record spectra: set spectrum to yes {where}, and run again."
     if curve.length and curve.weights is None:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed once it has come to its first record."

@@ -14,8 +14,10 @@ from hadamard_tui.panels.panel import Panel, measured, nothing, plot
 def show(context: PanelContext) -> Plot | Text:
     """Train loss of all learners up to what is shown."""
     if not context.experiment.run.train_loss:
-        off = "The run does not record the train loss: set train loss to yes in the set-up, and run again."
-        return nothing(off)
+        where = "in the set-up, under Run, more"
+        return nothing(
+            f"The run does not record the train loss: set train loss to yes {where}, and run again."
+        )
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")

@@ -275,7 +275,12 @@ class Fields(Vertical):
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
         """`place` is that of the part, and `values` are what it says there."""
         super().__init__()
-        self.place, self._values = place, values
+        self.place = place
+        self._put(fields, values)
+
+    def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
+        """Have rows for these fields from the next time on that they are composed."""
+        self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
         self._opened: list[Widget] = []
@@ -303,61 +308,58 @@ class Fields(Vertical):
             yield OptionalPart(place, field, value) if field.members else FieldRow(place, field, value)
 
 
-class PartForm(Vertical):
+class PartForm(Fields):
     """A choice among the kinds of a part, and the fields of the one chosen."""
-
-    DEFAULT_CSS = "PartForm { height: auto; }"
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
         """`values` are what the part says, or its kind alone."""
-        super().__init__()
-        self.place, self._title = place, title
-        self._members: Mapping[str, type[msgspec.Struct]] = members(family)
-        self._take(values)
+        self._start(place, title, members(family), values)
 
-    def _take(self, values: Any) -> None:
-        self._values: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
-        self._kind: str | None = str(self._values["kind"])
+    def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
+        self._title, self._members = title, kinds
+        self._kind, said = self._read(values)
+        super().__init__(place, self._fields_of_kind(), said)
+
+    def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
+        """The kind of a part, if there is one, and what it says."""
+        said: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
+        return str(said["kind"]), said
+
+    def _fields_of_kind(self) -> tuple[Field, ...]:
+        return () if self._kind is None else fields_of(self._members[self._kind])
 
     def compose(self) -> ComposeResult:
         yield KindRow(self.place, self._title, self._help, self._choice(), self._kind)
-        if self._kind is not None:
-            yield Fields(self.place, fields_of(self._members[self._kind]), self._values)
+        yield from super().compose()
 
     @property
     def _help(self) -> str:
         return "" if self._kind is None else summary_of(self._members[self._kind])
 
     def _choice(self) -> Widget:
-        names = [(name, name) for name in self._members]
-        return Choice(names, value=self._kind or NONE)
+        return Choice([(name, name) for name in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
         """Show the fields of what was chosen."""
-        self._take(values)
-        self.query_children(KindRow).first().explain(self._help)
-        await self.query_children(Fields).remove()
-        if self._kind is not None:
-            await self.mount(Fields(self.place, fields_of(self._members[self._kind]), self._values))
+        choice, *others = self.children
+        self._kind, said = self._read(values)
+        self._put(self._fields_of_kind(), said)
+        choice.explain(self._help)  # type: ignore[attr-defined]
+        await self.remove_children(others)
+        await self.mount_all(Fields.compose(self))
 
 
 class OptionalPart(PartForm):
     """The same of a part that need not be there; one of a single kind is there or not."""
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
-        Vertical.__init__(self)
-        self.place, self._title, self._about = place, field.title, field.help
-        self._members = field.members
-        self._take(values)
+        self._about = field.help
+        self._start(place, field.title, field.members, values)
 
-    def _take(self, values: Any) -> None:
-        if UNTAGGED in self._members:
-            self._values = values or {}
-            self._kind = None if values is None else UNTAGGED
-        elif values is None:
-            self._values, self._kind = {}, None
-        else:
-            super()._take(values)
+    def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
+        if values is None:
+            return None, {}
+        return (UNTAGGED, values) if UNTAGGED in self._members else super()._read(values)
 
     @property
     def _help(self) -> str:

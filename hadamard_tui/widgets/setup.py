@@ -330,7 +330,8 @@ class Setup(VerticalScroll, can_focus=False):
         event.stop()
         if not self._gone(event.fields):
             async with self._making:
-                await event.fields.turn(self.editable.value(event.fields.place))
+                values = self.editable.value(event.fields.place)
+                await event.fields.turn(values if isinstance(values, dict) else {})
             self._show_complaint()
 
     def _follow(self) -> None:

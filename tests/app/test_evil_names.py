@@ -91,7 +91,7 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
 
 class Choosing(App[None]):
     def compose(self) -> ComposeResult:
-        yield Choice([(name, name) for name in NAMES], value=NAMES[0], allow_blank=False, compact=True)
+        yield Choice([(name, name) for name in NAMES], value=NAMES[0])
 
 
 async def test_evil_names_are_choices_like_any_others():

@@ -50,7 +50,8 @@ PARTS = {
 def wanted(place: str, kind: str) -> set[str]:
     """The rows of a part."""
     part = catalogue.members(PARTS[place])[kind]
-    inner = (f"{field.name}.kind" if field.members else field.name for field in fields_of(part))
+    often = (field for field in fields_of(part) if not field.seldom)
+    inner = (f"{field.name}.kind" if field.members else field.name for field in often)
     return {f"{place}.{name}" for name in ("kind", *inner)}
 
 
@@ -79,7 +80,7 @@ async def test_the_form_of_a_part_is_made_anew_for_every_kind(editable: Editable
 async def test_a_choice_is_one_widget_until_it_is_opened():
     app: App[None] = App()
     async with app.run_test() as pilot:
-        await app.mount(choice := Choice([("a", "a"), ("[b]", "b")], value="b", allow_blank=False))
+        await app.mount(choice := Choice([("a", "a"), ("[b]", "b")], value="b"))
         assert not choice.children
         assert choice.value == "b"
         choice.focus()
@@ -94,7 +95,7 @@ async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
     app: App[None] = App()
     async with app.run_test() as pilot:
         names = ("gd", "egu", "e-gd", "adam")
-        await app.mount(choice := Choice([(name, name) for name in names], value="gd", allow_blank=False))
+        await app.mount(choice := Choice([(name, name) for name in names], value="gd"))
         choice.focus()
         await pilot.press("e", "-")
         await until(pilot, lambda: choice.query("SelectOverlay:focus"))
@@ -128,7 +129,7 @@ async def test_a_list_of_items_that_is_told_them_before_it_is_there_shows_them(e
 
 async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
     async with App[None]().run_test() as pilot:
-        choice = Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False)
+        choice = Choice([("a", "a"), ("b", "b")], value="b")
         await choice.action_show_overlay()
         assert not choice.expanded
         mounted = pilot.app.mount(choice)
@@ -143,7 +144,7 @@ async def test_a_choice_that_is_asked_before_its_parts_are_there_stays_closed():
 async def test_a_choice_shows_its_value_and_which_way_its_list_opens():
     one: App[None] = App()
     async with one.run_test(size=(20, 10)) as pilot:
-        choice = Choice([("a", "a"), ("[b]", "b")], value="b", allow_blank=False, compact=True)
+        choice = Choice([("a", "a"), ("[b]", "b")], value="b")
         await one.mount(choice)
         await until(pilot, lambda: screen_text(one).startswith("[b]") and "▼" in screen_text(one))
         choice.value = "a"
@@ -161,7 +162,7 @@ async def test_a_choice_tells_of_what_is_chosen_and_not_of_what_it_was_made_with
 
     app = Listening()
     async with app.run_test() as pilot:
-        await app.mount(choice := Choice([("a", "a"), ("b", "b")], value="b", allow_blank=False))
+        await app.mount(choice := Choice([("a", "a"), ("b", "b")], value="b"))
         await pilot.pause()
         for value in ("a", "b", "b"):
             choice.value = value
@@ -229,7 +230,7 @@ async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
             app.laboratory.query_one("#preset", Select).value = name
             await until(pilot, lambda name=name: app.laboratory._editable.preset == name)
             assert app.laboratory._editable.experiment == presets.load(name)
-            await until(pilot, lambda: composed(app, "run.device"))
+            await until(pilot, lambda: composed(app, "run.replicas"))
 
 
 async def test_learners_are_copied_renamed_and_removed_but_never_the_last(app: HadamardApp):
@@ -624,7 +625,7 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
     async with opened(app, (120, 90)) as pilot:
         editable, setup = app.laboratory.editable, app.laboratory.query_one(Setup)
         assert not {place for place in places(app) if "noise" in place.removeprefix("problem.noise")}
-        setup.query_one(More).focus()
+        setup.query_one(LearnerForm).query_one(More).focus()
         await pilot.press("enter")
         await until(pilot, lambda: composed(app, "learners[0].where"))
         row_of(app, "learners[0].noise.kind").query_one(Checkbox).toggle()
@@ -639,7 +640,7 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         await until(pilot, lambda: editable.experiment.learners[0].role == "reference")
         assert editable.document["learners"][0]["noise"] == {"sigma": "1/d", "on": "gradient"}
         assert editable.document["learners"][0]["schedule"] == {"kind": "constant", "warm_up": 0}
-        more = setup.query_one(More)
+        more = setup.query_one(LearnerForm).query_one(More)
         more.focus()
         await pilot.press("enter")
         await until(pilot, lambda: "learners[0].noise.sigma" not in places(app))
@@ -647,7 +648,7 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         await until(pilot, lambda: not more.is_attached and composed(app, "learners[0].noise.sigma"))
         assert row_of(app, "learners[0].noise.sigma").query_one(Input).value == "1/d"
         assert "learners[0].schedule.warm_up" in places(app)
-        assert "noise" not in str(setup.query_one(More).render())
+        assert "noise" not in str(setup.query_one(LearnerForm).query_one(More).render())
 
 
 async def test_the_form_of_a_claim_has_a_measure_of_its_own():

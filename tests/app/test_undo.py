@@ -113,12 +113,12 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
         row.query_one(Input).focus()
         await pilot.press("backspace", "backspace", "9", "2", "escape")
         await until(pilot, lambda: row.has_class("-wrong"))
-        row_of(app, "run.dtype").query_one(Select).value = "float64"
-        await until(pilot, lambda: setup.editable.value("run.dtype") == "float64")
+        row_of(app, "problem.labels").query_one(Select).value = "sign"
+        await until(pilot, lambda: setup.editable.value("problem.labels") == "sign")
         await pilot.press("u", "u")
         await until(pilot, lambda: row.query_one(Input).value == "16" and not row.has_class("-wrong"))
         assert row.is_attached
-        assert row_of(app, "run.dtype").query_one(Select).value == "float32"
+        assert row_of(app, "problem.labels").query_one(Select).value == "soft"
         assert told(app)[-1] == "Undone: matrix.d 16 → 92"
         await pilot.press("ctrl+r")
         await until(pilot, lambda: row.query_one(Input).value == "92")
