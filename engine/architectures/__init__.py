@@ -46,7 +46,14 @@ class Architecture(Part, frozen=True):
         ("start", "predict", "weights", "gradient", "rotated", "layers", "shapes")
     )
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("invariance", "linear_layers", "starts_at_zero", "rate_of_weights", "signals")
+        (
+            "invariance",
+            "linear_layers",
+            "starts_at_zero",
+            "rate_of_weights",
+            "signals",
+            "kernel_at_start",
+        )
     )
 
     @property
@@ -80,6 +87,13 @@ class Architecture(Part, frozen=True):
     @property
     def signals(self) -> Signals | None:
         """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
+        return None
+
+    def kernel_at_start(self, d: int) -> dict[str, float] | None:
+        """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
+
+        For d features; None if predictions are not 0 there, or the kernel is no multiple of xᵀx̃.
+        """
         return None
 
     @property

@@ -38,6 +38,9 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
         return {"w": (d,)}
 
+    def kernel_at_start(self, d: int) -> dict[str, float]:
+        return {"w": 1.0}
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(params["w"])
 

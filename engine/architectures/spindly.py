@@ -37,9 +37,19 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def layers(self) -> tuple[str, ...]:
         return ("u", "v") if self.signed else ("u",)
 
-    def start(self, stream: Stream, d: int) -> Start:
+    def kernel_at_start(self, d: int) -> dict[str, float] | None:
+        if not self.signed:
+            return None
+        slope = self.depth * self._alpha(d) ** (self.depth - 1)
+        return dict.fromkeys(self.layers, slope**2)
+
+    def _alpha(self, d: int) -> float:
+        """What every number starts at."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
-        start = np.full((stream.replicas, d), w0 ** (1.0 / self.depth))
+        return float(w0 ** (1.0 / self.depth))
+
+    def start(self, stream: Stream, d: int) -> Start:
+        start = np.full((stream.replicas, d), self._alpha(d))
         return {"u": start, "v": start} if self.signed else {"u": start}
 
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:

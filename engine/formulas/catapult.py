@@ -1,4 +1,4 @@
-"""Gradient descent with large steps on a net of two layers and one example, in numbers that obey a recursion.
+"""Large steps on a net of two linear layers and one example: what λ = ‖∇z‖² and r = z − y do, step by step.
 
 z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and rate γ; in the laboratory's convention
 (ŷ − y)² and η = γ/2, and γλ₀ = ηS₀ for the sharpness S₀ at the start where the error is small. Source:
@@ -20,29 +20,39 @@ MONOTONE_BELOW = 2.0
 DIVERGES_FROM = 4.0
 """From here on it diverges; in between it rises, to the order of m, and falls while λ becomes smaller."""
 
+SMALL, PHASES, MOST = 1e-10, 64, 10**5
+"""s at the start of a landing, in how many phases of its growth it is taken, and its steps at most."""
+
 
 class Recursion(NamedTuple):
     """Error and kernel after every step."""
 
     errors: Floats
-    """r = z − y, [steps + 1]."""
+    """r = z − y, [steps + 1, …]."""
 
     kernels: Floats
-    """λ = ‖∇z‖², [steps + 1]."""
+    """λ = ‖∇z‖², [steps + 1, …]."""
 
 
-def recursion(error: float, kernel: float, target: float, share: float, rate: float, steps: int) -> Recursion:
+def recursion(
+    error: float | Floats,
+    kernel: float | Floats,
+    target: float | Floats,
+    share: float | Floats,
+    rate: float | Floats,
+    steps: int,
+) -> Recursion:
     """r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
 
     Args:
-        error: r at the start.
+        error: r at the start, of one net or of several, as all that follows.
         kernel: λ at the start.
         target: y.
         share: q = ‖x‖²/(md).
         rate: γ.
     """
-    errors, kernels = np.empty(steps + 1), np.empty(steps + 1)
-    r, lam = np.float64(error), np.float64(kernel)
+    r, lam = np.broadcast_arrays(np.asarray(error, float), np.asarray(kernel, float))
+    errors, kernels = np.empty((steps + 1, *r.shape)), np.empty((steps + 1, *r.shape))
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(steps + 1):
             errors[step], kernels[step] = r, lam
@@ -54,20 +64,45 @@ def recursion(error: float, kernel: float, target: float, share: float, rate: fl
     return Recursion(errors, kernels)
 
 
-def wide_recursion(size: float, product: float, steps: int) -> Recursion:
-    """The same for m → ∞ and y = 0: s = γ²qz² and κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4).
+def sharpness(found: Recursion, target: float | Floats, share: float | Floats) -> Floats:
+    """S = λ + √(λ² + 8qzr + 4qr²): the largest eigenvalue of the Hessian of (z − y)² at every step.
 
-    Args:
-        size: s at the start, of the order 1/m.
-        product: κ = γλ₀ at the start.
-
-    Returns:
-        s as errors and κ as kernels.
+    In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
+    top of 2(∇z∇zᵀ + r∇²z) lies in the plane of ∇z's two parts, of squared lengths (λ ± 2√q z)/2. 2λ where the
+    error is 0.
     """
-    sizes, products = np.empty(steps + 1), np.empty(steps + 1)
-    s, kappa = np.float64(size), np.float64(product)
+    errors, kernels = found
+    z = errors + target
     with np.errstate(over="ignore", invalid="ignore"):
-        for step in range(steps + 1):
-            sizes[step], products[step] = s, kappa
-            s, kappa = s * (1 - kappa + s) ** 2, kappa + s * (kappa - 4)
-    return Recursion(sizes, products)
+        root = np.sqrt(kernels**2 + 8 * share * z * errors + 4 * share * errors**2)
+        return np.asarray(kernels + root)
+
+
+class Landing(NamedTuple):
+    """Where a wide net comes to."""
+
+    product: float
+    """γλ in the end."""
+
+    peak: float
+    """The largest s = γ²qz² on the way, so that the loss ½z² rises to s/(2γ²q)."""
+
+
+def landing(product: float) -> Landing:
+    """Where γλ₀ leads as m → ∞, y = 0: s = γ²qz², κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4).
+
+    Between 2 and 4 s grows from as good as 0 by (κ − 1)² a step; the mean is over the phases of this growth,
+    on which the end depends by less than 1e-3 or so. NaN from 4 on.
+    """
+    if product <= MONOTONE_BELOW:
+        return Landing(product, 0.0)
+    if product >= DIVERGES_FROM:
+        return Landing(np.nan, np.nan)
+    s = SMALL * (product - 1) ** (2 * np.arange(PHASES) / PHASES)
+    kappa, peak = np.full(PHASES, product), s
+    for _ in range(MOST):
+        s, kappa = s * (1 - kappa + s) ** 2, kappa + s * (kappa - 4)
+        peak = np.maximum(peak, s)
+        if (kappa < MONOTONE_BELOW).all() and s.max() < SMALL:
+            break
+    return Landing(float(kappa.mean()), float(peak.mean()))

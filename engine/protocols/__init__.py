@@ -145,7 +145,7 @@ class Protocol(Part, frozen=True):
 
     declared_of: ClassVar[frozenset[str]] = frozenset(("training_run", "online_run"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("drawn_independently", "averages_hypotheses", "full_batch", "online")
+        ("drawn_independently", "averages_hypotheses", "full_batch", "flows", "online")
     )
 
     @property
@@ -166,6 +166,11 @@ class Protocol(Part, frozen=True):
     @property
     def full_batch(self) -> bool:
         """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
+        return False
+
+    @property
+    def flows(self) -> bool:
+        """Whether rules follow their flow, in the time that the clock `time` says, and make no steps."""
         return False
 
     @property

@@ -84,6 +84,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
             raise BadField("first", f"the flow ends at {self.time:g}; take at most half of that")
 
     @property
+    def flows(self) -> bool:
+        return True
+
+    @property
     def single(self) -> bool:
         return False
 

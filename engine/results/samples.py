@@ -84,17 +84,16 @@ def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trac
 
 
 def of_line(line: TheoryLine, trace: Trace, beyond: bool = False) -> dict[str, Samples]:
-    """A line of the theory as if it had been measured of a single replica.
+    """A line of the theory as if it had been measured, of a single replica if it is the same for all.
 
     By the name of the curve where every curve has its own, else by "". With `beyond` it goes on after the
     last record, as far as it is known.
     """
     if not line.of_curves and not len(line.values):
         return {}
-    whole = Along(trace.planned, {}, line.values)
+    whole = Along(trace.planned, {}, line.values[None])
     if beyond and line.beyond is not None:
         further = line.beyond
         clocks = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
-        whole = Along(clocks, {}, np.append(whole.values, further.values))
-    alongs = line.of_curves or {"": whole}
-    return {name: Samples(*along._replace(values=along.values[None])) for name, along in alongs.items()}
+        whole = Along(clocks, {}, np.append(whole.values, further.values, 1))
+    return {name: Samples(*along) for name, along in (line.of_curves or {"": whole}).items()}

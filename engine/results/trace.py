@@ -23,6 +23,9 @@ NOTHING = np.empty(0)
 FROM_BELOW = ("lower", "conjecture")
 """The directions of lines that are bounds from below, proved or not."""
 
+DIVERGED = 1e6
+"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
+
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
@@ -317,7 +320,7 @@ class Along(NamedTuple):
     """The coordinates of each index of the measure, in the order of the array's dimensions."""
 
     values: Floats
-    """[S, *index]."""
+    """[R, S, *index], or of a line that is the same for all replicas [1, S, *index]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,6 +342,7 @@ class TheoryLine:
     values: Floats
     measure: str = "loss"
     group: Group | None = None
+    per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     beyond: Along | None = None
     """What it would be after the last record, where training ends before the theorem does."""
@@ -411,7 +415,7 @@ class Trace:
     @property
     def bounds(self) -> list[TheoryLine]:
         """What theory says of the loss of all learners alike, whether it holds here or not."""
-        return [line for line in self.lines_of("loss") if len(line.values) == len(line.x)]
+        return [line for line in self.lines_of("loss") if not line.per_learner]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""

@@ -86,7 +86,7 @@ def view(picture: Picture, results: Results) -> View:
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
-                y=values[0],
+                y=reductions.summary(picture.summary, values),
             )
         )
     return found

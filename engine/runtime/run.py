@@ -20,7 +20,7 @@ from engine.measures import Measure
 from engine.problems.data import draw
 from engine.protocols import CLOCKS, TrainingRun
 from engine.results.invariance import verdict
-from engine.results.trace import Curve, Floats, Trace, stride_of_weights
+from engine.results.trace import DIVERGED, Curve, Floats, Trace, stride_of_weights
 from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
 from engine.runtime.descent import curve_name, rates_of
@@ -41,9 +41,6 @@ SMALL = 8 << 20
 
 WAITING = 4 << 20
 """Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
-
-DIVERGED = 1e6
-"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
 
 
 @dataclass(frozen=True)

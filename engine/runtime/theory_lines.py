@@ -16,11 +16,12 @@ from engine.measures import named
 from engine.problems.data import Data, draw
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.runtime.asked import asked
-from engine.runtime.descent import curve_name, rates_of
+from engine.runtime.descent import Descent, curve_name, rates_of
+from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Drawn, Line
+from engine.theory import At, Drawn, Line, loss_of
 from engine.updates import BEST
 
 NOTHING = np.empty(0)
@@ -34,7 +35,7 @@ def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Float
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
     lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
-    at = At(experiment, Drawn(lambda: data), planned)
+    at = At(experiment, Drawn(lambda: data, partial(_begun, experiment)), planned)
     return [_line(line, at) for line in lines if line.measure in recorded or line.kind in drawn]
 
 
@@ -54,15 +55,27 @@ def with_measured(line: TheoryLine, experiment: Experiment, curve: Curve) -> The
     rate = curve_names(learner).get(curve.name) or curve.rate
     series = {name: values for name in curve.measures if (values := curve.values(name)) is not None}
     indices = _indices(made, learner, experiment)
-    at = At(experiment, Drawn(partial(_drawn, experiment)), curve.clocks, indices, learner, rate, series)
+    drawn = Drawn(partial(_drawn, experiment), partial(_begun, experiment))
+    at = At(experiment, drawn, curve.clocks, indices, learner, rate, series)
     return replace(line, of_curves={**line.of_curves, curve.name: _along(made, at)})
 
 
 def _drawn(experiment: Experiment) -> Data:
     """The data of a run, drawn again: nothing keeps it until the learners have ended."""
+    device = devices.resolve(experiment.run.device)
+    return draw(experiment.problem, _streams(experiment), experiment.dtype, device)
+
+
+def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
+    """A learner at the start that it has in the run, on its data."""
+    loss = loss_of(experiment).of_targets(data.targets)
+    rates = len(rates_of(learner))
+    return Descent(TrainingInputs(learner, data.with_variants(rates), loss, _streams(experiment)))
+
+
+def _streams(experiment: Setup) -> Streams:
     run = experiment.run
-    streams = Streams(range(run.seed, run.seed + run.replicas))
-    return draw(experiment.problem, streams, experiment.dtype, devices.resolve(run.device))
+    return Streams(range(run.seed, run.seed + run.replicas))
 
 
 def _line(line: Line, at: At) -> TheoryLine:
@@ -75,7 +88,7 @@ def _line(line: Line, at: At) -> TheoryLine:
     if on_problem.holds:
         x = next(iter(at.clocks.values()))
         if not line.per_learner:
-            values = _along(line, at).values
+            (values,) = _along(line, at).values
             beyond = _beyond(line, at)
         elif not line.of_measured:
             of_curves = _of_curves(line, at, on_learners)
@@ -91,6 +104,7 @@ def _line(line: Line, at: At) -> TheoryLine:
         values=values,
         measure=line.measure,
         group=line.group,
+        per_learner=line.per_learner,
         of_curves=of_curves,
         beyond=beyond,
     )
@@ -123,7 +137,8 @@ def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Float
 
 
 def _along(line: Line, at: At) -> Along:
-    records = len(next(iter(at.clocks.values())))
-    shape = (records, *(len(places) for places in at.indices.values()))
-    values = np.array(np.broadcast_to(line.value(at), shape), np.float64)
+    records, found = len(next(iter(at.clocks.values()))), line.value(at)
+    replicas = len(found) if line.per_replica else 1
+    shape = (replicas, records, *(len(places) for places in at.indices.values()))
+    values = np.array(np.broadcast_to(found, shape), np.float64)
     return Along(dict(at.clocks), dict(at.indices), values)

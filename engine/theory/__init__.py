@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +19,10 @@ from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
+from engine.runtime.descent import Descent
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
+from engine.updates import BEST
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +34,11 @@ reached, equal up to constants, below it if a conjecture is true, or only someth
 class Drawn:
     """The data of a run and what is made of them, each computed once, when somebody asks."""
 
-    def __init__(self, draw: Callable[[], Data]) -> None:
-        self._draw = draw
+    def __init__(
+        self, draw: Callable[[], Data], begin: Callable[[Data, Learner], Descent] | None = None
+    ) -> None:
+        """`begin` puts a learner with an update rule at its start."""
+        self._draw, self._begin = draw, begin
 
     @cached_property
     def data(self) -> Data:
@@ -44,6 +50,11 @@ class Drawn:
         """The labels that were drawn."""
         data = self.data
         return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+
+    def start(self, learner: Learner) -> Descent:
+        """A learner with an update rule before its first step."""
+        assert self._begin is not None, "runs have starts"
+        return self._begin(self.data, learner)
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,15 @@ class At:
         """The labels that were drawn."""
         return self.drawn.labels
 
+    @property
+    def start(self) -> Descent:
+        """The learner at this rate before its first step."""
+        assert self.learner is not None, "a line per learner"
+        update = self.learner.update
+        if self.rate is not None and update is not None:
+            update = msgspec.structs.replace(update, lr=self.rate)
+        return self.drawn.start(msgspec.structs.replace(self.learner, update=update))
+
 
 class Line(Part, frozen=True):
     """What theory says of a measure, the conditions under which it holds, and whom it binds.
@@ -103,6 +123,9 @@ class Line(Part, frozen=True):
     per_learner: ClassVar[bool] = False
     """Whether it has values of its own for every learner that it binds, or the same for all."""
 
+    per_replica: ClassVar[bool] = False
+    """Whether it has values of its own for every replica too, as what is made of its data or its start."""
+
     of_measured: ClassVar[bool] = False
     """Whether it asks for what is measured of the learner, and so has values once the learner has ended."""
 
@@ -118,7 +141,10 @@ class Line(Part, frozen=True):
         raise NotImplementedError
 
     def value(self, at: At) -> Floats:
-        """The line [S, *index] at the planned clocks, or anything that broadcasts to it."""
+        """The line [S, *index] at the planned clocks, or anything that broadcasts to it.
+
+        [R, S, *index] where it is `per_replica`.
+        """
         raise NotImplementedError
 
 
@@ -200,6 +226,24 @@ def only_square(experiment: Setup) -> Finding | None:
     """What a bound about square loss says where there is another; None for square loss."""
     loss = loss_of(experiment)
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
+
+
+def descends(learner: Learner, experiment: Setup) -> Finding | None:
+    """What keeps steps from being those of gradient descent, or momentum, on the whole loss with one rate
+    that is given; None if nothing does."""
+    name, update, architecture = learner.name, learner.update, learner.architecture
+    if update is None or architecture is None:
+        return Finding(False, f"it requires steps with a rate, and {name} is a solver")
+    if update.stable_up_to is None or update.mini_batch is not None:
+        return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
+    if not learner.plain_steps:
+        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
+    if getattr(update, "lr", BEST) == BEST:
+        return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
+    factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
+    if learner.layer_rates or any(factor != 1 for factor in factors):
+        return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
+    return None
 
 
 def product_curve(at: At) -> Floats:

@@ -9,8 +9,7 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
-from engine.updates import BEST
+from engine.theory import At, Direction, Floats, Line, descends
 
 
 class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
@@ -34,20 +33,11 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
         return Finding(True, "every step follows the gradient of the loss over the same rows")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        name, update, architecture = learner.name, learner.update, learner.architecture
-        if update is None or architecture is None:
-            return Finding(False, f"it requires steps with a rate, and {name} is a solver")
-        if update.stable_up_to is None or update.mini_batch is not None:
-            return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
-        if not learner.plain_steps:
-            return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-        if getattr(update, "lr", BEST) == BEST:
-            return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
-        factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
+        if (lacking := descends(learner, experiment)) is not None:
+            return lacking
+        name = learner.name
         if learner.rate_unit != "one":
             return Finding(False, f"it requires rates as such, and those of {name} are in units of its own")
-        if learner.layer_rates or any(factor != 1 for factor in factors):
-            return Finding(False, f"it requires one rate for all layers, and those of {name} have their own")
         return Finding(True, f"{name} takes plain steps with one rate along the whole gradient")
 
     def value(self, at: At) -> Floats:

@@ -2,75 +2,148 @@
 
 import numpy as np
 import pytest
+from building import experiment, raw
 
+from engine.core import catalogue
 from engine.formulas import catapult
+from engine.results.trace import DIVERGED
+from engine.runtime.run import run
+from engine.spec import reading
 
 
 def descended(m, d, rate, steps, target, seed):
-    """Error and kernel along plain gradient descent on ½(z − y)² of a net with linear units."""
+    """Error, kernel and sharpness along plain gradient descent on ½(z − y)² of a net with linear units."""
     rng = np.random.default_rng(seed)
     u, v = rng.standard_normal((m, d)), rng.standard_normal(m)
     x = np.sqrt(d) * np.eye(d)[0]
-    errors, kernels = [], []
+    errors, kernels, curvatures = [], [], []
     for _ in range(steps + 1):
         hidden, scale = u @ x, 1 / np.sqrt(m * d)
         errors.append(scale * v @ hidden - target)
         kernels.append(scale**2 * (hidden @ hidden + v @ v * (x @ x)))
+        slope = scale * np.concatenate([np.outer(v, x).ravel(), hidden])
+        mixed = scale * np.kron(np.eye(m), x[:, None])  # ∂²z/∂u∂v
+        second = np.block([[np.zeros((m * d, m * d)), mixed], [mixed.T, np.zeros((m, m))]])
+        hessian = 2 * (np.outer(slope, slope) + errors[-1] * second)
+        curvatures.append(np.linalg.eigvalsh(hessian)[-1] if m <= 8 else np.nan)
         u, v = u - rate * errors[-1] * scale * np.outer(v, x), v - rate * errors[-1] * scale * hidden
-    return np.array(errors), np.array(kernels)
+    return np.array(errors), np.array(kernels), np.array(curvatures)
 
 
 @pytest.mark.parametrize("product", [0.5, 1.9, 3.0])
 def test_the_recursion_is_gradient_descent(product):
-    m, d, target = 64, 10, 1.0
-    _, (kernel, *_) = descended(m, d, 0.0, 0, target, 1)
-    errors, kernels = descended(m, d, product / kernel, 30, target, 1)
+    m, d, target = 8, 5, 1.0
+    _, (kernel, *_), _ = descended(m, d, 0.0, 0, target, 1)
+    errors, kernels, curvatures = descended(m, d, product / kernel, 30, target, 1)
     found = catapult.recursion(errors[0], kernels[0], target, 1 / m, product / kernel, 30)
     np.testing.assert_allclose(found.errors, errors, rtol=0, atol=1e-11 * abs(errors).max())
     np.testing.assert_allclose(found.kernels, kernels, rtol=1e-11)
+    np.testing.assert_allclose(catapult.sharpness(found, target, 1 / m), curvatures, rtol=1e-10)
 
 
-def test_a_wide_net_with_label_0_obeys_the_recursion_of_infinite_width():
-    m, kernel, product, first = 10**6, 2.0, 3.0, 1.0
-    rate = product / kernel
-    found = catapult.recursion(first, kernel, 0.0, 1 / m, rate, 60)
-    limit = catapult.wide_recursion(rate**2 * first**2 / m, product, 60)
-    np.testing.assert_allclose(rate * found.kernels, limit.kernels, rtol=1e-9)
-    np.testing.assert_allclose(rate**2 * found.errors**2 / m, limit.errors, rtol=1e-9, atol=1e-300)
-
-
-def phases(product, steps=300, count=200):
-    """The recursion of infinite width from small errors in every phase of their growth."""
-    sizes = 1e-7 * (product - 1) ** (2 * np.arange(count) / count)
-    return [catapult.wide_recursion(size, product, steps) for size in sizes]
+def test_several_nets_go_side_by_side():
+    starts = np.array([[0.3, 1.5], [-1.0, 2.5]])
+    together = catapult.recursion(*starts.T, 1.0, 0.01, np.array([1.0, 1.4]), 20)
+    for net, rate in enumerate((1.0, 1.4)):
+        alone = catapult.recursion(*starts[net], 1.0, 0.01, rate, 20)
+        np.testing.assert_array_equal(together.errors[:, net], alone.errors)
+        np.testing.assert_array_equal(together.kernels[:, net], alone.kernels)
 
 
 @pytest.mark.parametrize(("product", "peak", "last"), [(2.5, 0.05337, 1.28234), (3.0, 0.1711, 0.2163)])
-def test_peak_and_final_kernel_between_2_and_4_are_those_printed(product, peak, last):
-    runs, rate = phases(product), product / 2
-    assert np.mean([run.kernels[-1] for run in runs]) == pytest.approx(last, abs=5e-4)
-    assert np.mean([run.errors.max() for run in runs]) / (2 * rate**2) == pytest.approx(peak, abs=5e-4)
+def test_peak_and_landing_between_2_and_4_are_those_printed(product, peak, last):
+    found, rate = catapult.landing(product), product / 2
+    assert found.product == pytest.approx(last, abs=5e-4)
+    assert found.peak / (2 * rate**2) == pytest.approx(peak, abs=5e-4)
 
 
-@pytest.mark.parametrize("product", [0.5, 1.5, 1.9])
-def test_below_2_errors_fall_in_every_step_and_the_kernel_stays(product):
-    assert product < catapult.MONOTONE_BELOW
-    found = catapult.wide_recursion(1e-9, product, 100)
-    assert (np.diff(found.errors) < 0).all()
-    assert found.kernels[-1] == pytest.approx(product, abs=1e-7)
+def test_a_very_wide_net_lands_where_infinitely_wide_ones_do():
+    m, kernel, product = 10**8, 2.0, 3.0
+    errors = 1.0 * (product - 1) ** (np.arange(64) / 64)
+    found = catapult.recursion(errors, np.full(64, kernel), 0.0, 1 / m, product / kernel, 200)
+    landed = (product / kernel * found.kernels[-1]).mean()
+    assert landed == pytest.approx(catapult.landing(product).product, abs=1e-4)
 
 
-@pytest.mark.parametrize("product", [2.1, 3.5, 3.9])
-def test_between_2_and_4_errors_rise_and_the_kernel_ends_below_2(product):
-    assert catapult.MONOTONE_BELOW < product < catapult.DIVERGES_FROM
-    found = catapult.wide_recursion(1e-9, product, 5000)
-    assert found.errors.max() > 1e-3
-    assert found.kernels[-1] < catapult.MONOTONE_BELOW
-    assert found.errors[-1] < 1e-12
+def test_up_to_2_it_stays_and_from_4_on_it_lands_nowhere():
+    assert [catapult.landing(product).product for product in (0.5, 1.9, 2.0)] == [0.5, 1.9, 2.0]
+    assert np.isnan([catapult.landing(product).product for product in (4.0, 5.0)]).all()
 
 
-@pytest.mark.parametrize("product", [4.1, 4.5])
-def test_above_4_errors_grow_without_end(product):
-    assert product > catapult.DIVERGES_FROM
-    found = catapult.wide_recursion(1e-9, product, 100)
-    assert not found.errors[-1] < 1e8
+NET = {"kind": "dense", "widths": [8], "parametrisation": "ntk", "cw": 1}
+
+
+def described(learner=None, **words):
+    """Two nets of two linear layers on one example, in units of the sharpness at their start."""
+    learner = {"rate_unit": "start-sharpness", **(learner or {})}
+    whole = {"architecture": NET, "update": {"kind": "gd", "lr": 2.5}, **learner}
+    protocol = {"kind": "steps", "steps": 40, "records": 20}
+    settings = {"target": "constant", "protocol": protocol, "replicas": 3, **words}
+    made = raw({"kind": "sphere", "n": 1, "d": 4}, learners={"GD": whole}, **settings)
+    made["learners"][0]["rate_unit"] = learner["rate_unit"]
+    return reading.parse(made)
+
+
+SHARPNESS = {"kind": "value", "text": "It is", "curve": "GD", "at": 40, "below": 9}
+MEASURED = {"claims": [{**SHARPNESS, "measure": "relative-sharpness"}]}
+
+
+@pytest.mark.parametrize("rate", [1.5, 2.5, 3.5])
+def test_loss_and_sharpness_of_every_replica_are_those_of_the_lines(rate):
+    trace = run(described({"update": {"kind": "gd", "lr": rate}}, **MEASURED))
+    (curve,) = trace.curves
+    lines = {line.kind: line for line in trace.lines}
+    loss = lines["catapult-loss"].of_curves["GD"].values
+    assert loss.shape == (3, 21)
+    errors = np.sqrt(curve.values("loss").T)
+    np.testing.assert_allclose(errors, np.sqrt(loss), rtol=1e-10, atol=1e-13 * np.nanmax(errors))
+    sharpness = lines["catapult-sharpness"].of_curves["GD"].values
+    np.testing.assert_allclose(curve.values("relative-sharpness").T, sharpness, rtol=1e-9)
+
+
+def test_the_lines_end_where_a_replica_counts_as_diverged():
+    trace = run(described({"update": {"kind": "gd", "lr": 5.0}}))
+    (curve,) = trace.curves
+    (line,) = (one for one in trace.lines if one.kind == "catapult-loss")
+    for losses in line.of_curves["GD"].values:
+        there = np.isfinite(losses)
+        assert (losses[there] <= DIVERGED * losses[0]).all()
+        assert not there[-1]
+    assert curve.diverged == 3
+
+
+def test_the_limit_speaks_of_the_end_alone():
+    trace = run(described(**MEASURED))
+    (limit,) = (one for one in trace.lines if one.kind == "catapult-limit")
+    values = limit.of_curves["GD"].values[0]
+    assert np.isnan(values[:-1]).all()
+    assert values[-1] == catapult.landing(2.5).product / 2.5
+
+
+@pytest.mark.parametrize(("learner", "reason"), [
+    ({"update": {"kind": "momentum", "lr": 1.0, "momentum": 0.5}}, "without momentum"),
+    ({"architecture": {"kind": "dense", "widths": [4, 4]}}, "two linear layers"),
+    ({"architecture": {**NET, "activation": "relu"}}, "two linear layers"),
+    ({"architecture": {**NET, "l2_penalty": 0.1}}, "without penalty"),
+    ({"layer_rates": {"W1": 0.5}}, "one rate for all layers"),
+    ({"update": {"kind": "adam", "lr": 0.1}}, "uses adam"),
+])  # fmt: skip
+def test_they_say_whom_they_do_not_bind(learner, reason):
+    other = described(learner)
+    finding = catalogue.make("theory", "catapult-loss").binds(other.learners[0], other)
+    assert not finding.holds
+    assert reason in finding.reason
+
+
+def test_they_require_one_example_and_square_loss():
+    line = catalogue.make("theory", "catapult-loss")
+    several = experiment({"kind": "sphere", "n": 3, "d": 4}, protocol={"kind": "steps"})
+    assert "requires one example" in line.holds(several).reason
+    assert (
+        "requires steps along the whole gradient"
+        in line.holds(experiment({"kind": "sphere", "n": 1, "d": 4})).reason
+    )
+    assert "square loss" in line.holds(described(loss="logistic", labels="sign")).reason
+    in_units = described({"rate_unit": "one", "update": {"kind": "gd", "lr": 0.1}})
+    limit = catalogue.make("theory", "catapult-limit").binds(in_units.learners[0], in_units)
+    assert "in units of 1/S₀" in limit.reason

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from diagonal_nets import inverse_transfer, potential, transfer
 from scipy.integrate import quad
 
-from engine.formulas.diagonal_nets import inverse_transfer, kernel_scale, potential, transfer
 from engine.formulas.teacher_student import (
     bayes,
     examples_needed,
@@ -118,18 +118,6 @@ def test_r_is_the_potential_of_depth_four(b):
     smaller = min(root.real for root in roots if abs(root.imag) < 1e-6)
     assert smaller == pytest.approx(EXPLICIT[b], rel=1e-6)
     assert potential(b, 4) == pytest.approx(smaller, rel=1e-9)
-
-
-@pytest.mark.parametrize("depth", [2, 3, 4])
-def test_the_kernel_at_the_start_is_the_product_of_gradients(depth):
-    alpha, x, other = 0.7, np.array([1.0, -2.0, 0.5]), np.array([0.3, 1.0, 2.0])
-
-    def gradient(x):
-        slope = depth * alpha ** (depth - 1)
-        return np.concatenate((slope * x, -slope * x))
-
-    assert gradient(x) @ gradient(other) == pytest.approx(kernel_scale(alpha, depth) * x @ other)
-    assert kernel_scale(alpha, 2) == pytest.approx(8 * alpha**2)
 
 
 def test_the_peak_of_least_squares_is_at_as_many_examples_as_dimensions():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
 from engine.core import catalogue
-from engine.formulas.diagonal_nets import inverse_transfer, potential
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_q import minimiser

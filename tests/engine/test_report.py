@@ -63,7 +63,7 @@ def test_the_numbers_are_those_that_were_computed(measured):
         assert written["loss"] == curve.loss.tolist()
         assert written["stderr"] == (None if curve.stderr is None else curve.stderr.tolist())
         assert written["diverged_at"] == curve.diverged_at
-    for written, bound in zip(found["bounds"], trace.lines, strict=True):
+    for written, bound in zip(found["bounds"], trace.bounds, strict=True):
         assert written["id"] == bound.kind
         assert written["loss"] == bound.values.tolist()
         assert written["applies_to"] == bound.applies_to

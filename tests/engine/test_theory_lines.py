@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from building import experiment, gd
+from building import beginning, experiment, gd
 
 from engine.core import catalogue
 from engine.core.parts import Finding
@@ -64,15 +64,40 @@ class Decay(Made, frozen=True, tag="decay"):
         return (1 + at.k)[:, None] / at.indices["j"]
 
 
+class Seeds(Made, frozen=True, tag="seeds"):
+    """1, 2 and 6 of three replicas, times 1 + k."""
+
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+
+    def value(self, at: At):
+        return np.array([1.0, 2.0, 6.0])[:, None] * (1 + at.k)
+
+
+class Starts(Made, frozen=True, tag="starts"):
+    """What the learner predicts of the first row before its first step."""
+
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+
+    def value(self, at: At):
+        return at.start.predict(at.drawn.data.instances)[:, :1].numpy() * np.ones_like(at.k)
+
+
 LINES = {"rates": Rates, "halves": Halves, "decay": Decay}
+
+
+def instead(monkeypatch, members):
+    """Have these lines, and no others."""
+    everything = catalogue.members
+    monkeypatch.setattr(
+        catalogue, "members", lambda family: members if family == "theory" else everything(family)
+    )
 
 
 @pytest.fixture
 def lines(monkeypatch):
-    everything = catalogue.members
-    monkeypatch.setattr(
-        catalogue, "members", lambda family: LINES if family == "theory" else everything(family)
-    )
+    instead(monkeypatch, LINES)
 
 
 def learned(target="feature", **words):
@@ -92,12 +117,12 @@ def test_a_line_of_every_curve_knows_its_rate(lines):
     found = line(run(described), "rates")
     assert found.applies_to == ["GD"]
     assert {name: along.values.tolist() for name, along in found.of_curves.items()} == {
-        "GD": [20.0] * (D + 1)
+        "GD": [[20.0] * (D + 1)]
     }
     with_two = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [0.01, 0.02]}}}, d=D)
     trace = run(with_two)
     found = line(trace, "rates").of_curves
-    assert {name: along.values[0] for name, along in found.items()} == {
+    assert {name: along.values[0, 0] for name, along in found.items()} == {
         curve.name: pytest.approx(1 / curve.rate) for curve in trace.curves
     }
 
@@ -155,3 +180,25 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
             assert found.line("halves", curve.name).curve == curve.name
     with pytest.raises(KeyError):
         found.line("halves", "EGU")
+
+
+@pytest.mark.parametrize(("summary", "of_three"), [("mean", 3), ("median", 2), ("first", 1), ("max", 6)])
+def test_a_line_with_a_value_for_every_replica_is_summed_up_as_curves_are(monkeypatch, summary, of_three):
+    instead(monkeypatch, {"seeds": Seeds})
+    described = experiment(learners={"GD": gd(0.05)}, d=D, replicas=3)
+    results = of_one(described, run(described))
+    (found,) = view(Picture(measure=AverageLoss(), summary=summary), results).lines
+    np.testing.assert_array_equal(found.y, of_three * (1 + np.arange(D + 1.0)))
+
+
+def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
+    instead(monkeypatch, {"starts": Starts})
+    net = {"kind": "dense", "widths": [5], "activation": "tanh"}
+    learners = {"net": {"architecture": net, "update": {"kind": "gd", "lr": [0.01, 0.02]}}}
+    described = experiment("gaussian", learners=learners, d=D, replicas=3)
+    found = line(run(described), "starts").of_curves
+    hypothesis, data = beginning(described)
+    expected = hypothesis.predict(data.instances)[:, 0].numpy()
+    assert len(found) == 2
+    for along in found.values():
+        np.testing.assert_allclose(along.values[:, 0], expected, rtol=1e-12)

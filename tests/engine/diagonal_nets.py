@@ -50,8 +50,3 @@ def _turn(b: float, depth: int) -> float:
 
 def _log_cosh(turn: float) -> float:
     return math.log1p(math.sinh(turn) ** 2) / 2
-
-
-def kernel_scale(alpha: float, depth: int) -> float:
-    """The tangent kernel at the start over xᵀx̃: 2D²α^(2D − 2); 8α² for D = 2."""
-    return 2 * depth**2 * alpha ** (2 * depth - 2)

@@ -1,0 +1,41 @@
+"""Where large steps on an infinitely wide net of two linear layers end."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas import catapult
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats
+from engine.theory.catapult_loss import TwoLinearLayers
+
+
+class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
+    """κ_∞/κ₀, κ₀ = ηS₀: the sharpness in the end over that at the start, as the width m → ∞.
+
+    With s = γ²qz² and κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4) from s ≃ 0. 1 up to κ₀ = 2; between 2
+    and 4 the net lands below 2, and not monotonically so; there is no value from 4 on, where it diverges.
+    Only the last record has it. Source: LBD20; theory-nets.md §31.
+    """
+
+    per_replica: ClassVar[bool] = False
+    measure: ClassVar[str] = "relative-sharpness"
+    direction: ClassVar[Direction] = "asymptotic"
+    formula: ClassVar[str] = "κ_∞/κ₀, s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4), κ₀ = ηS₀"
+    source: ClassVar[str] = "LBD20"
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        found = super().binds(learner, experiment)
+        if found.holds and learner.rate_unit != "start-sharpness":
+            return Finding(False, f"it requires rates in units of 1/S₀, and those of {learner.name} are not")
+        return found
+
+    def value(self, at: At) -> Floats:
+        assert at.rate is not None, "binds() admits no other rate"
+        records = len(at.clocks["step"])
+        last = catapult.landing(at.rate).product / at.rate
+        return np.where(np.arange(records) == records - 1, last, np.nan)

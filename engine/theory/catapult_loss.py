@@ -1,0 +1,102 @@
+"""The loss of a net of two linear layers on one example, step by step, whatever the rate."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.formulas import catapult
+from engine.results.trace import DIVERGED
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, descends, only_square
+
+
+class Beginning(NamedTuple):
+    """What decides about all that follows, of every replica [R]."""
+
+    errors: Floats
+    """r = ŷ − y."""
+
+    kernels: Floats
+    """λ = ‖∇ŷ‖²."""
+
+    targets: Floats
+    """y."""
+
+    shares: Floats
+    """q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which is ‖x‖²/(md) in the NTK parametrisation."""
+
+    rates: Floats
+    """γ = 2η."""
+
+
+class TwoLinearLayers(Line, frozen=True):
+    """A line on gradient descent on a net of two linear layers and one example, made of how it starts."""
+
+    experimental: ClassVar[bool] = True
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, protocol = experiment.problem, experiment.protocol
+        (n, _), targets = problem.matrix.shape(), problem.target.columns(problem.matrix)
+        if n * targets > 1:
+            return Finding(False, f"requires one example with one target, and there are {n} with {targets}")
+        if not protocol.full_batch or "step" not in protocol.clocks(n):
+            return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
+        return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, architecture, update = learner.name, learner.architecture, learner.update
+        if (lacking := descends(learner, experiment)) is not None:
+            return lacking
+        assert architecture is not None, "descends() admits no solver"
+        assert update is not None, "descends() admits no other"
+        if update.stable_up_to != catapult.MONOTONE_BELOW:
+            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+        if architecture.linear_layers != 2 or architecture.l2_penalty:
+            return Finding(False, f"it requires a net of two linear layers without penalty, not {name}")
+        return Finding(True, f"{name} is gradient descent on a net of two linear layers")
+
+    def beginning(self, at: At) -> Beginning:
+        """What a learner starts with."""
+        start, data = at.start, at.drawn.data
+        tensors, (first, second) = start.tensors, start.architecture.layers
+        with torch.no_grad():
+            predictions = start.predict(data.instances).double()[:, 0]
+        slopes = start.architecture.gradient(tensors, data.instances, torch.ones_like)
+        squares = {name: slope.double().square().sum((1, 2)) for name, slope in slopes.items()}
+        labels = data.labels.double()[:, 0]
+        lengths = tensors[second].double().square().sum((1, 2))
+        rates = torch.as_tensor(start.rates[first], dtype=torch.float64).expand_as(tensors[first])[:, 0, 0]
+        found = (predictions - labels, sum(squares.values()), labels, squares[first] / lengths, 2 * rates)
+        return Beginning(*(torch.as_tensor(each).cpu().numpy() for each in found))
+
+    def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
+        """Errors and kernels [S, R] at every record, NaN from where a replica counts as diverged."""
+        steps = at.clocks["step"].astype(int)
+        errors, kernels = (each[steps] for each in catapult.recursion(*beginning, int(steps.max())))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = np.logical_and.accumulate(errors**2 <= DIVERGED * errors[0] ** 2, 0)
+        return catapult.Recursion(np.where(sound, errors, np.nan), np.where(sound, kernels, np.nan))
+
+
+class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
+    """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from what the net starts with.
+
+    An identity for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, z the prediction, and q is 1/m for
+    instances of length √d in the NTK parametrisation. Where γλ > 2 the loss rises; the λr² that it has then
+    makes λ fall until γλ < 2. Source: LBD20; theory-nets.md §31.
+    """
+
+    direction: ClassVar[Direction] = "exact"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "r², r′ = r(1 − γλ + γ²qzr), λ′ = λ + γq(γλr² − 4zr), γ = 2η"
+    source: ClassVar[str] = "LBD20"
+
+    def value(self, at: At) -> Floats:
+        return np.square(self.recursion(at, self.beginning(at)).errors).T

@@ -1,0 +1,29 @@
+"""The sharpness of a net of two linear layers on one example, step by step, whatever the rate."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.formulas import catapult
+from engine.theory import At, Direction, Floats
+from engine.theory.catapult_loss import TwoLinearLayers
+
+
+class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
+    """S/S₀ for S = λ + √(λ² + 8qzr + 4qr²), with r and λ as in catapult-loss: 2λ where the error is 0.
+
+    An identity for every replica, up to the rounding of eigenvalues. Source: LBD20; theory-nets.md §31.
+    """
+
+    measure: ClassVar[str] = "relative-sharpness"
+    direction: ClassVar[Direction] = "exact"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "S/S₀, S = λ + √(λ² + 8qzr + 4qr²)"
+    source: ClassVar[str] = "LBD20"
+
+    def value(self, at: At) -> Floats:
+        beginning = self.beginning(at)
+        found = self.recursion(at, beginning)
+        curvature = catapult.sharpness(found, beginning.targets, beginning.shares)
+        relative: Floats = curvature / curvature[0]
+        return relative.T

@@ -1,0 +1,65 @@
+"""The loss of gradient flow as long as the kernel at the start stays what it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.mirror import EUCLIDEAN
+from engine.core.parts import Finding
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_square
+
+
+class LazyFlow(Line, frozen=True, tag="lazy-flow"):
+    """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
+
+    c xᵀx̃ is the tangent kernel at the start, 2D²α^(2D − 2) xᵀx̃ for nets u^D − v^D from u = v = α, with the
+    rates of their layers. Exact for a linear neuron, whose kernel stays; nets follow it as α → ∞. Those that
+    leave it learn features. Source: WGL20; theory-bias.md §34.
+    """
+
+    experimental: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "asymptotic"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "(1/n) Σ_j (u_jᵀy)² exp(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ"
+    source: ClassVar[str] = "WGL20"
+
+    def holds(self, experiment: Setup) -> Finding:
+        protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
+        if not protocol.flows:
+            return Finding(False, f"requires gradient flow, not {protocol.kind}")
+        if protocol.examples_seen(n)[-1] < n:
+            return Finding(False, "requires that all rows are trained on")
+        return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, architecture, update = learner.name, learner.architecture, learner.update
+        if architecture is None or update is None or update.mirror is not EUCLIDEAN:
+            return Finding(False, f"it requires gradient flow, which {name} does not follow")
+        if architecture.l2_penalty:
+            return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
+        if architecture.kernel_at_start(experiment.problem.matrix.shape()[1]) is None:
+            what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
+            return Finding(False, f"it requires a start with {what}, which {name} has not")
+        return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.architecture is not None, "binds() admits no solver"
+        data, rates = at.drawn.data, at.learner.layer_rates
+        parts = at.learner.architecture.kernel_at_start(data.instances.d)
+        assert parts is not None, "binds() admits no other start"
+        scale = sum(part * rates.get(layer, 1.0) for layer, part in parts.items())
+        rows = data.instances.rows.double().cpu().numpy()
+        eigenvalues, vectors = np.linalg.eigh(rows @ rows.swapaxes(1, 2))  # [R, n], [R, n, n]
+        labels = data.labels.double().view(data.replicas, data.targets, -1).cpu().numpy()
+        squares = np.square(labels @ vectors).mean(1)  # [R, n]
+        n = rows.shape[1]
+        decay = np.exp(-4 * scale / n * at.clocks["time"][:, None] * np.maximum(eigenvalues, 0)[:, None])
+        found: Floats = (decay * squares[:, None]).sum(2) / n
+        return found

@@ -1,0 +1,105 @@
+"""The line of lazy training: gradient flow with the kernel that a learner starts with."""
+
+import numpy as np
+import pytest
+import torch
+from building import beginning, data_of, experiment
+
+from engine.core import catalogue
+from engine.runtime.run import run
+
+FLOW = {"kind": "flow", "time": 3, "first": 0.1, "records": 9}
+
+
+def described(learner, protocol=FLOW, noise=0.1, **words):
+    return experiment(
+        {"kind": "gaussian", "n": 6}, "sparse", {"it": learner}, d=10, protocol=protocol, noise=noise, **words
+    )
+
+
+def lines(whole):
+    trace = run(whole)
+    (line,) = (one for one in trace.lines if one.kind == "lazy-flow")
+    (curve,) = trace.curves
+    return curve, line
+
+
+def stepped(whole, scale, steps=20000):
+    """The loss of the first replica at the end of many small steps with the kernel c XXᵀ."""
+    data = data_of(whole)
+    rows, residual = data.instances.rows[0].numpy(), -data.labels[0].numpy()
+    kernel = scale * rows @ rows.T
+    for _ in range(steps):
+        residual = residual - FLOW["time"] / steps * 2 / len(rows) * kernel @ residual
+    return np.square(residual).mean()
+
+
+def test_a_linear_neuron_follows_it_exactly():
+    whole = described({"update": "gd"}, replicas=3)
+    curve, line = lines(whole)
+    values = line.of_curves["it"].values
+    np.testing.assert_allclose(curve.values("loss").T, values, rtol=1e-5, atol=1e-9)
+    assert values[0, -1] == pytest.approx(stepped(whole, 1.0), rel=1e-2)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(2, 8 * 0.25 / 2 * 1.5), (3, 9 * 0.25**2 * 1.5)])
+def test_a_diagonal_net_has_the_kernel_of_its_start_and_of_its_rates(depth, scale):
+    # α = ½: D²α^(2D − 2) for each of u and v, with rates ½ and 1 here
+    architecture = {"kind": "spindly", "signed": True, "depth": depth, "w0": 0.5**depth}
+    whole = described({"update": "gd", "architecture": architecture, "layer_rates": {"u": 0.5, "v": 1.0}})
+    _, line = lines(whole)
+    assert line.of_curves["it"].values[0, -1] == pytest.approx(stepped(whole, scale), rel=1e-2)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
+    gaps = []
+    for alpha in (1.0, 4.0):
+        kernel = 2 * depth**2 * alpha ** (2 * depth - 2)
+        architecture = {"kind": "spindly", "signed": True, "depth": depth, "w0": alpha**depth}
+        rates = dict.fromkeys("uv", 1 / kernel)
+        curve, line = lines(described({"update": "gd", "architecture": architecture, "layer_rates": rates}))
+        gaps.append(abs(curve.loss - line.of_curves["it"].values[0]).max() / curve.loss[0])
+    assert gaps[1] < gaps[0] / 4
+    assert gaps[1] < 1e-3
+
+
+@pytest.mark.parametrize(("learner", "reason"), [
+    ({"update": "egu"}, "gradient flow, which"),
+    ({"update": "gd", "architecture": "spindly"}, "a multiple of xᵀx̃"),
+    ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "a multiple of xᵀx̃"),
+])  # fmt: skip
+def test_it_says_whom_it_does_not_bind(learner, reason):
+    whole = described(learner)
+    assert reason in catalogue.make("theory", "lazy-flow").binds(whole.learners[0], whole).reason
+
+
+def test_it_requires_the_flow_of_the_square_loss_of_all_rows():
+    line = catalogue.make("theory", "lazy-flow")
+    assert "requires gradient flow" in line.holds(described({"update": "gd"}, "one-pass")).reason
+    assert "all rows" in line.holds(described({"update": "gd"}, {**FLOW, "train": 3})).reason
+    assert (
+        "square loss"
+        in line.holds(described({"update": "gd"}, loss="logistic", labels="sign", noise=0)).reason
+    )
+
+
+@pytest.mark.parametrize("learner", [
+    {"kind": "linear"},
+    {"kind": "spindly", "signed": True},
+    {"kind": "spindly", "signed": True, "depth": 3, "w0": 0.2},
+    {"kind": "spindly", "signed": True, "depth": 4, "w0": 0.3},
+])  # fmt: skip
+def test_the_kernel_at_the_start_is_the_product_of_gradients_where_predictions_are_0(learner):
+    whole = experiment("gaussian", learners={"it": {"update": "gd", "architecture": learner}}, d=5)
+    hypothesis, data = beginning(whole)
+    first, second = (data.instances.at(slice(row, row + 1)) for row in (0, 1))
+    assert not hypothesis.predict(data.instances).any()
+    slopes = [
+        hypothesis.architecture.gradient(hypothesis.tensors, one, torch.ones_like) for one in (first, second)
+    ]
+    inner = float((first.rows * second.rows).sum())
+    parts = hypothesis.architecture.kernel_at_start(5)
+    assert set(parts) == set(slopes[0])
+    for name, part in parts.items():
+        assert float((slopes[0][name] * slopes[1][name]).sum()) == pytest.approx(part * inner, rel=1e-12)
