@@ -51,7 +51,7 @@ class Compiled(Backend):
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not measure.of_parameters and not measure.of_rows_seen
+        return not (measure.of_parameters or measure.of_rows_seen or measure.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         n, d = experiment.problem.matrix.shape()

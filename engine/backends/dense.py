@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.backends import Backend
 from engine.problems.instances import Dense
 from engine.protocols import TrainingRun
+from engine.runtime.coupled_runs import coupled
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class OnMatrix(Backend):
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         if not isinstance(inputs.data.instances, Dense):
             inputs = replace(inputs, data=inputs.data.dense())
-        return experiment.protocol.training_run(inputs)
+        return coupled(inputs, experiment.protocol.training_run)
 
 
 BACKEND = OnMatrix()

@@ -50,7 +50,7 @@ class OneByOne(Backend):
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
-        return not measure.of_parameters and not measure.of_rows_seen
+        return not (measure.of_parameters or measure.of_rows_seen or measure.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         return is_large(learner, experiment)

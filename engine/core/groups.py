@@ -67,5 +67,6 @@ def _products(factors: tuple[int, ...]) -> set[int]:
 TRIVIAL = Group()
 ROTATIONS = rotations()
 PERMUTATIONS = Group(permutations=True)
+SIGN_FLIPS = Group(signs=True)
 SIGNED_PERMUTATIONS = Group(permutations=True, signs=True)
 """The hyperoctahedral group."""

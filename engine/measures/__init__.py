@@ -19,6 +19,7 @@ from engine.runtime.hypothesis import Parametrised
 if TYPE_CHECKING:
     from engine.architectures import Architecture
     from engine.core.cost import Cost
+    from engine.core.groups import Group
     from engine.core.params import Params
     from engine.problems.data import Data
     from engine.runtime.hypothesis import Weighted
@@ -166,6 +167,14 @@ class Measure(Part, frozen=True):
 
     of_start: ClassVar[bool] = False
     """Whether it needs the parameters at the first record."""
+
+    @property
+    def under(self) -> Group | None:
+        """The group of transformations of the instances under which it compares a learner with itself.
+
+        The learner is trained once more beside itself; None if it needs no other run.
+        """
+        return None
 
     @property
     def of_rows_seen(self) -> bool:

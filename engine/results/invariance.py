@@ -1,32 +1,31 @@
-"""Rotation invariance: the verdict from structure, and the certificate from measurement."""
+"""Invariance: the verdict from structure, and the certificate from measurement."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import catalogue
-from engine.core.groups import SIGNED_PERMUTATIONS
+from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, Group
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
-from engine.core.streams import Stream, Streams
+from engine.core.streams import Streams
 from engine.problems.data import draw
-from engine.problems.instances import Dense, Instances
-from engine.problems.rotation import haar
+from engine.problems.instances import Instances
+from engine.problems.transformations import element
 from engine.protocols import TrainingRun
+from engine.runtime.coupled_runs import on_transformed
 from engine.runtime.descent import rates_of
-from engine.runtime.hypothesis import Turnable
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
 INVARIANT = 1e-6
-"""Predictions that change by less under rotations, relative to the largest, count as unchanged."""
+"""Predictions that change by less under transformations, relative to the largest, count as unchanged."""
 
 
 def verdict(learner: Learner, experiment: Setup) -> Verdict:
@@ -77,35 +76,47 @@ MOST_ENTRIES = 1 << 24
 
 
 def certificate(
-    experiment: Setup, learner: Learner, going: Callable[[float], object] = lambda done: None
+    experiment: Setup,
+    learner: Learner,
+    going: Callable[[float], object] = lambda done: None,
+    group: Group = ROTATIONS,
 ) -> float | None:
-    """The largest relative change of a prediction under rotations of the instances, in float64 on the CPU.
+    """The largest relative change of a prediction under a group of transformations of the instances.
 
-    Trains on (X, y) and on (XUᵀ, y) for two Haar-random U, one with determinant −1, with coupled starts, and
-    compares the predictions on all rows at every record of the first replica, as long as they are finite:
-    max |Δŷ| / max |ŷ|. Below INVARIANT the learner is invariant on this data. A rule that has an invariant
-    counterpart, as diagonal AdaGrad has the one that shares a rate among all inputs, is compared with it:
-    rotated ±1 data are not ±1, so invariance on this data means that the learner equals that rule here.
-    Source: theory.md §8. None for a matrix of more than MOST_ENTRIES.
+    Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU, for two random g that generate the group or nearly
+    so, of rotations one with determinant −1, with coupled starts, and compares the predictions on all rows at
+    every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below INVARIANT the
+    learner is invariant on this data. Under rotations a rule that has an invariant counterpart, as diagonal
+    AdaGrad has the one that shares a rate among all inputs, is compared with it: rotated ±1 data are not ±1,
+    so invariance on this data means that the learner equals that rule here. Source: theory.md §8. None for a
+    matrix of more than MOST_ENTRIES.
 
     `going` is called again and again with the share that is done; what it raises ends the measurement.
     """
     if math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES:
         return None
     counterpart = learner
-    if learner.update is not None:
+    if learner.update is not None and group == ROTATIONS:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     compared = _Comparison(experiment, learner, counterpart)
     halves: list[tuple[float, float]] = []
-    for half, determinant in enumerate((1, -1)):
+    for half, transformation in enumerate(_elements(group, compared)):
 
         def share(done: float, half: int = half) -> None:
             going((half + done) / 2)
 
-        rotation = rotation_with(determinant, compared.streams("rotation"), compared.data.instances.d)
-        halves.append(compared.under(rotation, share))
+        halves.append(compared.under(transformation, share))
     change, size = max(change for change, _ in halves), max(size for _, size in halves)
     return change / size if size else change
+
+
+def _elements(group: Group, compared: _Comparison) -> Iterator[NDArray[np.float64]]:
+    """Two random elements of a group; of rotations the same one with a column flipped."""
+    d, stream = compared.data.instances.d, compared.streams("rotation")
+    for determinant in (1, -1):
+        if group.factors is not None:
+            stream = compared.streams("rotation")
+        yield element(group, stream, d, determinant)
 
 
 def change_under(experiment: Setup, learner: Learner, transformation: NDArray[np.float64]) -> float:
@@ -130,20 +141,17 @@ class _Comparison:
         self, transformation: NDArray[np.float64], going: Callable[[float], object] = lambda done: None
     ) -> tuple[float, float]:
         """The largest |Δŷ| and the largest |ŷ| at every record of the first replica while they are finite."""
-        experiment, data = self._experiment, self.data
+        protocol, data = self._experiment.protocol, self.data
         learner, other = self._learners
-        loss = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
-        records = experiment.protocol.record_count(data.instances.n)
-        turn = torch.from_numpy(transformation)
-        turned = replace(data, instances=Dense(data.instances.rows @ turn.T), w_star=None, teacher=None)
-        straight = experiment.protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
-        rotated = experiment.protocol.training_run(TrainingInputs(other, turned, loss, self.streams))
-        if isinstance(rotated.hypothesis, Turnable):
-            rotated.hypothesis.rotate(turn)
+        loss = catalogue.make("losses", protocol.loss).of_targets(data.targets)
+        records = protocol.record_count(data.instances.n)
+        straight = protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
+        inputs = TrainingInputs(other, data, loss, self.streams)
+        turned, transformed = on_transformed(inputs, protocol.training_run, torch.from_numpy(transformation))
         change = size = torch.zeros((), dtype=torch.float64)
         pairs = zip(
             _predictions(straight, data.instances, records, going),
-            _predictions(rotated, turned.instances, records, going),
+            _predictions(transformed, turned.instances, records, going),
             strict=True,
         )
         with torch.no_grad():
@@ -165,11 +173,3 @@ def _predictions(
         if new := len(training_run.advance(1).loss):
             taken += new
             yield training_run.hypothesis.predict(instances)
-
-
-def rotation_with(determinant: int, stream: Stream, d: int) -> NDArray[np.float64]:
-    """A Haar-random orthogonal matrix [d, d] of the given determinant, +1 or −1."""
-    rotation = haar(stream.normal(d, d)[0])
-    if np.sign(np.linalg.det(rotation)) != determinant:
-        rotation[:, 0] *= -1
-    return rotation

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
 from engine.core.parts import Verdict
 from engine.results.invariance import INVARIANT, certificate
 from engine.results.trace import ZERO, Curve, TheoryLine, Trace
@@ -18,6 +19,9 @@ from engine.spec.learner import Learner
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""
+
+MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
+"""The groups under which predictions are compared."""
 
 UNLIKELY = 3.2e-5
 """How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
@@ -42,32 +46,56 @@ class Judgement:
 
     learner: str
     verdict: Verdict
-    change: float | None
+    changes: Mapping[Group, float | None]
+    """The certificate under every group that was measured, all rotations first; None: too large."""
+
     bounds: list[Respect]
+
+    @property
+    def change(self) -> float | None:
+        """The certificate under all rotations."""
+        return self.changes[ROTATIONS]
 
     @property
     def unchanged(self) -> bool:
         """Whether rotations left every prediction as it was."""
-        return self.change is not None and self.change < INVARIANT
+        return _unchanged(self.change)
 
     @property
     def measurement(self) -> str:
         """The certificate in words."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
-        done = "unchanged" if self.unchanged else "changed"
-        return f"predictions are {done} by rotations: max |Δŷ| / max |ŷ| = {self.change:.2g}"
+        by = ((f"by {group.words}", change) for group, change in self.changes.items() if group != ROTATIONS)
+        said = [
+            f"predictions are {_word(change)} {words}: max |Δŷ| / max |ŷ| = {change:.2g}"
+            for words, change in (("by rotations", self.change), *by)
+            if change is not None
+        ]
+        return "; ".join(said)
+
+    @property
+    def broken(self) -> list[Group]:
+        """The groups that structure says change nothing, and that did, rotations aside."""
+        groups = (group for group in self.changes if group != ROTATIONS)
+        measured = ((group, self.changes[group]) for group in groups if group <= self.verdict.group)
+        return [group for group, change in measured if change is not None and not _unchanged(change)]
 
     @property
     def agrees(self) -> bool:
         """Whether structure and measurement say the same, if there is a measurement."""
-        return self.change is None or self.unchanged == (self.verdict.invariant is not False)
+        of_rotations = self.change is None or self.unchanged == (self.verdict.invariant is not False)
+        return of_rotations and not self.broken
 
     @property
     def conflict(self) -> str:
         """What a disagreement may mean, in words; nothing where there is none."""
         if self.agrees:
             return ""
+        if self.broken:
+            by = " and ".join(group.words for group in self.broken)
+            promised = f"structure promises that {by} change nothing"
+            return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.unchanged:
             return "structure promises nothing, yet nothing changed: a special case, or a discovery"
         return "structure promises invariance, yet predictions changed: a bug, or a discovery"
@@ -84,7 +112,7 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> Judgement:
-    """The judgement of a learner of a finished run; trains it four more times, for the certificate.
+    """The judgement of a learner of a finished run; trains it four more times for each certificate.
 
     Of several rates it judges the best. `going` is called again and again with the share that is done; what
     it raises ends the judgement.
@@ -96,9 +124,34 @@ def judgement(
     return Judgement(
         learner.name,
         curve.verdict,
-        certificate(experiment, learner, going),
+        certificates(experiment, learner, going),
         [respect(experiment, bound, curve) for bound in trace.bounds if learner.name in bound.applies_to],
     )
+
+
+def certificates(
+    experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
+) -> dict[Group, float | None]:
+    """The certificate under rotations, and where these change something under permutations and sign flips:
+    both are rotations too."""
+    found: dict[Group, float | None] = {}
+    for number, group in enumerate(MEASURED):
+
+        def share(done: float, number: int = number) -> None:
+            going((number + done) / len(MEASURED))
+
+        found[group] = certificate(experiment, learner, share, group)
+        if found[ROTATIONS] is None or _unchanged(found[ROTATIONS]):
+            break
+    return found
+
+
+def _unchanged(change: float | None) -> bool:
+    return change is not None and change < INVARIANT
+
+
+def _word(change: float) -> str:
+    return "unchanged" if _unchanged(change) else "changed"
 
 
 def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:

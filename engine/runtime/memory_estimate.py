@@ -115,6 +115,8 @@ def _shares(experiment: Experiment) -> Counter[str]:
             measured[place] += 3 * item * nets // models * n * learner.architecture.units
             measured[place] += _derived(measures, learner, nets, experiment)
             shares["protocol"] += models * batch * records * 8 * _entries(measures, learner, experiment)
+        others = sum(measure.under is not None for measure in measures)
+        shares[place] += others * (shares[place] + replicas * n * d * item + 8 * ROTATED * d * d)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares

@@ -58,6 +58,7 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
             "learner": judged.learner,
             "verdict": {"invariant": judged.verdict.invariant, "reason": judged.verdict.reason},
             "certificate": judged.change,
+            "certificates": {group.words: change for group, change in judged.changes.items()},
             "agree": judged.agrees,
             "bounds": [
                 {"id": respect.bound, "respected": respect.holds, "detail": respect.detail}

@@ -15,7 +15,8 @@ class Stopped(Exception):
 
 
 class Measuring:
-    """Judges the learners of a finished run, the one asked for first; each trains four more times.
+    """Judges the learners of a finished run, the one asked for first; each trains four more times,
+    or twelve if rotations change its predictions.
 
     `judged` and `failed` grow; whoever shows them looks at them whenever it draws.
     """

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rich.text import Text
 
+from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
 from engine.results import judgement
 from engine.results.judgement import Judgement
@@ -290,7 +291,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
 
 
 def test_structure_and_measurement_that_disagree_are_told_in_red(one: PanelContext):
-    odd = Judgement("GD", Verdict(True, "it is said"), 0.5, [])
+    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one, measuring=measuring))  # type: ignore[arg-type]
     assert isinstance(text, Text)
@@ -370,7 +371,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
     def slow(experiment, trace, learner, going):
         while not held.wait(0.01):
             going(0.99)
-        return Judgement(learner.name, Verdict(True, "it is said"), 0.0, [])
+        return Judgement(learner.name, Verdict(True, "it is said"), {ROTATIONS: 0.0}, [])
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
     async with opened(app, WIDE) as pilot:

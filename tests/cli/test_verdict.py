@@ -35,6 +35,10 @@ def test_json_says_the_same(small: Path, call: Call) -> None:
     }
     assert (egu["agree"], egu["verdict"]["invariant"], egu["bounds"]) == (True, False, [])
     assert egu["certificate"] > 1e-3
+    assert list(gd["certificates"]) == ["all rotations, O(d)"]
+    rotations, permutations, flips = egu["certificates"].values()
+    assert rotations == egu["certificate"]
+    assert permutations < 1e-12 < 1e-3 < flips
 
 
 def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call: Call) -> None:

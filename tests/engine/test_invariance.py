@@ -14,7 +14,8 @@ from engine.core.groups import (
     rotations,
 )
 from engine.core.streams import Streams
-from engine.results.invariance import certificate, change_under, rotation_with, verdict
+from engine.problems.transformations import element
+from engine.results.invariance import certificate, change_under, verdict
 
 INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)
@@ -136,7 +137,7 @@ def test_the_certificate_looks_at_noisy_labels_and_the_loss_of_the_experiment():
 @pytest.mark.parametrize("determinant", [1, -1])
 def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
     for seed in range(5):
-        q = rotation_with(determinant, Streams([seed])("rotation"), 6)
+        q = element(ROTATIONS, Streams([seed])("rotation"), 6, determinant)
         np.testing.assert_allclose(q @ q.T, np.eye(6), atol=1e-12)
         assert np.linalg.det(q) == pytest.approx(determinant)
 
@@ -144,7 +145,7 @@ def test_haar_is_orthogonal_with_the_determinant_asked_for(determinant):
 @pytest.mark.parametrize("determinant", [1, -1])
 def test_haar_has_the_moments_of_the_uniform_law(determinant):
     d, draws = 4, 2000
-    q = np.stack([rotation_with(determinant, Streams([seed])("rotation"), d) for seed in range(draws)])
+    q = np.stack([element(ROTATIONS, Streams([seed])("rotation"), d, determinant) for seed in range(draws)])
     # entries of a uniform unit vector: mean 0, second moment 1/d, fourth 3/(d(d+2))
     for power, mean in ((1, 0.0), (2, 1 / d), (4, 3 / (d * (d + 2)))):
         sample = q**power
@@ -154,5 +155,5 @@ def test_haar_has_the_moments_of_the_uniform_law(determinant):
 
 def test_turned_instances_keep_their_inner_products():
     rows = data_of(experiment("gaussian", d=8)).instances.rows[0].numpy()
-    turned = rows @ rotation_with(-1, Streams([0])("rotation"), 8).T
+    turned = rows @ element(ROTATIONS, Streams([0])("rotation"), 8, -1).T
     np.testing.assert_allclose(turned @ turned.T, rows @ rows.T, atol=1e-12)

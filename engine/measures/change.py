@@ -1,0 +1,43 @@
+"""How much predictions change when the instances are transformed."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+GROUPS: dict[str, Group] = {
+    "rotations": ROTATIONS,
+    "permutations": PERMUTATIONS,
+    "sign-flips": SIGN_FLIPS,
+}
+
+
+class Change(Measure, frozen=True, tag="change"):
+    """max |Δŷ| / max |ŷ| over all rows, when every instance x becomes g x: 0 if a learner keeps the symmetry.
+
+    Trains the learner once more beside itself, on the transformed instances and from the start that
+    corresponds to its own (W₁ → W₁gᵀ where that is drawn from a law that favours no direction), with one g
+    for all replicas: a rotation of determinant −1, a permutation that moves every feature, or half of the
+    signs flipped. In float64 a symmetry that is kept leaves rounding; rules that divide by what may be
+    rounding itself let that grow. Source: theory.md §8; theory-symmetry.md §21.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "change of predictions"
+
+    group: Annotated[
+        Literal["rotations", "permutations", "sign-flips"],
+        Meta(title="group", description="of the transformations of the instances"),
+    ] = "rotations"
+
+    @property
+    def under(self) -> Group:
+        return GROUPS[self.group]
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        raise AssertionError("two training runs are compared by who runs them both")
