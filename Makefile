@@ -6,6 +6,9 @@ TORCH := torch==2.13.0
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
 JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 
+# Every process that the tests start would compile all of the program anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-all verify bench soak setup lint lock clean
 
 run: .venv/installed

@@ -93,10 +93,12 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
         yield pilot
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Let the app work until a condition holds; fails if that takes too long."""
+async def until(
+    pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0, what: str = "the app"
+) -> None:
+    """Let the app work until a condition holds; fails, and says what of, if that takes too long."""
     waited = 0.0
     while not condition():
-        assert waited < seconds, "the app never got there"
+        assert waited < seconds, f"{what} never got there"
         await pilot.pause(0.02)
         waited += 0.02

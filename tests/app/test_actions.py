@@ -37,6 +37,8 @@ class Trial:
     Args:
         watched: differs before and after; what it gives before must not change by itself.
         first: keys and words in parentheses that bring the app to where the action means something.
+        alone: whether the app is not fit for another trial afterwards.
+        last: keys that make it fit for another.
     """
 
     watched: Callable[[HadamardApp], object]
@@ -45,6 +47,8 @@ class Trial:
     tour: bool = False
     replicas: int = 1
     pictures: tuple[dict[str, str], ...] = ()
+    alone: bool = False
+    last: tuple[str, ...] = ()
 
 
 def place(app: HadamardApp) -> float:
@@ -85,19 +89,19 @@ def files(app: HadamardApp) -> list[str]:
 
 
 TRIALS: dict[str, Trial] = {
-    "run": Trial(lambda app: app.laboratory.session),
-    "pause": Trial(lambda app: app.laboratory.session),
-    "step": Trial(lambda app: app.laboratory.session),
-    "halt": Trial(lambda app: session_of(app).state == "stopped", ("r",)),
-    "reset": Trial(lambda app: app.laboratory.session is None, (RUN,)),
+    "run": Trial(lambda app: app.laboratory.session, alone=True),
+    "pause": Trial(lambda app: app.laboratory.session, alone=True),
+    "step": Trial(lambda app: app.laboratory.session, alone=True),
+    "halt": Trial(lambda app: session_of(app).state == "stopped", ("r",), alone=True),
+    "reset": Trial(lambda app: app.laboratory.session is None, (RUN,), alone=True),
     "faster": Trial(pace),
     "slower": Trial(pace),
     "unlimited": Trial(pace),
-    "back": Trial(place, (RUN,)),
+    "back": Trial(place, (RUN, "end")),
     "forward": Trial(place, (RUN, "home")),
-    "far_back": Trial(place, (RUN,)),
+    "far_back": Trial(place, (RUN, "end")),
     "far_forward": Trial(place, (RUN, "home")),
-    "first": Trial(place, (RUN,)),
+    "first": Trial(place, (RUN, "end")),
     "latest": Trial(place, (RUN, "home")),
     "x_log": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
     "y_log": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
@@ -110,18 +114,19 @@ TRIALS: dict[str, Trial] = {
     ),
     "view": Trial(panel),
     **{f"panel-{number}": Trial(panel) for number in range(1, len(ABOUT) + 1)},
-    "panel-1": Trial(panel, ("v",)),
+    "panel-1": Trial(panel, ("2",)),
+    "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
     "previous_learner": Trial(selected),
     "page_down": Trial(scrolled, (RUN, "8"), (80, 24)),
     "page_up": Trial(scrolled, (RUN, "8", "pagedown"), (80, 24)),
-    "pin": Trial(pinned, (RUN,)),
-    "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c")),
-    "another_seed": Trial(lambda app: app.laboratory.editable.experiment.run.seed, (RUN,)),
-    "rename_run": Trial(screen, (RUN, "c", "l")),
-    "delete_run": Trial(pinned, (RUN, "c", "l")),
+    "pin": Trial(pinned, (RUN,), alone=True),
+    "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c"), alone=True),
+    "another_seed": Trial(lambda app: app.laboratory.editable.experiment.run.seed, (RUN,), alone=True),
+    "rename_run": Trial(screen, (RUN, "c", "l"), alone=True),
+    "delete_run": Trial(pinned, (RUN, "c", "l"), alone=True),
     "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
-    "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, ("pagedown",), tour=True),
+    "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "add_learner": Trial(names),
     "copy_learner": Trial(names),
     "remove_learner": Trial(names),
@@ -129,18 +134,28 @@ TRIALS: dict[str, Trial] = {
     "undo": Trial(names, ("d",)),
     "redo": Trial(names, ("d", "u")),
     "setup": Trial(lambda app: app.laboratory.query_one(Setup).display),
-    "focus_next": Trial(lambda app: app.focused),
-    "export": Trial(screen),
-    "save_preset": Trial(screen),
+    "focus_next": Trial(lambda app: app.focused, alone=True),
+    "export": Trial(screen, last=("escape",)),
+    "save_preset": Trial(screen, last=("escape",)),
     "copy_command": Trial(lambda app: app.clipboard),
     "screenshot": Trial(files),
     "theme": Trial(lambda app: app.theme),
-    "jump": Trial(screen),
-    "leave": Trial(lambda app: app.focused, ("tab",)),
-    "help": Trial(screen),
-    "command_palette": Trial(screen),
-    "quit": Trial(lambda app: app._exit),
+    "jump": Trial(screen, last=("escape",)),
+    "leave": Trial(lambda app: app.focused, ("tab",), alone=True),
+    "help": Trial(screen, last=("escape",)),
+    "command_palette": Trial(screen, last=("escape",)),
+    "quit": Trial(lambda app: app._exit, alone=True),
 }
+
+
+def those_of_one_app() -> list[list[Action]]:
+    """Actions tried one after the other in the same app: opening one takes longer than most trials."""
+    groups: dict[object, list[Action]] = {}
+    for action in ACTIONS:
+        trial = TRIALS[action.id]
+        like = (RUN in trial.first, trial.size, trial.tour, trial.replicas, str(trial.pictures))
+        groups.setdefault(action.id if trial.alone else like, []).append(action)
+    return list(groups.values())
 
 
 async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) -> None:
@@ -154,12 +169,12 @@ async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) 
             await pilot.press(key)
 
 
-@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+@pytest.mark.parametrize("actions", those_of_one_app(), ids=lambda actions: actions[0].id)
 async def test_every_action_acts(
-    action: Action, editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    actions: list[Action], editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    trial = TRIALS[action.id]
+    trial = TRIALS[actions[0].id]
     tour = Tour(("hadamard-128", "zero-one-128")) if trial.tour else None
     editable.put("run.replicas", trial.replicas)
     editable.put("pictures", list(trial.pictures))
@@ -167,10 +182,19 @@ async def test_every_action_acts(
     async with opened(app, trial.size) as pilot:
         if tour is not None:
             await until(pilot, lambda: app.laboratory.query(Digits))
-        await prepare(pilot, app, trial.first)
-        before = trial.watched(app)
-        await pilot.press(action.keys.split(",")[0])
-        await until(pilot, lambda: trial.watched(app) != before)
+        if RUN in trial.first:
+            await prepare(pilot, app, (RUN,))
+        for action in actions:
+            trial = TRIALS[action.id]
+            await prepare(pilot, app, tuple(key for key in trial.first if key != RUN))
+            before = trial.watched(app)
+            await pilot.press(action.keys.split(",")[0])
+            await until(
+                pilot, lambda trial=trial, before=before: trial.watched(app) != before, what=action.id
+            )
+            if trial.last:
+                await pilot.press(*trial.last)
+                await until(pilot, lambda trial=trial, before=before: trial.watched(app) == before)
 
 
 def test_there_is_no_trial_without_an_action() -> None:
