@@ -16,7 +16,7 @@ from textual.widgets._select import SelectOverlay
 class Offered(SelectOverlay):
     """What there is to choose from. Typing goes to the first line that begins with it, or has it."""
 
-    DEFAULT_CSS = "Choice > Offered { offset-y: 1; }"
+    DEFAULT_CSS = "Offered { offset-y: 1; }"
 
     def __init__(self, choices: Iterable[Content]) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual import events
 from textual.content import Content
 from textual.widgets import Input
@@ -26,8 +28,8 @@ class Entry(Input):
     There is nothing to validate: it is made with the class that says so, or its styles were computed twice.
     """
 
-    def __init__(self, value: str, *, placeholder: str = "", max_length: int = 0) -> None:
-        super().__init__(value, placeholder, max_length=max_length, classes="-valid")
+    def __init__(self, value: str, **options: Any) -> None:
+        super().__init__(value, classes="-valid", **options)
 
     def render_str(self, text_content: str | Content) -> Content:
         """The title on the border, which may name what a person named."""

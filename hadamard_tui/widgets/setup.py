@@ -311,7 +311,9 @@ class Setup(VerticalScroll, can_focus=False):
         self.notify(f"{done}: {step.change}")
         step.editable.next_letter = max(step.editable.next_letter, self.editable.next_letter)
         if shape(step.editable.raw) != shape(self.editable.raw):
-            await self.show(step.editable, min(self.learner, len(step.editable.learners) - 1))
+            letter, letters = self.editable.letters[self.learner], step.editable.letters
+            near = min(max(0, self.learner - 1), len(letters) - 1)
+            await self.show(step.editable, letters.index(letter) if letter in letters else near)
         else:
             self.editable = step.editable
             self._follow()

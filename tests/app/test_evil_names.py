@@ -97,10 +97,10 @@ class Choosing(App[None]):
 async def test_evil_names_are_choices_like_any_others():
     app = Choosing()
     async with app.run_test(size=(80, 24)) as pilot:
-        app.query_one(Choice).expanded = True
+        await app.query_one(Choice).action_show_overlay()
         await pilot.pause()
         assert app.query_one(OptionList).option_count == len(NAMES)
-        app.query_one(Choice).offer([("([/y].toml, changed)", "y"), ("other", "z")])
+        app.query_one(Choice).offer([("([/y].toml, changed)", "y"), ("other", "z")], "y")
         await pilot.pause()
         shown = "".join(strip.text for strip in app.screen._compositor.render_strips())
         assert "([/y].toml, changed)" in shown

@@ -87,6 +87,7 @@ async def test_a_choice_is_one_widget_until_it_is_opened():
         await pilot.press("enter")
         await until(pilot, lambda: choice.query("SelectOverlay:focus"))
         assert choice.query_one(OptionList).highlighted == 1
+        assert choice.query_one(OptionList).region.y == choice.region.bottom, "the choice stays in sight"
         await pilot.press("up", "enter")
         await until(pilot, lambda: choice.value == "a" and choice.has_focus and not choice.expanded)
 

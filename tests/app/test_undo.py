@@ -132,7 +132,7 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
         await until(pilot, lambda: "egu" in listed(app)[2])
         await pilot.press("u", "u")
         await until(pilot, lambda: len(listed(app)) == 5)
-        await until(pilot, lambda: app.laboratory.query_one(LearnerForm).number == 2)
+        await until(pilot, lambda: app.laboratory.query_one(LearnerForm).number == 1)
         await until(pilot, lambda: composed(app, "run.device"))
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "F GD 2  linear · gd" in listed(app)[2])
