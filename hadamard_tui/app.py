@@ -22,6 +22,7 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import OptionList
+from textual.widgets._toast import ToastRack
 
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment
@@ -217,7 +218,19 @@ class HadamardApp(App[None]):
         self.laboratory.query_one(Setup).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Write the screen to an SVG file in the working folder, under a name with the time."""
+        """Write the screen to an SVG file in the working folder, under a name with the time.
+
+        What is told for a while is not on it, as that the last picture was written.
+        """
+        told = [rack for rack in self.screen.query(ToastRack) if rack.display]
+        for rack in told:
+            rack.display = False
+        self.call_after_refresh(self._photograph, filename, path, told)
+
+    def _photograph(self, filename: str | None, path: str | None, told: list[ToastRack]) -> None:
+        """Write the screen, and show again what was told."""
+        for rack in told:  # the screen is drawn without it, until it is laid out anew
+            rack.display = True
         if self.is_web:
             self.deliver_screenshot()
             self.notify("The browser downloads the picture")

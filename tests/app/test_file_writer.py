@@ -24,6 +24,7 @@ from hadamard_tui.sharing.file_writer import FileWriter, place_file
 from hadamard_tui.state.state_file import View
 
 from .conftest import SMALL, until
+from .test_runs import screen_text
 
 MOST = 20.0
 """Seconds after which what was never let go goes on, so that no test waits for ever."""
@@ -181,6 +182,21 @@ async def test_a_picture_of_the_screen_is_whole_or_not_there(
         await until(pilot, lambda: len(told(app)) == 2)
     [picture] = tmp_path.iterdir()
     assert picture.read_text().rstrip().endswith("</svg>")
+
+
+async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_while(
+    editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = HadamardApp(editable, view=View(setup_hidden=True))
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        for count in (1, 2):
+            await pilot.press("P")
+            await until(pilot, lambda count=count: len(told(app)) == count)
+            await until(pilot, lambda: "Wrote" in screen_text(app))
+    pictures = [picture.read_text() for picture in tmp_path.iterdir()]
+    assert len(pictures) == 2
+    assert all("Wrote" not in picture and "ready" in picture for picture in pictures)
 
 
 def test_the_end_waits_for_a_file_that_is_being_made() -> None:
