@@ -76,6 +76,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entry_values",
             "feature_values",
             "is_orthogonal",
+            "is_cube",
             "is_sylvester",
             "features_are_seen",
             "second_moment",
@@ -93,6 +94,11 @@ class Matrix(Part, frozen=True, kw_only=True):
 
         The s are ±1, and the same for a row and its label.
         """
+        return False
+
+    @property
+    def is_cube(self) -> bool:
+        """Whether the instances are all vectors of ±1, each once, in some order."""
         return False
 
     @property

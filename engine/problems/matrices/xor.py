@@ -44,6 +44,10 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return self.features == "products"
 
     @property
+    def is_cube(self) -> bool:
+        return self.features == "bits" and self.repeat is None and not self.rotate
+
+    @property
     def features_are_seen(self) -> bool:
         return self.features == "products" and not self.rotate
 

@@ -1,0 +1,48 @@
+"""How much of a net's gradient points to a target at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
+    """‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖²: the share of the gradient of the predictions that correlates with the labels f.
+
+    Means are over all rows, ∇ is over all trained numbers, and f is scaled to E f² = 1. A step from the start
+    changes predictions towards f by no more than its root. Source: AB22; theory-symmetry.md §20.
+    """
+
+    experimental: ClassVar[bool] = True
+    label: ClassVar[str] = "share of the gradient that sees the labels"
+    of_parameters: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if learner.architecture is not None and learner.architecture.outputs > 1:
+            return "every net predicts a single target"
+        return None
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (2 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, net, tensors = probe.data, probe.architecture, probe.tensors
+        n = data.instances.n
+        labels = data.labels / data.labels.double().square().mean(1, keepdim=True).sqrt().to(data.labels)
+        seen = _squares(net.gradient(tensors, data.instances, lambda _: labels / n))
+        whole = torch.zeros_like(seen)
+        for row in range(n):
+            whole += _squares(net.gradient(tensors, data.instances.at(slice(row, row + 1)), torch.ones_like))
+        return data.over_targets((n * seen / whole)[None])[0]
+
+
+def _squares(gradients: Params) -> torch.Tensor:
+    """The squared length of a gradient [B]."""
+    return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)

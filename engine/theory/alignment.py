@@ -1,0 +1,60 @@
+"""What no start without preferences among the bits can see of a target more of than symmetry allows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.groups import SIGNED_PERMUTATIONS, Group
+from engine.core.parts import Finding
+from engine.formulas import alignment
+from engine.results.invariance import verdict
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+
+
+class Alignment(Line, frozen=True, tag="alignment"):
+    """C = max_k W_k/(n choose k), W_k the Fourier weight of degree k of the labels on the cube {±1}ⁿ.
+
+    The alignment of the labels f under permutations and sign flips, C = sup_{E h² = 1} E_g(E_x f(gx) h(x))².
+    A start whose law these leave as it is sees every image of f alike, so that in expectation no more than C
+    of its gradient correlates with f; 1/(n choose k) for a parity of k bits. Source: AB22;
+    theory-symmetry.md §20.
+    """
+
+    experimental: ClassVar[bool] = True
+    measure: ClassVar[str] = "gradient-alignment"
+    direction: ClassVar[Direction] = "upper"
+    group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
+    formula: ClassVar[str] = "C = max_k W_k/(n choose k)"
+    source: ClassVar[str] = "Abbe, Boix-Adserà 2022"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if not problem.matrix.is_cube:
+            return Finding(
+                False, f"requires all vectors of ±1 as rows, and the matrix is {problem.matrix.kind}"
+            )
+        if problem.target.columns(problem.matrix) > 1:
+            return Finding(False, "requires a single target")
+        if experiment.protocol.trains:
+            return Finding(
+                False, f"requires a learner at its start, and {experiment.protocol.kind} trains it"
+            )
+        return Finding(True, "the rows are all vectors of ±1, and learners are as they start")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        judged = verdict(learner, experiment)
+        bound = judged.group >= SIGNED_PERMUTATIONS
+        what = "prefers no bit and no sign" if bound else "may prefer bits or signs"
+        return Finding(bound, f"{learner.name} {what}: {judged.reason}")
+
+    def value(self, at: At) -> Floats:
+        data = at.drawn.data
+        pairs = zip(
+            data.instances.rows.double().cpu().numpy(), data.labels.double().cpu().numpy(), strict=True
+        )
+        found: Floats = np.array([np.mean([alignment.signed_permutations(*each) for each in pairs])])
+        return found
