@@ -24,3 +24,8 @@ def placed(action: Action) -> Action:
 def key(name: str) -> str:
     """The first key of the action with this id, as it is printed."""
     return next(placed(action).shown_keys.split()[0] for action in ACTIONS if action.id == name)
+
+
+def action_of(key: str) -> Action | None:
+    """The action that a key has."""
+    return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

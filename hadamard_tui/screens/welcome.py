@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,6 +13,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engine.spec import presets
+from hadamard_tui.keyboard.keymap import action_of, key
+from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Modal
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
@@ -25,7 +27,7 @@ WHAT = (
 class Welcome(Modal[str | None]):
     """Gives the name of the preset that is chosen, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
     Welcome { align: center middle; }
     Welcome > Vertical {
@@ -38,9 +40,25 @@ class Welcome(Modal[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            page.border_subtitle = "enter runs it · esc looks around · ? explains, later"
+            page.border_subtitle = f"enter runs it · esc looks around · {key('help')} explains"
             yield Static(WHAT, markup=False)
             yield OptionList(*(Option(_line(name), id=name) for name in FIRST), compact=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """The keys that stand below the page act as they say: to run is to run what is selected, and all but
+        help close the page."""
+        action = action_of(event.key) if event.is_printable else None
+        if action is None:
+            return
+        event.stop()
+        if action.id == "help":
+            self.app.push_screen(Help())
+        elif action.id in ("run", "pause"):
+            self.query_one(OptionList).action_select()
+        else:
+            laboratory = self.app.screen_stack[0]
+            self.dismiss(None)
+            self.app.call_later(laboratory.run_action, action.name)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

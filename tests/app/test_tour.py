@@ -12,6 +12,7 @@ from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours import guide
@@ -107,6 +108,22 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(pilot, lambda: all(presets.load(name).title in screen_text(app) for name in FIRST))
         await pilot.press("down", "enter")
         await until(pilot, lambda: at(app, FIRST[1]))
+
+
+async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableExperiment):
+    app = HadamardApp(editable, first=True)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, Welcome))
+        await until(pilot, lambda: "press r to run" in screen_text(app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        await pilot.press("escape", "down", "r")
+        await until(pilot, lambda: at(app, FIRST[1]))
+        app.push_screen(Welcome())
+        await until(pilot, lambda: isinstance(app.screen, Welcome) and app.screen.query(OptionList))
+        before = app.theme
+        await pilot.press("t")
+        await until(pilot, lambda: app.screen is app.laboratory and app.theme != before)
 
 
 async def test_the_first_start_can_be_left(editable: EditableExperiment):
