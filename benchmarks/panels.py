@@ -24,6 +24,7 @@ from engine.core.parts import Finding, Verdict
 from engine.results.trace import Curve, TheoryLine, Trace, stride_of_weights
 from engine.spec import presets
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import RUN
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.panels.context import PanelContext
@@ -70,6 +71,14 @@ class Bench(App[None]):
         yield Stage()
 
 
+def on_stage(stage: Stage, context: PanelContext) -> None:
+    """Draw picture and table, or the panel that is chosen."""
+    if stage.panel is None:
+        stage.show(context, context.look("loss", RUN))
+    else:
+        stage.query_one(PanelView).show(stage.panel, context)
+
+
 def redraw(draw: Callable[[PanelContext], None], context: PanelContext) -> float:
     """Milliseconds for one redraw, median; the first is thrown away."""
     times = []
@@ -94,15 +103,12 @@ async def measure(records: int) -> dict[str, list[float]]:
             await pilot.pause()
             for chart_options in every_options:
                 context = PanelContext(
-                    experiment, trace, trace.curves[0], trace.last, 0.0, chart_options, (), None, None
+                    experiment, trace, trace.curves[0], trace.last, 0.0, chart_options, None, None
                 )
-                stage.show(context)
+                stage.show(context, context.look("loss", RUN))
                 await pilot.pause()
-                if stage.panel is None:
-                    found.setdefault("chart and table", []).append(redraw(stage.show, context))
-                else:
-                    show = partial(stage.query_one(PanelView).show, stage.panel)
-                    found.setdefault(name, []).append(redraw(show, context))
+                panel = "chart and table" if stage.panel is None else name
+                found.setdefault(panel, []).append(redraw(partial(on_stage, stage), context))
         return found
 
 

@@ -28,7 +28,6 @@ from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn
 from engine.spec.reading import Raw
-from hadamard_tui.charts.series_builder import loss_plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.headless import exit_codes
 from hadamard_tui.keyboard import keymap
@@ -54,7 +53,6 @@ from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frame
 from hadamard_tui.tours.guide import Guide
 from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.setup import Setup
-from hadamard_tui.widgets.stage import Stage
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -279,22 +277,15 @@ class HadamardApp(App[None]):
         """What there is to export now."""
         editable, context = self.laboratory.editable, self.laboratory.context
         if context is None:
-            return Shown(editable.document, editable.experiment, None, (), None)
-        with palette.on_paper():
-            plot = loss_plot(
-                context.trace,
-                context.shown,
-                context.place,
-                context.chart_options,
-                context.pinned,
-                context.letters,
-            )
-        trace, session, pictures = context.trace.snapshot(), self.laboratory.session, None
-        if context.results is not None and session is not None and drawn(context.experiment):
-            pictures = Pictures(session.document, context.results.snapshot())
-        shown = Shown(editable.document, context.experiment, trace, plot.series, plot.axes, pictures)
-        number = self.laboratory.query_one(Stage).picture
-        return shown if not number else exporting.with_picture(shown, number - 1, context.curve.name)
+            return Shown(editable.document, editable.experiment, None)
+        session = self.laboratory.session
+        assert session is not None, "there is nothing to see without a run"
+        pictures = None
+        if session.results is not None and drawn(context.experiment):
+            pictures = Pictures(session.document, session.results.snapshot())
+        shown = Shown(editable.document, context.experiment, context.trace.snapshot(), pictures=pictures)
+        look, refused = self.laboratory.picture_of(session)
+        return shown if refused else exporting.with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
         """A name that no file has yet, by the preset."""

@@ -147,6 +147,9 @@ class Measure(Part, frozen=True):
 
     unit: ClassVar[str] = ""
 
+    is_risk: ClassVar[bool] = False
+    """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
+
     always: ClassVar[bool] = False
     """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""
 
@@ -201,6 +204,10 @@ class Measure(Part, frozen=True):
         )
         choices = ", ".join(f"{name} = {value}" for name, value in set_here)
         return f"{self.kind} ({choices})" if choices else self.kind
+
+    def label_with(self, loss: str) -> str:
+        """What an axis says of it where wrong predictions cost this loss."""
+        return self.label
 
     @property
     def is_number(self) -> bool:

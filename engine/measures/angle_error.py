@@ -21,6 +21,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
     """
 
     label: ClassVar[str] = "0/1 error (angle)"
+    is_risk: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:

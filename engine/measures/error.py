@@ -28,6 +28,7 @@ class Error(OfRows, frozen=True, tag="error"):
     """
 
     label: ClassVar[str] = "0/1 error"
+    is_risk: ClassVar[bool] = True
     always: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}

@@ -21,6 +21,7 @@ class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
     """
 
     label: ClassVar[str] = "excess risk"
+    is_risk: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:

@@ -17,9 +17,13 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     """
 
     label: ClassVar[str] = "average loss"
+    is_risk: ClassVar[bool] = True
     always: ClassVar[bool] = True
 
     names: ClassVar[Mapping[str, str]] = {"all": "loss", "train": "train", "test": "unseen"}
+
+    def label_with(self, loss: str) -> str:
+        return f"average {loss} loss"
 
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":

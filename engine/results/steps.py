@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -63,12 +63,25 @@ class Steps:
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
-    def along_records(self, samples: Samples) -> bool:
+    def along_records(self, clocks: Mapping[str, Floats]) -> bool:
         """Whether x goes along how far training has come, which is neither read off nor set."""
         if self._reading is not None and self._reading.over == "record":
             return False
-        clocks = samples.clocks.keys()
-        return bool(self._named & clocks) and not self.picture.at.keys() & clocks
+        return bool(self._named & clocks.keys()) and not self.picture.at.keys() & clocks.keys()
+
+    @property
+    def change_values(self) -> bool:
+        """Whether what is drawn is something else than the measure."""
+        picture = self.picture
+        return any(
+            one is not None for one in (picture.running, picture.times, picture.read, picture.relative)
+        )
+
+    @property
+    def x_of_axes(self) -> bool:
+        """Whether x is made of axes alone."""
+        names = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
+        return self._named <= names | {"n", "d"}
 
     @property
     def along_axes(self) -> bool:
@@ -80,12 +93,17 @@ class Steps:
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""
-        samples = Samples({name: np.array([time]) for name, time in clocks.items()}, {}, np.empty((0, 1)))
-        return float(np.asarray(self._number(self.picture.x, point, samples)).item())
+        there = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
+        return float(there.item())
+
+    def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
+        """x at records where the clocks say this [S], or [1] where x is made of axes. Raises: BadInput."""
+        samples = Samples(dict(clocks), {}, np.empty((0, 1)))
+        return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 
     def _at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
-        if not self.along_records(samples):
+        if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
         for name, value in picture.at.items():
             samples = samples.at(name, value)

@@ -421,22 +421,6 @@ class Trace:
         """What theory says of a measure, whether it holds here or not."""
         return [line for line in self.lines if line.measure == measure]
 
-    def compared(self, learner: str) -> list[TheoryLine]:
-        """The bounds that a learner is compared with: those that bind it, else those that it may beat."""
-        drawn = [bound for bound in self.bounds if bound.on_problem.holds and bound.direction in FROM_BELOW]
-        return [bound for bound in drawn if learner in bound.applies_to] or drawn
-
-    def strongest(self, learner: str, x: float) -> TheoryLine | None:
-        """The highest at x of the bounds that a learner is compared with; of equals the higher elsewhere."""
-        return max(self.compared(learner), key=lambda bound: (bound.at(x), bound.mean), default=None)
-
-    def heights(self, learner: str, x: Floats) -> Floats:
-        """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
-        heights = np.zeros_like(x)
-        for bound in self.compared(learner):
-            np.maximum(heights, np.interp(x, bound.x, bound.values), out=heights)
-        return np.where(heights > ZERO, heights, 0.0)
-
     def curve(self, name: str) -> Curve:
         """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""
         for curve in self.curves:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import Group
+from engine.core.parts import Verdict
+from engine.results.trace import FROM_BELOW, ZERO
 from engine.spec.axis import NEAR
 from engine.spec.picture import Picture
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+EXACTNESS = ("exact", "asymptotic", "upper", "shape", "reference")
+"""The directions of lines that are no bounds from below, those that say most first."""
 
 Apart = tuple[int, ...]
 """The number of the value of each axis that tells curves apart."""
@@ -29,14 +35,41 @@ class CurveView:
     name: str
     """That of the learner, maybe at one of its rates, with the values of the axes that tell curves apart."""
 
+    number: int = 0
+    """Which of all curves it is, counted from 0; curves that come later do not change it."""
+
     learner: str
     apart: Apart = ()
-    chosen: bool = True
+    is_best: Callable[[], bool] = lambda: True
     """Whether it stands for its learner: of several rates the best so far does."""
+
+    verdict: Verdict | None = None
+    """Whether its learner is rotation invariant."""
+
+    rate: float | None = None
+    """Its rate, if it is one of several or the best of some, and the same all along."""
+
+    grid: Mapping[float, float] = field(default_factory=dict)
+    """The rates that it is the best of, and the mean of the curve of each."""
+
+    oracle_tuned: bool = False
+    """Whether it comes once the best of several rates is known."""
 
     x: Floats
     y: Floats
     """The summary over replicas [N], NaN where there is none."""
+
+    clock: Floats | None = None
+    """What the clock of its run says at every place [N], where x goes along records; None elsewhere."""
+
+    point: int | None = None
+    """The number of the point that it is of; None if it is of several."""
+
+    is_ordered: bool = False
+    """Whether x is known to increase, as clocks do."""
+
+    planned: int = 0
+    """How many places it is to have in the end."""
 
     stderr: Floats | None
     """Its standard error over replicas [N]; None for a single replica, and where a summary has none."""
@@ -48,8 +81,11 @@ class CurveView:
     over: Callable[[Sequence[int]], Floats]
     """The same curve made of some of the replicas alone [N]."""
 
-    lost: Counts
-    """How many replicas have diverged at every place, so that y is over the others [N]."""
+    divergences: Floats = field(default_factory=lambda: np.empty(0))
+    """Where replicas have diverged on the clock of the run, in order; none where x is no place of a run."""
+
+    missing: Counts | None = None
+    """Of how many replicas nothing is known at every place [N], where x is no place of a run."""
 
     diverged: int
     """How many replicas have diverged in the end, wherever on the axes it is."""
@@ -62,6 +98,34 @@ class CurveView:
 
     complete: bool
     """Whether nothing is still to come, and no replica was lost on the way."""
+
+    @cached_property
+    def chosen(self) -> bool:
+        """Whether it stands for its learner."""
+        return self.is_best()
+
+    @cached_property
+    def increases(self) -> bool:
+        """Whether x does, from place to place."""
+        return self.is_ordered or bool((np.diff(self.x) >= 0).all())
+
+    @cached_property
+    def lost(self) -> Counts:
+        """How many replicas have diverged at every place, so that y is over the others [N]."""
+        if self.missing is not None:
+            return self.missing
+        assert self.clock is not None, "there is a clock where nothing is counted"
+        if not len(self.divergences):
+            return np.zeros(len(self.clock), np.int64)
+        return np.asarray(np.searchsorted(self.divergences, self.clock, side="right"), np.int64)
+
+    def lost_by(self, place: int) -> int:
+        """How many replicas have diverged by a place: all of them if that ended the curve there."""
+        if self.clock is None:
+            return int(self.lost[place])
+        if self.diverged == self.replicas and place == len(self.x) - 1:
+            return self.replicas
+        return int(np.searchsorted(self.divergences, self.clock[place], side="right"))
 
     @property
     def sound(self) -> NDArray[np.bool_]:
@@ -135,6 +199,25 @@ class LineView:
     x: Floats
     y: Floats
 
+    @cached_property
+    def mean(self) -> float:
+        """The mean of the line, where it is finite."""
+        there = self.y[np.isfinite(self.y)]
+        return float(there.mean()) if len(there) else np.nan
+
+    def at(self, x: float) -> float:
+        """The line at x, linear between its points; NaN where it is not."""
+        return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
+
+    def is_about(self, curve: CurveView) -> bool:
+        """Whether it speaks of a curve, be it that it binds it or that the curve may beat it."""
+        own = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
+        return own and self.apart == curve.apart
+
+    def binds(self, curve: CurveView) -> bool:
+        """Whether it binds a curve that it speaks of."""
+        return bool(self.curve) or curve.learner in self.applies_to
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -156,8 +239,23 @@ class View:
     heats: list[HeatView] = field(default_factory=list)
     """One per learner, in place of curves, where the picture has a y."""
 
+    clock: str = ""
+    """The clock of the protocol."""
+
+    as_measured: bool = True
+    """Whether y is the measure itself, and nothing made of it."""
+
     absent: dict[str, str] = field(default_factory=dict)
     """Why a line of the theory is not here, by its kind."""
+
+    places_of: Callable[[View], Floats] = lambda view: view.known_places
+    """Where on the x of such a view there is something, or is going to be."""
+
+    x_of: Callable[[int, float], float | None] = lambda point, clock: None
+    """Where on x the run at a point is when its clock says this; None where x is made of something else."""
+
+    y_of: Callable[[int], float | None] = lambda point: None
+    """Where on the y of a heat map a point is; None elsewhere."""
 
     def curve(self, name: str) -> CurveView:
         """The curve of this name, or the one that stands for the learner of this name. Raises: KeyError."""
@@ -179,11 +277,9 @@ class View:
 
         It is at the same values of the axes that tell curves apart.
         """
-        apart = next((one.apart for one in self.curves if one.name == curve), ())
+        about = next((one for one in self.curves if one.name == curve), None)
         for line in self.lines:
-            about = not line.curve or curve == line.curve or curve.startswith(f"{line.curve}, ")
-            about = about and line.apart == apart
-            if kind == line.name or (kind == line.kind and about):
+            if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
                 return line
         raise KeyError(kind)
 
@@ -192,3 +288,53 @@ class View:
         curves = [curve for curve in self.curves if curve.apart == apart]
         lines = [line for line in self.lines if line.apart == apart]
         return replace(self, curves=curves, lines=lines)
+
+    @property
+    def is_risk(self) -> bool:
+        """Whether y is a risk itself."""
+        return self.as_measured and self.picture.measure.is_risk
+
+    @cached_property
+    def known_places(self) -> Floats:
+        """Where on x there is something by now, increasing."""
+        parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
+        parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
+        every = np.unique(np.concatenate([*parts, np.empty(0)]))
+        return np.asarray(every[np.isfinite(every)])
+
+    @cached_property
+    def places(self) -> Floats:
+        """Where on x there is something, or is going to be, increasing."""
+        return self.places_of(self)
+
+    @property
+    def along_records(self) -> bool:
+        """Whether x goes along how far runs have come."""
+        return any(curve.clock is not None for curve in self.curves)
+
+    def compared(self, curve: CurveView) -> list[LineView]:
+        """The bounds that a curve is compared with: those that bind it, else those that it may beat."""
+        about = [line for line in self.lines if line.direction in FROM_BELOW and line.is_about(curve)]
+        return [line for line in about if line.binds(curve)] or about
+
+    def strongest(self, curve: CurveView, x: float) -> LineView | None:
+        """The highest at x of the bounds that a curve is compared with; of equals the higher elsewhere."""
+        heights = [(height, line) for line in self.compared(curve) if not np.isnan(height := line.at(x))]
+        most = max((height for height, _ in heights), default=np.nan)
+        highest = [line for height, line in heights if height == most]
+        return max(highest, key=lambda line: line.mean) if len(highest) > 1 else next(iter(highest), None)
+
+    def line_for(self, curve: CurveView, x: float) -> LineView | None:
+        """The strongest bound at x, else the first of the lines that tell what a curve is, by EXACTNESS."""
+        if (bound := self.strongest(curve, x)) is not None:
+            return bound
+        others = [line for line in self.lines if line.direction in EXACTNESS and line.is_about(curve)]
+        known = [line for line in others if line.binds(curve) and not np.isnan(line.at(x))]
+        return min(known, key=lambda line: EXACTNESS.index(line.direction), default=None)
+
+    def heights(self, curve: CurveView, x: Floats) -> Floats:
+        """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""
+        heights = np.zeros_like(x)
+        for line in self.compared(curve):
+            np.fmax(heights, np.interp(x, line.x, line.y), out=heights)
+        return np.where(heights > ZERO, heights, 0.0)

@@ -27,6 +27,8 @@ from engine.spec.plan import Plan, Point
 
 Floats = NDArray[np.float64]
 
+NOTHING = np.empty(0)
+
 Key = tuple[str, Apart]
 LineKey = tuple[str, str, Apart]
 """The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
@@ -37,6 +39,7 @@ Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 class Stretch(NamedTuple):
     """What a curve of a picture has of one point."""
 
+    number: int
     point: Point
     trace: Trace
     curve: Curve
@@ -44,6 +47,19 @@ class Stretch(NamedTuple):
 
 
 Curves = dict[Key, list[Stretch]]
+
+
+class Gathered(NamedTuple):
+    """What there is of a picture."""
+
+    curves: Curves
+    lines: Lines
+    absent: dict[str, str]
+    numbers: dict[Key, int]
+    """The number of every curve that there may be, those without records among them."""
+
+    to_come: dict[Key, CurveView]
+    """Curves along records that have none yet."""
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -54,24 +70,34 @@ def view(picture: Picture, results: Results) -> View:
     plan = results.plan
     logarithmic = _is_logarithmic(picture.x, plan)
     steps = Steps(picture, plan.axes)
-    curves, lines, absent = _gathered(picture, results, steps)
+    gathered = _gathered(picture, results, steps)
     found = View(
-        picture,
-        CLOCKS.get(picture.x, picture.x),
-        _label(picture, results),
-        logarithmic if picture.x_log is None else picture.x_log,
-        bool(picture.y_log),
-        ROUNDING[plan.experiment.dtype],
-        picture.y is not None and _is_logarithmic(picture.y, plan),
-        absent=absent,
+        picture=picture,
+        x_label=CLOCKS.get(picture.x, picture.x),
+        y_label=_label(picture, results),
+        x_log=logarithmic if picture.x_log is None else picture.x_log,
+        y_log=bool(picture.y_log),
+        rounding=ROUNDING[plan.experiment.dtype],
+        rows_log=picture.y is not None and _is_logarithmic(picture.y, plan),
+        clock=plan.experiment.protocol.clock,
+        as_measured=not steps.change_values,
+        absent=gathered.absent,
+        places_of=lambda found: _places(found, results, steps),
+        x_of=lambda number, clock: _x_of(results, steps, number, clock),
+        y_of=lambda number: None if picture.y is None else steps.height(plan.points[number]),
     )
     if picture.y is not None:
-        found.heats.extend(_heat(results, steps, learner, taken) for (learner, _), taken in curves.items())
+        found.heats.extend(
+            _heat(results, steps, learner, taken) for (learner, _), taken in gathered.curves.items()
+        )
         return found
-    for name, apart in curves:
-        if name != picture.relative:
-            found.curves.append(_Reduction(picture, results, steps, curves, (name, apart)).view())
-    for (kind, curve, apart), taken in lines.items():
+    for key, number in gathered.numbers.items():
+        if key in gathered.to_come:
+            found.curves.append(gathered.to_come[key])
+        elif key in gathered.curves and key[0] != picture.relative:
+            reduction = _Reduction(picture, results, steps, gathered.curves, key)
+            found.curves.append(reduction.view(number))
+    for (kind, curve, apart), taken in gathered.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
@@ -86,10 +112,31 @@ def view(picture: Picture, results: Results) -> View:
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
-                y=reductions.summary(picture.summary, values),
+                y=values[0] if len(values) == 1 else reductions.summary(picture.summary, values),
             )
         )
     return found
+
+
+def _places(found: View, results: Results, steps: Steps) -> Floats:
+    """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
+    points = [point for point in results.plan.points if _chosen(found.picture, point)]
+    if found.along_records:
+        runs = [(results.plan.points[number], trace) for number, trace in results.traces.items()]
+        runs = [run for run in runs if _chosen(found.picture, run[0])]
+        far = max(runs, key=lambda run: steps.place(run[0], run[1].clocks_at(run[1].last)))
+        return steps.places(far[0], far[1].planned)
+    made_of_axes = [steps.place(point, {}) for point in points] if steps.x_of_axes else []
+    return np.union1d(found.known_places, made_of_axes)
+
+
+def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | None:
+    if number not in results.traces:
+        return None
+    try:
+        return steps.place(results.plan.points[number], results.traces[number].clocks_at(clock))
+    except BadInput:  # x is an index of the measure
+        return None
 
 
 def _is_logarithmic(text: str, plan: Plan) -> bool:
@@ -162,8 +209,8 @@ class _Reduction:
             for one in self._taken
         )
 
-    def view(self) -> CurveView:
-        """The curve with its errors, and how much of it there is."""
+    def view(self, number: int) -> CurveView:
+        """The curve with its errors, and how much of it there is; it is the one with this number."""
         (name, apart), first = self._key, self._taken[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
@@ -173,34 +220,48 @@ class _Reduction:
             stderr = reductions.standard_error(
                 self._picture.summary, self._replicas, lambda some: self._estimate(self._key, some)[1]
             )
-        along = self._along_records
-        lost = self._lost_along_records(x) if along else self._lost_at_points()
-        diverged_at = self._diverged_at(first) if along else next(iter(x[lost > 0]), None)
+        along, curve = self._along_records, first.curve
+        missing = None if along else self._missing()
+        if along:
+            diverged, diverged_at = len(self._divergences), self._diverged_at(first)
+        else:
+            assert missing is not None, "they are counted where there is no clock"
+            diverged, diverged_at = (
+                int(missing.min(initial=self._replicas)),
+                next(iter(x[missing > 0].tolist()), None),
+            )
         return CurveView(
             name=_name(name, self._picture, self._results.plan, apart),
-            learner=first.curve.learner,
+            number=number,
+            learner=curve.learner,
             apart=apart,
-            chosen=first.trace.curve(first.curve.learner) is first.curve,
+            is_best=lambda: first.trace.curve(curve.learner) is curve,
+            verdict=curve.verdict,
+            rate=curve.rate if len(self._taken) == 1 else None,
+            grid=curve.grid if len(self._taken) == 1 else {},
+            oracle_tuned=curve.oracle_tuned,
             x=x,
             y=y,
+            clock=next(iter(first.samples.clocks.values())) if along else None,
+            point=first.number if len(self._taken) == 1 else None,
+            is_ordered=along and self._picture.x in first.samples.clocks,
+            planned=curve.capacity if along else len(self._wanted),
             stderr=stderr,
             replicas=self._replicas,
             summary=self._picture.summary,
             over=self._over,
-            lost=lost,
-            is_reference=any(
-                one.name == first.curve.learner and one.role == "reference"
-                for one in first.point.experiment.learners
-            ),
-            diverged=len(self._divergences) if along else int(lost.min(initial=self._replicas)),
-            diverged_at=None if diverged_at is None else float(diverged_at),
+            divergences=self._divergences if along else NOTHING,
+            missing=missing,
+            is_reference=_is_reference(curve, first.point),
+            diverged=diverged,
+            diverged_at=diverged_at,
             complete=self._complete(along),
         )
 
     @property
     def _along_records(self) -> bool:
         """Whether it is drawn along how far a single run has come."""
-        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples)
+        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
@@ -247,13 +308,8 @@ class _Reduction:
         with np.errstate(divide="ignore", invalid="ignore"):
             return x, y / np.interp(x, *self._estimate((str(reference), apart), replicas))
 
-    def _lost_along_records(self, x: Floats) -> NDArray[np.int64]:
-        if not len(there := self._divergences):
-            return np.zeros(len(x), np.int64)
-        clock = next(iter(self._taken[0].samples.clocks.values()))
-        return np.asarray(np.searchsorted(there, clock, side="right"), np.int64)
-
-    def _lost_at_points(self) -> NDArray[np.int64]:
+    def _missing(self) -> NDArray[np.int64]:
+        """Of how many replicas nothing is known at every place."""
         _, values = self._steps.curve([(one.point, one.samples) for one in self._taken])
         return np.asarray(np.isnan(values).sum(0), np.int64)
 
@@ -271,23 +327,60 @@ class _Reduction:
         if along:
             only = self._taken[0].curve
             return only.sound == only.capacity
-        _, apart = self._key
         there = {one.point.place for one in self._taken}
         ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
+        return all(ended) and there.issuperset(point.place for point in self._wanted)
+
+    @property
+    def _wanted(self) -> list[Point]:
+        """The points that it is to go through."""
+        _, apart = self._key
         learner = self._taken[0].curve.learner
-        wanted = [
-            point.place
+        return [
+            point
             for point in self._results.plan.points
             if _chosen(self._picture, point)
             and self._results.plan.apart(self._picture, point) == apart
             and any(one.name == learner for one in point.experiment.learners)
         ]
-        return all(ended) and there.issuperset(wanted)
+
+
+def _is_reference(curve: Curve, point: Point) -> bool:
+    """Whether its learner is one that others are compared with."""
+    return any(one.name == curve.learner and one.role == "reference" for one in point.experiment.learners)
+
+
+def _to_come(name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve) -> CurveView:
+    """A curve along the records of a run of which there are none yet."""
+    return CurveView(
+        name=name,
+        number=number,
+        learner=curve.learner,
+        apart=apart,
+        is_best=lambda: curve.best,
+        verdict=curve.verdict,
+        rate=curve.rate,
+        oracle_tuned=curve.oracle_tuned,
+        x=NOTHING,
+        y=NOTHING,
+        clock=NOTHING,
+        point=at[0],
+        is_ordered=True,
+        planned=curve.capacity,
+        stderr=None if curve.replicas == 1 else NOTHING,
+        replicas=curve.replicas,
+        over=lambda replicas: NOTHING,
+        divergences=NOTHING,
+        is_reference=_is_reference(curve, at[1]),
+        diverged=0,
+        diverged_at=None,
+        complete=False,
+    )
 
 
 def _label(picture: Picture, results: Results) -> str:
     """What the y-axis says."""
-    how, label = picture.reading, picture.measure.label
+    how, label = picture.reading, picture.measure.label_with(results.plan.experiment.protocol.loss)
     if how is not None and how.is_place:
         sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
@@ -303,36 +396,40 @@ def _name(name: str, picture: Picture, plan: Plan, apart: Apart) -> str:
     return ", ".join([name, *labels])
 
 
-def _gathered(picture: Picture, results: Results, steps: Steps) -> tuple[Curves, Lines, dict[str, str]]:
+def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     """What there is of every curve and of every line of a picture, and why other lines are not there.
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    curves: Curves = defaultdict(list)
-    lines: Lines = defaultdict(list)
-    absent: dict[str, str] = {}
+    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {})
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not _chosen(picture, point):
             continue
         apart = results.plan.apart(picture, point)
         for curve in trace.curves:
+            key = curve.name, apart
+            order = found.numbers.setdefault(key, len(found.numbers))
             samples = of_curve(curve, picture.measure, point.experiment, trace)
+            if samples is None and not curve.length and steps.along_records(trace.planned):
+                name = _name(curve.name, picture, results.plan, apart)
+                found.to_come[key] = _to_come(name, order, apart, (number, point), curve)
             if samples is None:
                 continue
-            if curve.ended or not steps.along_axes or steps.along_records(samples):
-                curves[curve.name, apart].append(Stretch(point, trace, curve, samples))
+            if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
+                found.curves[key].append(Stretch(number, point, trace, curve, samples))
         for line in trace.lines:
             if picture.lines is not None and line.kind not in picture.lines:
-                absent[line.kind] = "the picture does not name it among its lines"
+                found.absent[line.kind] = "the picture does not name it among its lines"
             elif not line.on_problem.holds:
-                absent[line.kind] = line.on_problem.reason
+                found.absent[line.kind] = line.on_problem.reason
             elif line.measure == picture.measure.name:
                 for name, samples in of_line(line, trace, picture.reads_places).items():
-                    lines[line.kind, name, apart].append((point, samples, line))
+                    found.lines[line.kind, name, apart].append((point, samples, line))
             else:
-                absent[line.kind] = f"it is about the {line.measure}, and this is the {picture.measure.name}"
-    return curves, lines, absent
+                why = f"it is about the {line.measure}, and this is the {picture.measure.name}"
+                found.absent[line.kind] = why
+    return found
 
 
 def _chosen(picture: Picture, point: Point) -> bool:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from engine.core import catalogue
+from msgspec import structs
+
+from engine.measures import named
 from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
+
+RUN = "Average loss over all rows"
+"""The title of the picture of a run."""
+
+
+def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
+    """The picture of a single run: a measure against the clock of its protocol."""
+    return Picture(x=experiment.protocol.clock, measure=named()[measure], title=title)
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
@@ -13,8 +23,7 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
     if experiment.pictures:
         return experiment.pictures
     curves = tuple(axis.name for axis in experiment.axes) or "learner"
-    loss = catalogue.make("measures", "loss")
-    return (Picture(x=experiment.protocol.clock, measure=loss, curves=curves),)
+    return (structs.replace(of_run(experiment, title=""), curves=curves),)
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:

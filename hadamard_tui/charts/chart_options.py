@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,6 +12,8 @@ import numpy as np
 from hadamard_tui.charts.series import Limits
 
 Axis = Literal["x", "y"]
+
+Ruler = Callable[[float], float]
 
 NARROWEST = 4
 """A zoom shows at least so many records."""
@@ -21,17 +24,21 @@ ROUNDING = 1e-9
 DECADES = 8
 """A logarithmic axis reaches so far below its top; what is lower is rounding, cut off at the border."""
 
+WHOLE_DECADES = 12
+"""So far below its top reaches a logarithmic axis that a picture has of its own."""
+
 
 @dataclass(frozen=True)
 class ChartOptions:
     """What a person has chosen to see; no refresh changes it.
 
     Args:
+        x_log, y_log: whether the axis is logarithmic; None for what the picture says.
         window: the part of the x-axis that is zoomed into; None for all of it.
     """
 
-    x_log: bool = False
-    y_log: bool = False
+    x_log: bool | None = None
+    y_log: bool | None = None
     smooth: bool = False
     band: bool = True
     window: Limits | None = None
@@ -47,22 +54,23 @@ class ChartOptions:
         """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
 
         Args:
-            x: where a run has its records, increasing.
+            x: the places of what is shown, increasing.
         """
-        first, last = float(x[0]), float(x[-1])
-        low, high = self.window or (first, last)
+        to, back, first, last = self._ruler(x)
+        low, high = (first, last) if self.window is None else map(to, self.window)
         width = max((high - low) * by, min(NARROWEST, len(x) - 1) * (last - first) / max(len(x) - 1, 1))
         if width >= last - first:
             return replace(self, window=None)
-        share = min(max((around - low) / (high - low), 0.0), 1.0)
-        return replace(self, window=_within(around - share * width, width, first, last))
+        share = min(max((to(around) - low) / (high - low), 0.0), 1.0)
+        return replace(self, window=_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """The same, moved so far along the x-axis that `place` is in sight."""
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
-        width = self.window[1] - self.window[0]
-        return replace(self, window=_within(place - width / 2, width, float(x[0]), float(x[-1])))
+        to, back, first, last = self._ruler(x)
+        width = to(self.window[1]) - to(self.window[0])
+        return replace(self, window=_within(to(place) - width / 2, width, first, last, back))
 
     def x_limits(self, x: np.ndarray) -> Limits:
         """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
@@ -72,10 +80,18 @@ class ChartOptions:
             low = max(low, float(above[0])) if len(above) else low
         return low, high if low < high else low + 1.0
 
+    def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
+        """From x to where it is on the axis, back again, and where the axis begins and ends."""
+        above = x[np.searchsorted(x, 0.0, side="right") :] if self.x_log else x[:0]
+        if not len(above):
+            return float, float, float(x[0]), float(x[-1])
+        least = float(above[0])
+        return lambda x: math.log(max(x, least)), math.exp, math.log(least), math.log(float(x[-1]))
 
-def _within(low: float, width: float, first: float, last: float) -> Limits:
+
+def _within(low: float, width: float, first: float, last: float, back: Ruler) -> Limits:
     low = min(max(low, first), last - width)
-    return low, low + width
+    return back(low), back(low + width)
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
+
+from hadamard_tui.charts.buffer_cache import BufferCache
 
 
 class Sums:
     """The sums of the first so many points of a growing curve, and how many points there are; NaN is none."""
 
     def __init__(self) -> None:
-        self._buffer: object = None
         self._sums = np.zeros((2, 1))
         self._count = 0
 
@@ -20,9 +19,6 @@ class Sums:
 
         y may grow from call to call; what it held must stay. NaN stays NaN.
         """
-        buffer = y if y.base is None else y.base
-        if buffer is not self._buffer:
-            self._buffer, self._count = buffer, 0
         if len(y) > self._count:
             self._add(y)
         reach = np.minimum(half, np.minimum(at, len(y) - 1 - at))
@@ -42,9 +38,13 @@ class Sums:
         self._count = end
 
 
-_of: WeakKeyDictionary[object, dict[str, Sums]] = WeakKeyDictionary()
+_of = BufferCache(Sums)
 
 
-def smoothed(owner: object, name: str, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-    """The running mean of a curve of `owner`, at the positions `at`."""
-    return _of.setdefault(owner, {}).setdefault(name, Sums()).mean(y, at, half)
+def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
+    """The running mean of a curve at the positions `at`.
+
+    Args:
+        y: a slice from the start of a buffer that grows, whose sums are remembered.
+    """
+    return _of.of(y).mean(y, at, half)

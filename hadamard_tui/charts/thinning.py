@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
+
+from hadamard_tui.charts.buffer_cache import BufferCache
 
 BLOCKS = (8, 64, 512, 4096)
 """So many neighbouring points are replaced by the lowest and the highest of them."""
@@ -12,12 +12,14 @@ BLOCKS = (8, 64, 512, 4096)
 ENOUGH = 512
 """A stretch is cut into at least so many blocks: each is narrower than a dot of a screen of 250 columns."""
 
+SHORT = BLOCKS[0] * ENOUGH
+"""A shorter stretch keeps all its points."""
+
 
 class Thinning:
     """Remembers where the extremes of every full block are, so that a redraw does not look at every point."""
 
     def __init__(self) -> None:
-        self._buffer: object = None
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -28,9 +30,6 @@ class Thinning:
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
             return np.arange(first, last)
-        buffer = y if y.base is None else y.base
-        if buffer is not self._buffer:
-            self._buffer, self._extremes = buffer, {}
         extremes = self._grown(y, block, last)
         begin, end = -(-first // block), last // block
         return np.concatenate(
@@ -52,17 +51,16 @@ class Thinning:
         return known
 
 
-_of: WeakKeyDictionary[object, dict[str, Thinning]] = WeakKeyDictionary()
+_of = BufferCache(Thinning)
 
 
-def thinned(owner: object, name: str, x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
+def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
     """Positions of the points of y to draw between x = `low` and `high`, and one beyond on each side.
 
     Args:
-        owner: whose curve it is; what is remembered of it goes when its owner goes.
-        name: which of its curves.
-        x: increasing.
+        x: increasing, or `low` and `high` are infinite.
+        y: a slice from the start of a buffer that grows, whose extremes are remembered.
     """
     first = max(int(np.searchsorted(x, low)) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
-    return _of.setdefault(owner, {}).setdefault(name, Thinning()).pick(y, first, last)
+    return _of.of(y).pick(y, first, last) if last - first >= SHORT else np.arange(first, last)

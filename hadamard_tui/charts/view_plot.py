@@ -1,99 +1,139 @@
-"""From a view to a chart: which curve gets which colour, style and letter, and which limits the axes have."""
+"""From a view to a chart: its curves, lines and marks as series, and the axes that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import numpy as np
 
-from engine.results.view import ContourView, HeatView, View
+from engine.results.view import ContourView, HeatView, LineView, View
 from engine.spec.picture import Mark
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
-from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
-from hadamard_tui.charts.series_builder import colour, theory
-from hadamard_tui.charts.series_builder import mark as letter
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Axes, Limits, LineStyle, Series, limits
+from hadamard_tui.charts.series_builder import SMALL_LETTERS, Pen, Plot, pinned_colour, pinned_style, theory
+from hadamard_tui.charts.thinning import thinned
+from hadamard_tui.charts.y_limits import log_limits, risk_limits, still_limits, y_limits
 from hadamard_tui.looks import palette
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
 """Those of lines that are less than proved; others are dashed."""
 
-NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-"""Curves have those of their order."""
 
-DECADES = 12.0
-"""A logarithmic axis reaches so far below its top at most."""
+def plot(look: Look) -> Plot:
+    """The chart of a view, as a person looks at it."""
+    series = view_series(look)
+    axes, refused = view_axes(look, series)
+    return Plot(series, axes, refused, look.playhead)
 
 
-def view_series(view: View, numbers: Mapping[str, int] = NO_NUMBERS) -> list[Series]:
-    """The curves of a view, then its lines: their dashes stay visible on a curve that runs along them.
+def view_series(look: Look) -> list[Series]:
+    """The curves of pinned runs, those of the view, then its lines and marks.
 
-    `numbers` are those of the learners, by name, for the letters and colours of their curves.
+    Lines come last: their dashes stay visible on a curve that runs along them.
     """
-    series = []
-    for place, curve in enumerate(view.curves):
-        number = numbers.get(curve.name, place)
-        there = np.isfinite(curve.y) & np.isfinite(curve.x)
-        x, y = curve.x[there], curve.y[there]
-        if curve.is_reference:
-            series.append(Series(curve.name, x, y, theory(), "long"))
-            continue
-        band = None
-        if curve.stderr is not None:
-            error = np.nan_to_num(curve.stderr[there], posinf=0.0)
-            band = y - error, y + error
-        series.append(Series(curve.name, x, y, colour(number), band=band, mark=letter(number)))
-    for line in view.lines:
-        there = np.isfinite(line.y)
-        style = LINE_STYLES.get(line.direction, "dashed")
-        series.append(Series(line.name, line.x[there], line.y[there], theory(), style))
-    return [*series, *_marks(view, series)]
+    series = [
+        one
+        for number, (name, other) in enumerate(look.pinned, start=1)
+        for one in _pinned(name, other, Pen(look, number))
+    ]
+    series += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+    series += [_line(line, look) for line in look.view.lines]
+    return [*series, *_marks(look.view, series)]
+
+
+def _pinned(name: str, view: View, pen: Pen) -> list[Series]:
+    """The curves of a pinned run, with small letters, and its name for the legend."""
+    nothing, tint = np.empty(0), pinned_colour(0, pen.number)
+    title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pinned_style(pen.number))
+    return [title, *(one for curve in view.curves for one in pen.draw(curve))]
+
+
+def _line(line: LineView, look: Look) -> Series:
+    picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
+    picked = picked[~np.isnan(line.y[picked])]
+    says_formula = look.view.as_measured and not line.curve and not line.apart
+    name = f"{line.name} {line.formula}" if says_formula else line.name
+    style = LINE_STYLES.get(line.direction, "dashed")
+    return Series(name, line.x[picked], line.y[picked], theory(), style)
 
 
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     """Straight lines through all that the series show."""
     xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
-    if not len(xs):
+    ys, others = ys[np.isfinite(ys)], palette.current().others
+    if not len(ys):
         return []
-    others = palette.current().others
     found = []
     for mark in view.picture.marks:
-        if mark.x is not None:
-            found.append(
-                Series(mark.name, np.full(2, mark.x), np.array([ys.min(), ys.max()]), others, "pairs")
-            )
-        elif mark.y is not None:
-            found.append(
-                Series(mark.name, np.array([xs.min(), xs.max()]), np.full(2, mark.y), others, "pairs")
-            )
+        x = xs[[xs.argmin(), xs.argmax()]] if mark.x is None else np.full(2, mark.x)
+        y = ys[[ys.argmin(), ys.argmax()]] if mark.y is None else np.full(2, mark.y)
+        found.append(Series(mark.name, x, y, others, "pairs"))
     return found
 
 
-def view_axes(view: View, series: Sequence[Series]) -> Axes:
-    """Axes that hold all that the series show; without positive numbers none is logarithmic."""
-    x, x_log = _limits(np.concatenate([one.x for one in series] or [np.empty(0)]), view.x_log)
-    y, y_log = _limits(np.concatenate([one.y for one in series] or [np.empty(0)]), view.y_log)
+def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
+    """Axes that hold what the series show in the window, and why y is linear although that was not asked for.
+
+    Along the records of a run they stay still while it goes on. There, a risk has 0 at its foot, and curves
+    that leave linear axes of twice its start are diverging.
+    """
+    view, options = look.view, look.resolved
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
-    return Axes(title, view.x_label, view.y_label, x, y, x_log, y_log)
+    x_axis, x_log = _x_axis(look)
+    most, refused = twice_the_start(view), ""
+    if options.y_log or options.window is not None or most == np.inf:
+        ys = [one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1])] for one in series]
+        values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
+        y_axis, refused = y_limits(values, look.options, view.y_log)
+        if y_axis is not None:
+            return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log, True), ""
+    if most < np.inf and options.window is None:
+        y_axis = _of_risk(series)
+    else:
+        held = values.clip(-most, most)
+        y_axis = still_limits(held) if view.along_records else limits(held)
+    return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log), refused
 
 
-def _limits(values: np.ndarray, log: bool) -> tuple[tuple[float, float], bool]:
-    if not log or not len(positive := values[values > 0]):
-        return limits(values), False
-    top = float(positive.max())
-    bottom = max(float(positive.min()), top * 10.0**-DECADES)
-    room = (top / bottom) ** 0.03 if top > bottom else 2.0
-    return (bottom / room, top * room), True
+def twice_the_start(view: View) -> float:
+    """Twice the highest value at the start of a risk along the records of runs; infinite for all others."""
+    starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
+    known = view.is_risk and view.along_records and np.isfinite(starts).any()
+    return 2 * float(np.nanmax(starts)) if known else np.inf
 
 
-def heat_map(view: View, heat: HeatView) -> HeatMap:
+def _of_risk(series: Sequence[Series]) -> Limits:
+    starts = [float(one.y[0]) for one in series if len(one.y) and (one.mark or one.name)]
+    return risk_limits(starts or [1.0], [float(np.nanmax(one.y)) for one in series if len(one.y)] or [1.0])
+
+
+def _x_axis(look: Look) -> tuple[Limits, bool]:
+    """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
+    options = look.resolved
+    every = [view.places for view in (look.view, *(view for _, view in look.pinned)) if len(view.places)]
+    marks = [mark.x for mark in look.view.picture.marks if mark.x is not None]
+    if not every:
+        return (0.0, 1.0), False
+    if look.view.along_records or options.window is not None:
+        longest = max(every, key=lambda places: float(places[-1]))
+        log = bool(options.x_log) and longest[-1] > 0
+        low, high = options.x_limits(longest)
+        return (low, high), log and low > 0
+    values = np.concatenate([*every, np.array(marks)])
+    if options.x_log and (values > 0).any():
+        return log_limits(values, np.inf), True
+    return limits(values), False
+
+
+def heat_map(look: Look, heat: HeatView) -> HeatMap:
     """A learner's heat map."""
-    picture = view.picture
+    view, options, picture = look.view, look.resolved, look.view.picture
     title = f"{view.y_label} of {heat.learner}"
     if picture.title:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
-    logarithmic = view.x_log and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
+    logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
     levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
     marks = (_contour(mark, heat) for mark in picture.marks)
     return HeatMap(
@@ -107,7 +147,7 @@ def heat_map(view: View, heat: HeatView) -> HeatMap:
         title=title,
         x_log=logarithmic[0],
         y_log=logarithmic[1],
-        z_log=view.y_log,
+        z_log=bool(options.y_log),
         contours=(*(one for one in levels if len(one.path)), *marks),
     )
 

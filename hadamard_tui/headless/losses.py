@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -12,8 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
-from engine.results.trace import ZERO, Curve, Trace
-from hadamard_tui.charts.series_builder import colour, mark
+from engine.results.results import of_one
+from engine.results.trace import ZERO, Trace
+from engine.results.view import CurveView, View
+from engine.results.views import view
+from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
+from hadamard_tui.charts.series_builder import colour_of, letter_of
 
 COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "invariant": ("rotation\ninvariant", "left"),
@@ -36,9 +41,16 @@ NARROW, MEASURE = 72, 9
 NOTHING = "—"
 
 
-def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
+def views(experiment: Experiment, trace: Trace) -> dict[str, View]:
+    """What the table tells of a run, by measure."""
+    results = of_one(experiment, trace)
+    return {name: view(of_run(experiment, name), results) for name in ("loss", *MEASURES)}
+
+
+def table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
     """One row per curve and, within it, one line per place of `where`."""
-    measured = [name for name in MEASURES if any(name in curve.measures for curve in trace.curves)]
+    losses = run["loss"]
+    measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
     if width < NARROW + MEASURE * len(measured):
         spared.add("which")
@@ -47,22 +59,23 @@ def table(trace: Trace, where: Sequence[float], width: int) -> Padding:
     shown = [name for name in COLUMNS if name not in spared]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     grid.add_column("\nlearner", min_width=6)
-    columns = COLUMNS | {"k": (f"\n{trace.x_label.split()[-1]}", COLUMNS["k"][1])}
+    columns = COLUMNS | {"k": (f"\n{losses.x_label.split()[-1]}", COLUMNS["k"][1])}
     for heading, justify in (columns[name] for name in shown):
         grid.add_column(heading, justify=justify, no_wrap=True)
-    for number, curve in enumerate(trace.curves):
-        learner = Text(f"{mark(number)} {curve.name}{_rate(trace, curve)}", colour(number))
-        lines = [_line(trace, curve, x) for x in where]
+    for curve in losses.curves:
+        name = f"{letter_of(curve)} {curve.name}".strip()
+        learner = Text(f"{name}{_rate(losses, curve)}", colour_of(curve))
+        lines = [_line(run, curve, x) for x in where]
         cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
-        cells["invariant"] = curve.verdict.answer
+        cells["invariant"] = NOTHING if curve.verdict is None else curve.verdict.answer
         grid.add_row(learner, *(cells[column] for column in shown), end_section=True)
     return Padding(grid, (1, 0, 0, 0))
 
 
-def signs(trace: Trace, where: Sequence[float]) -> Iterator[Text]:
+def signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     """What the signs in the table mean."""
-    compared = [(curve, trace.strongest(curve.learner, x)) for curve in trace.curves for x in where]
-    if any(bound is not None and curve.learner not in bound.applies_to for curve, bound in compared):
+    compared = [(curve, losses.strongest(curve, x)) for curve in losses.curves for x in where]
+    if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
@@ -81,36 +94,44 @@ def notes(trace: Trace) -> Iterator[Text]:
             yield Text(f"{curve.name} tried η = (mean of the curve) {tried}", "dim")
 
 
-def _rate(trace: Trace, curve: Curve) -> str:
+def _rate(losses: View, curve: CurveView) -> str:
     """The oracle-tuned rate, on a line of its own."""
     if curve.grid:
         return f"\n  η={curve.rate:.4g}, best of {len(curve.grid)}"
-    rivals = sum(other.learner == curve.learner for other in trace.curves)
-    return f"\n  best of {rivals} rates" if rivals > 1 and curve.best else ""
+    rivals = sum(other.learner == curve.learner for other in losses.curves)
+    return f"\n  best of {rivals} rates" if rivals > 1 and curve.chosen else ""
 
 
-def _line(trace: Trace, curve: Curve, x: float) -> dict[str, str]:
+def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
     """The cells at x by column; a bound that does not bind the learner is in parentheses."""
-    loss = curve.at("loss", x)
+    loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
         cells["loss"] = "diverged" if curve.diverged_at is not None else NOTHING
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:
-        cells["loss"] = f"{_number(loss)} ± {curve.stderr[curve.x == x][0]:.1g}"
+        cells["loss"] = f"{_number(loss)} ± {curve.stderr[curve.place(x)]:.1g}"
     for name in MEASURES:
-        value = curve.at(name, x)
-        absent = value is None or np.isnan(value)
-        cells[name] = NOTHING if absent else f"{value:g}" if name == "rank" else f"{value:.4f}"
-    if (bound := trace.strongest(curve.learner, x)) is not None:
+        value = _at(run[name], curve.name, x)
+        cells[name] = NOTHING if value is None else f"{value:g}" if name == "rank" else f"{value:.4f}"
+    if (bound := run["loss"].strongest(curve, x)) is not None:
         height = bound.at(x)
-        own = "{}" if curve.learner in bound.applies_to else "({})"
+        own = "{}" if bound.binds(curve) else "({})"
         cells["bound"] = own.format(_number(height))
         cells["which"] = f"{bound.kind}?" if bound.direction == "conjecture" else bound.kind
         if loss is not None and height >= ZERO:
             cells["ratio"] = own.format(_number(loss / height))
     return cells
+
+
+def _at(measured: View, name: str, x: float) -> float | None:
+    """What was measured of a curve at x; None where nothing was."""
+    curve = next((one for one in measured.curves if one.name == name), None)
+    place = None if curve is None else curve.place(x)
+    if curve is None or place is None or np.isnan(curve.y[place]):
+        return None
+    return float(curve.y[place])
 
 
 def _mean(mean: float) -> str:

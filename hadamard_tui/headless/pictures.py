@@ -19,10 +19,11 @@ from engine.results.view import CurveView, LineView, View
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
-from hadamard_tui.charts.series_builder import DIRECTIONS, colour, mark
-from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
+from hadamard_tui.charts.series_builder import DIRECTIONS, colour_of, letter_of
+from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 
 WIDEST_CHART = 120
@@ -49,12 +50,12 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
         found = view(picture, results)
         yield Text("")
         if picture.y is None:
-            yield _chart(found, console)
+            yield chart(found, console)
             yield Padding(_table(found, console.width), (1, 0, 0, 0))
         for heat in found.heats:
             colours = colour_map(palette.current().dark_is_more) if _has_colours(console) else None
             text = printed_heat_map(
-                heat_map(found, heat), min(console.width, WIDEST_CHART), _height(console), colours
+                heat_map(Look(found), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
         yield said_of(found, about(picture, experiment, outcomes))
@@ -62,7 +63,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 
 def said_of(found: View, outcomes: Sequence[Outcome]) -> Text:
     """The caption of a picture."""
-    letters = {curve.name: mark(at) for at, curve in enumerate(found.curves)}
+    letters = {curve.name: letter_of(curve) for curve in found.curves if not curve.is_reference}
     return Text(f"\n{caption(found, outcomes, letters)}")
 
 
@@ -75,17 +76,18 @@ def _height(console: Console) -> int:
     return min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
 
 
-def _chart(found: View, console: Console) -> Text:
-    series = view_series(found)
+def chart(found: View, console: Console) -> Text:
+    """The curves and lines of a view."""
+    series, axes, *_ = plot(Look(found))
     width = min(console.width, WIDEST_CHART)
-    chart = printed(series, view_axes(found, series), width, _height(console), colour=_has_colours(console))
-    return Text.from_ansi(chart, no_wrap=True, overflow="crop")
+    text = printed(series, axes, width, _height(console), colour=_has_colours(console))
+    return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 
 def _table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
     ones: list[CurveView | LineView] = [*found.curves, *found.lines]
-    names = [Text(f"{mark(at)} {curve.name}", colour(at)) for at, curve in enumerate(found.curves)]
+    names = [Text(f"{letter_of(curve)} {curve.name}".strip(), colour_of(curve)) for curve in found.curves]
     names += [
         Text(f"{line.name}\n{DIRECTIONS.get(line.direction, line.direction)}", "dim") for line in found.lines
     ]

@@ -14,14 +14,11 @@ from engine.claims import Outcome
 from engine.core.parts import Finding
 from engine.results.outcomes import expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.results.views import view
 from engine.spec.experiment import Experiment
-from engine.spec.pictures import pictures_of
-from hadamard_tui.charts.printed import printed
-from hadamard_tui.charts.series_builder import DIRECTIONS, loss_axes, loss_series
+from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
-from hadamard_tui.headless.pictures import CHART_HEIGHTS, LINES_BESIDE_CHART, WIDEST_CHART, pictures, said_of
+from hadamard_tui.headless.pictures import chart, pictures, said_of
 
 
 def show(done: Done, console: Console, changed: bool, bounds: bool = False, notes: bool = False) -> None:
@@ -33,12 +30,13 @@ def show(done: Done, console: Console, changed: bool, bounds: bool = False, note
         notes: whether to say how it was computed.
     """
     experiment, trace = done.experiment, done.trace
-    where = checkpoints(trace)
+    where, run = checkpoints(trace), losses.views(experiment, trace)
     losses_alone = (
-        _chart(trace, console),
-        said_of(view(pictures_of(experiment)[0], done.results), done.outcomes),
-        losses.table(trace, where, console.width),
-        *losses.signs(trace, where),
+        Text(""),
+        chart(run["loss"], console),
+        said_of(run["loss"], done.outcomes),
+        losses.table(run, where, console.width),
+        *losses.signs(run["loss"], where),
     )
     for part in (
         _heading(experiment, trace),
@@ -68,17 +66,6 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
         (f"{here['device']}, {here['dtype']}, {seeds}, about {here['memory']} of memory", "dim"),
     )
     return Text("\n").join(Text(line, style) for line, style in lines if line)
-
-
-def _chart(trace: Trace, console: Console) -> Text:
-    low, high = CHART_HEIGHTS
-    height = min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
-    series = loss_series(trace, trace.last)
-    colours = console.color_system is not None and not console.no_color
-    chart = printed(
-        series, loss_axes(trace, series), min(console.width, WIDEST_CHART), height, colour=colours
-    )
-    return Text.from_ansi(f"\n{chart}", no_wrap=True, overflow="crop")
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from engine.claims import Outcome
-from engine.results.results import Results
+from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.letters import IN_ORDER, Letters
-from hadamard_tui.charts.series_builder import Pen
+from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.running.viewed import Viewed
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +28,11 @@ class PanelContext:
         curve: that of the selected learner.
         shown: how far along the x-axis the run is shown.
         place: where the playhead stands, at most `shown`.
-        pinned: names and traces of the runs to compare with.
         outcomes: the claims judged, once the run is shown to its end.
         measuring: the certificates of the learners, where they were asked for.
         stopped: whether the run was, before its end.
-        results: those of all points of the axes, as far as they have come.
         left_out: the claims of the set-up that do not fit it.
-        letters: the numbers of curves, for their letters and colours.
+        where: which point of the axes it is, in words; nothing where there are no axes.
     """
 
     experiment: Experiment
@@ -41,32 +41,37 @@ class PanelContext:
     shown: float
     place: float
     chart_options: ChartOptions
-    pinned: Sequence[tuple[str, Trace]]
     outcomes: list[Outcome] | None
     measuring: Measuring | None
     stopped: bool = False
-    results: Results | None = None
     left_out: Sequence[LeftOut] = ()
-    letters: Letters = IN_ORDER
+    where: str = ""
+    views: Viewed = field(default_factory=Viewed)
+
+    def look(self, measure: str, title: str = "") -> Look:
+        """A measure of all learners that have it, along the run and as far as it is shown."""
+        picture = of_run(self.experiment, measure, title)
+        found = self.views.view(picture, of_one(self.experiment, self.trace))
+        return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
+
+    @cached_property
+    def loss(self) -> Look:
+        """The loss of all learners."""
+        return self.look("loss")
 
     @property
     def numbered(self) -> list[tuple[int, Curve]]:
         """The curves of the run with their numbers."""
-        return list(zip(self.letters.of(self.trace), self.trace.curves, strict=True))
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The numbers of the curves, by their names."""
-        return {curve.name: number for number, curve in self.numbered}
+        return [(self.number(curve), curve) for curve in self.trace.curves]
 
     def number(self, curve: Curve) -> int:
-        """The number of a curve of the run."""
-        return self.letters.of(self.trace)[self.trace.curves.index(curve)]
+        """The number of a curve of the run, from which its letter and its colour follow."""
+        return next(one.number for one in self.loss.view.curves if one.name == curve.name)
 
     @property
-    def pen(self) -> Pen:
-        """How the curves of this run are drawn."""
-        return Pen(self.shown, self.place, self.chart_options)
+    def x_log(self) -> bool:
+        """Whether x is logarithmic."""
+        return bool(self.loss.resolved.x_log)
 
     @property
     def playhead(self) -> float | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from rich.text import Text
 
-from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Plot, axes
+from hadamard_tui.charts.series import Axes, Series, limits
+from hadamard_tui.charts.series_builder import Pen, Plot
+from hadamard_tui.charts.y_limits import y_limits
 from hadamard_tui.panels.context import PanelContext
 
 
@@ -41,19 +43,23 @@ def plot(
 
     Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
     """
-    series = list(series)
-    on, refused = axes(title, context.trace, y_label, series, context.chart_options, floor, most)
-    return Plot(series, on, refused, context.playhead)
+    series, options = list(series), replace(context.chart_options, x_log=context.x_log)
+    low, high = options.x_limits(context.trace.x)
+    ys = [one.y[(one.x >= low) & (one.x <= high)] for one in series]
+    values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
+    y_axis, refused = y_limits(values, options, own_log=False)
+    held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
+    labels = title, context.trace.x_label, y_label
+    x_log, y_log = context.x_log and low > 0, y_axis is not None
+    return Plot(
+        series, Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log), refused, context.playhead
+    )
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
     """A measure of every learner that has it, up to what is shown."""
-    return [
-        one
-        for number, curve in context.numbered
-        if (values := curve.mean(measure)) is not None
-        for one in context.pen.draw(number, curve, measure, values)
-    ]
+    look = context.look(measure)
+    return [one for curve in look.view.curves if len(curve.x) for one in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:

@@ -39,10 +39,11 @@ def told(experiment: Experiment) -> Text:
 
 def theorem(context: PanelContext) -> Text:
     """The strongest bound that the selected learner is compared with at the place, in words."""
-    name = context.curve.learner
-    bound = context.trace.strongest(name, context.place)
-    if bound is None:
+    name, losses = context.curve.learner, context.loss.view
+    strongest = losses.strongest(losses.curve(context.curve.name), context.place)
+    if strongest is None:
         return Text(f"No theorem here bounds the loss of {name} from below.\n")
+    bound = next(line for line in context.trace.lines if line.kind == strongest.kind)
     about = f"{DIRECTIONS[bound.direction]} ({bound.kind}, {bound.source})"
     head = f"{bound.formula} is a {about}: {bound.on_problem.reason}. "
     finding = bound.on_learners[name]

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from hadamard_tui.charts.series_builder import Plot, tallest
+from hadamard_tui.charts.series_builder import Pen, Plot
+from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, measured, nothing, plot
 
@@ -21,14 +22,16 @@ def show(context: PanelContext) -> Plot | Text:
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")
-    if (unseen := context.curve.mean("unseen")) is not None:
-        number = context.number(context.curve)
-        name = f"{context.curve.name} on unseen rows"
-        series += [
-            replace(one, name=name if one.name else "", style="dash-dot", mark=None)
-            for one in context.pen.draw(number, context.curve, "unseen", unseen)
-        ]
-    return plot(context, "Loss over the examples seen", "train loss", series, most=tallest(context.trace))
+    unseen = context.look("unseen")
+    name = f"{context.curve.name} on unseen rows"
+    series += [
+        replace(one, name=name if one.name else "", style="dash-dot", mark=None)
+        for curve in unseen.view.curves
+        if curve.name == context.curve.name
+        for one in Pen(unseen).draw(curve)
+    ]
+    most = twice_the_start(context.loss.view)
+    return plot(context, "Loss over the examples seen", "train loss", series, most=most)
 
 
 PANEL = Panel(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from rich.text import Text
 
@@ -26,16 +28,10 @@ def show(context: PanelContext) -> Plot | Text:
     if curve.weights is None:
         return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
     series = weight_series(context)
-    low, high = context.chart_options.x_limits(context.trace.x)
-    limits = _limits(series)
-    on = Axes(
-        f"Weights of {curve.name}",
-        context.trace.x_label,
-        "weight",
-        (low, high),
-        limits,
-        context.chart_options.x_log,
-    )
+    options = replace(context.chart_options, x_log=context.x_log)
+    low, high = options.x_limits(context.trace.x)
+    limits, x_log = _limits(series), context.x_log and low > 0
+    on = Axes(f"Weights of {curve.name}", context.trace.x_label, "weight", (low, high), limits, x_log)
     note = "y stays linear: weights may be negative" if context.chart_options.y_log else ""
     return Plot(series, on, note, context.playhead)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from engine.core.parts import BadInput
+from engine.results.results import Results, of_one
 from engine.results.trace import Trace
+from engine.results.view import View
 from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
+from hadamard_tui.running.viewed import Viewed
 
 
 @dataclass(eq=False)
@@ -18,8 +24,18 @@ class Kept:
     document: Raw
     """Its set-up, as a preset would say it."""
     experiment: Experiment
+    """That at the last point."""
     trace: Trace
+    results: Results
     preset: str | None
+    views: Viewed = field(default_factory=Viewed)
+
+    def view(self, picture: Picture, whole: bool) -> View | None:
+        """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
+        try:
+            return self.views.view(picture, self.results if whole else of_one(self.experiment, self.trace))
+        except BadInput:
+            return None
 
 
 class Runs:
@@ -29,10 +45,24 @@ class Runs:
         self.kept: list[Kept] = []
         self._count = 0
 
-    def pin(self, document: Raw, experiment: Experiment, trace: Trace, preset: str | None) -> Kept:
-        """Keep a run, under a name of its own; `preset` is what its set-up came from."""
+    def pin(
+        self,
+        document: Raw,
+        experiment: Experiment,
+        trace: Trace,
+        results: Results,
+        preset: str | None,
+        letters: Mapping[str, int],
+    ) -> Kept:
+        """Keep a run, under a name of its own.
+
+        Args:
+            preset: what its set-up came from.
+            letters: the numbers of its learners.
+        """
         self._count += 1
-        run = Kept(f"run {self._count}", document, experiment, trace, preset)
+        name, views = f"run {self._count}", Viewed(letters)
+        run = Kept(name, document, experiment, trace, results, preset, views)
         self.kept.append(run)
         return run
 
@@ -44,9 +74,9 @@ class Runs:
         """Let a run go, and its curves with it."""
         self.kept.remove(run)
 
-    def others(self, trace: Trace | None) -> tuple[tuple[str, Trace], ...]:
-        """Names and traces of the pinned runs, without the one that is on the screen itself."""
-        return tuple((run.name, run.trace) for run in self.kept if run.trace is not trace)
+    def others(self, trace: Trace | None) -> list[Kept]:
+        """The pinned runs, without the one that is on the screen itself."""
+        return [run for run in self.kept if run.trace is not trace]
 
     def told(self, number: int) -> str:
         """What run `number` is: the difference from the one before; of the first, its title."""

@@ -7,24 +7,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 from platformdirs import user_cache_path
 
 from engine.claims import Outcome
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.results.results import Results
+from engine.results.results import Results, of_one
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
 from engine.runtime.store import Store
 from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
+from engine.spec.pictures import drawn, of_run
 from engine.spec.plan import Plan
 from engine.spec.reading import Raw
+from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
+from hadamard_tui.running.runs import Kept
+from hadamard_tui.running.viewed import Viewed
 
 
 class Session:
@@ -50,6 +57,7 @@ class Session:
         self.letters = letters
         """The numbers of the learners for their letters and colours, by name."""
 
+        self.views = Viewed(letters)
         self._pace = pace
         self._begin_playback(plan.experiment)
         self.results: Results | None = None
@@ -61,6 +69,7 @@ class Session:
 
         self.outcomes: list[Outcome] | None = None
         self.measuring: Measuring | None = None
+        self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
@@ -105,9 +114,53 @@ class Session:
 
     @property
     def where(self) -> str:
-        """Which point of the axes is computed, in words; nothing where there are no axes."""
-        points = self.plan.points
-        return f"{points[self.point].label} ({self.point + 1} of {len(points)})" if self.plan.axes else ""
+        """Which point of the axes is shown, in words; nothing where there are no axes."""
+        return self.plan.points[self.point].label
+
+    @property
+    def count(self) -> str:
+        """Which of how many points that is; nothing where there are no axes."""
+        return f"{self.point + 1}/{len(self.plan.points)}" if self.plan.axes else ""
+
+    def picture(self, number: int) -> Picture:
+        """Picture 1, 2, … of the experiment; 0 is that of the run which is shown."""
+        if number:
+            return drawn(self.plan.experiment)[number - 1]
+        picture = of_run(self.experiment)
+        return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.where))))
+
+    def look(
+        self,
+        number: int = 0,
+        options: ChartOptions | None = None,
+        pinned: Sequence[Kept] = (),
+        cursor: float | None = None,
+        height: float | None = None,
+    ) -> Look:
+        """What there is to see of a picture by now, with the pinned runs that have it, once there is a trace.
+
+        Raises: BadInput for a picture that these results do not have.
+        """
+        assert self.trace is not None, "there is nothing to look at"
+        picture, whole = self.picture(number), self.results if number else None
+        found = self.views.view(picture, whole or of_one(self.experiment, self.trace))
+        others = [(run.name, run.view(picture, number > 0)) for run in pinned]
+        look = Look(
+            view=found,
+            point=0 if whole is None else self.point,
+            newest=None if whole is None else max(whole.finished, default=None),
+            shown=self.x_at(self.shown),
+            place=self.x_at(self.place),
+            options=options or ChartOptions(),
+            cursor=cursor,
+            height=height,
+            pinned=[(name, other) for name, other in others if other is not None],
+            stopped=self.stopped,
+        )
+        asked = number, options is None
+        if asked not in self._looks or not look.is_as(self._looks[asked]):
+            self._looks[asked] = look
+        return self._looks[asked]
 
     def _clock(self) -> None:
         """Count only the time in which the engine is at work on the trace."""

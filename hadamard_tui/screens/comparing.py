@@ -6,8 +6,7 @@ from textual import on
 
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.runs import Kept, Runs
+from hadamard_tui.running.runs import Kept
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
@@ -16,10 +15,6 @@ from hadamard_tui.widgets.side import RunList
 
 class Comparing(Running):
     """Keeps runs, and the list of them."""
-
-    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
-        super().__init__(editable, pace)
-        self.runs = Runs()
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
@@ -36,7 +31,15 @@ class Comparing(Running):
         elif self.runs.holds(session.trace):
             self.notify("This run is pinned already; change one thing and run again.")
         else:
-            run = self.runs.pin(session.document, session.experiment, session.trace, session.preset)
+            assert session.results is not None, "a sweep begins before its first run"
+            run = self.runs.pin(
+                session.document,
+                session.experiment,
+                session.trace,
+                session.results,
+                session.preset,
+                session.letters,
+            )
             self.notify(
                 f"Pinned as {run.name}; change one thing and run again. {key('runs')} lists the runs."
             )

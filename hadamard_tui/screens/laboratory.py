@@ -139,12 +139,6 @@ class Laboratory(Looking, Comparing):
             self.action_panel(place)
         self.refresh_bindings()
 
-    def action_next_picture(self) -> None:
-        self.query_one(Stage).next_picture()
-
-    def action_picture(self, number: int) -> None:
-        self.query_one(Stage).choose_picture(number)
-
     def action_help(self) -> None:
         self.app.push_screen(Help())
 
@@ -208,15 +202,17 @@ class Laboratory(Looking, Comparing):
                 self._show(session, context)
             if session.trace is None or session.trace.frontier < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
-        self.query_one(Status).show(session, self._editable, self._pace, self._frames.rate)
+        look, learner = self.look, self._editable.learners[self._selected]["name"]
+        self.query_one(Status).show(session, self._editable, self._pace, self._frames.rate, look, learner)
 
     def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
             session.measure(context.curve.learner)
         if session.playback.replaying:
-            self._follow(session)
-        stage.show(context)
+            self._follow()
+        look, refused = self.picture_of(session)
+        stage.show(context, look, refused)
         if self.has_class("-huge"):
             self.query_one(Story).show(context, session.experiment)
 
@@ -232,14 +228,13 @@ class Laboratory(Looking, Comparing):
             self._curve(trace),
             session.x_at(session.shown),
             session.x_at(session.place),
-            self.chart_options,
-            self.runs.others(trace),
+            self.options_of_panels,
             session.outcomes if session.over else None,
             session.measuring,
             session.stopped,
-            session.results,
             session.left_out,
-            self.letters,
+            session.where,
+            session.views,
         )
 
     def show_set_up(self) -> None:
@@ -257,10 +252,7 @@ class Laboratory(Looking, Comparing):
     def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         if self.focused is not event.data_table:
             return
-        trace, experiment = self._trace, self._editable.experiment
-        rows = (
-            [one.name for one in experiment.learners] if trace is None else [c.learner for c in trace.curves]
-        )
+        rows = self.query_one(Scoreboard).learners
         names = [learner["name"] for learner in self._editable.learners]
         if event.cursor_row < len(rows) and rows[event.cursor_row] in names:
             self._pick(names.index(rows[event.cursor_row]))
@@ -271,7 +263,9 @@ class Laboratory(Looking, Comparing):
         self._editable = setup.editable
         if self.session is None:
             self.show_set_up()
-        place = self._editable.place_in_run(setup.learner)
-        row = place if self._trace is None else self._trace.curves.index(self._curve(self._trace))
-        if row is not None:
-            self.query_one(Scoreboard).select(row)
+        board, place = self.query_one(Scoreboard), self._editable.place_in_run(setup.learner)
+        if self._trace is not None:
+            learner = self._curve(self._trace).learner
+            place = board.learners.index(learner) if learner in board.learners else None
+        if place is not None:
+            board.select(place)

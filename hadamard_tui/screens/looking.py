@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from textual import on
 
+from engine.core.parts import BadInput
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
-from hadamard_tui.charts.series_builder import loss_plot
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import PanelView, Stage
 
 LEAPS, ZOOM = 10, 1 / 2
@@ -21,17 +25,62 @@ LEAPS, ZOOM = 10, 1 / 2
 
 
 class Looking(Running):
-    """Moves the playhead and chooses how charts look and which panel is shown."""
+    """Moves the playhead and chooses what is looked at: which picture, how charts look, and which panel."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.chart_options = ChartOptions()
+        self._cursor: float | None = None
+        self._height: float | None = None
+
+    @property
+    def look(self) -> Look | None:
+        """What there is to see of the chosen picture; of the run where that picture cannot be drawn."""
+        session = self.session
+        return None if session is None or session.trace is None else self.picture_of(session)[0]
+
+    def picture_of(self, session: Session) -> tuple[Look, str]:
+        """The same once there is a trace, and why the chosen picture cannot be drawn."""
+        number, pinned = self.query_one(Stage).picture, self.runs.others(session.trace)
+        try:
+            return session.look(number, self.chart_options, pinned, self._cursor, self._height), ""
+        except BadInput as error:
+            return session.look(0, self.chart_options, pinned), str(error)
+
+    @property
+    def options_of_panels(self) -> ChartOptions:
+        """How the charts of panels look, which go along the run: a zoom into another x-axis is not theirs."""
+        return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
+
+    @property
+    def _is_of_run(self) -> bool:
+        """Whether the x-axis of the chosen picture is the clock of the run."""
+        return (look := self.look) is None or look.view.picture.x == look.view.clock
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
-        window, trace = self.chart_options.window, session.trace
-        if window is not None and trace is not None and window[1] > trace.last:
+        window, look = self.chart_options.window, self.look
+        if (
+            window is not None
+            and look is not None
+            and len(look.view.places)
+            and window[1] > look.view.places[-1]
+        ):
             self.chart_options = replace(self.chart_options, window=None)
+
+    def action_next_picture(self) -> None:
+        self.query_one(Stage).next_picture()
+        self._look_anew()
+
+    def action_picture(self, number: int) -> None:
+        self.query_one(Stage).choose_picture(number)
+        self._look_anew()
+
+    def _look_anew(self) -> None:
+        """Look at all of the picture, and where the run is."""
+        self._cursor = self._height = None
+        self.query_one(HeatMapView).take_cursor_away()
+        self.chart_options = replace(self.chart_options, window=None)
 
     def action_back(self) -> None:
         self._move(-1)
@@ -53,39 +102,66 @@ class Looking(Running):
             self._go(self.session.playback.last)
 
     def _leap(self, times: int) -> None:
-        if (trace := self._trace) is not None:
-            self._move(times * max(1, len(trace.x) // LEAPS))
+        if (look := self.look) is not None:
+            count = len(look.view.places if look.view.along_records else look.view.known_places)
+            self._move(times * max(1, count // LEAPS))
 
-    def _move(self, records: int) -> None:
-        if (session := self.session) is not None:
-            session.move(records)
-            self._follow(session)
+    def _move(self, places: int) -> None:
+        """Go so many places on, or back if negative."""
+        session, look = self.session, self.look
+        if session is None or look is None:
+            return
+        if look.view.heats:
+            self.query_one(HeatMapView).action_move(places, 0)
+        elif look.view.along_records:
+            session.move(places)
+        elif look.x is not None:
+            here = int(np.searchsorted(look.view.known_places, look.x))
+            self._cursor = float(
+                look.view.known_places[min(max(here + places, 0), len(look.view.known_places) - 1)]
+            )
+        self._follow()
 
     def _go(self, record: int) -> None:
-        if (session := self.session) is not None:
+        """Go to a record of the run; to the first place or the last of what goes along no run."""
+        session, look = self.session, self.look
+        if session is None or look is None:
+            return
+        if look.view.along_records:
             session.go(record)
-            self._follow(session)
+        elif len(look.view.known_places):
+            self._cursor = float(look.view.known_places[-1 if record else 0])
+        self._follow()
 
-    def _follow(self, session: Session) -> None:
-        if session.trace is not None:
-            here = session.x_at(session.place)
-            self.chart_options = self.chart_options.following(here, session.trace.x)
+    def _follow(self) -> None:
+        if (look := self.look) is not None and look.x is not None:
+            self._zoom_as(look, look.resolved.following(look.x, look.view.places))
+
+    def _zoom_as(self, look: Look, options: ChartOptions) -> None:
+        self.chart_options = replace(look.options, window=options.window)
 
     @on(ChartView.Pointed)
     def _pointed(self, event: ChartView.Pointed) -> None:
-        if not self._other_x(event) and (session := self.session) is not None:
-            session.seek(event.x, self.chart_options.x_log)
-            self._follow(session)
+        session, look = self.session, self.look
+        if session is None or look is None:
+            return
+        log = bool(look.resolved.x_log)
+        if event.chart is not self.query_one("#loss") or look.view.picture.x == look.view.clock:
+            session.seek(event.x, log)
+        elif not look.view.along_records:
+            self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
+        elif (clock := look.clock_at(event.x)) is not None:
+            session.seek(clock)
+        self._follow()
+
+    @on(HeatMapView.Pointed)
+    def _pointed_at_cell(self, event: HeatMapView.Pointed) -> None:
+        self._cursor, self._height = event.reading.x, event.reading.y
 
     @on(ChartView.Wheeled)
     def _wheeled(self, event: ChartView.Wheeled) -> None:
-        if not self._other_x(event):
+        if event.chart is self.query_one("#loss") or self._is_of_run:
             self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
-
-    def _other_x(self, event: ChartView.Pointed | ChartView.Wheeled) -> bool:
-        """Whether a chart shows a picture whose x-axis is not that of the run."""
-        stage = self.query_one(Stage)
-        return stage.picture > 0 and event.chart is stage.query_one("#loss")
 
     def action_zoom(self) -> None:
         self._zoom(ZOOM)
@@ -94,37 +170,40 @@ class Looking(Running):
         self._zoom(1 / ZOOM)
 
     def _zoom(self, by: float, around: float | None = None) -> None:
-        session = self.session
-        if session is None or session.trace is None:
+        look = self.look
+        if look is None or look.x is None:
             self.notify("There is nothing to zoom into before a run.")
             return
-        place = session.x_at(session.place) if around is None else around
-        self.chart_options = self.chart_options.zoomed(by, place, session.trace.x)
+        place = look.x if around is None else around
+        self._zoom_as(look, look.resolved.zoomed(by, place, look.view.places))
 
     def action_x_log(self) -> None:
-        refused = "" if self._trace is None else why_not_log("x", self._trace.x)
-        self._change_chart_options(
-            "" if self.chart_options.x_log else refused, x_log=not self.chart_options.x_log
-        )
+        look = self.look
+        wanted = not (self.chart_options if look is None else look.resolved).x_log
+        refused = why_not_log("x", look.view.places) if look is not None and wanted else ""
+        own = look is not None and wanted == look.view.x_log
+        self._change_chart_options(refused, x_log=None if own else wanted)
 
     def action_y_log(self) -> None:
-        refused, session = "", self.session
-        if session is not None and session.trace is not None and not self.chart_options.y_log:
-            tried = replace(self.chart_options, y_log=True)
-            shown, place = session.x_at(session.shown), session.x_at(session.place)
-            refused = loss_plot(session.trace, shown, place, tried, ()).note
-        self._change_chart_options(refused, y_log=not self.chart_options.y_log)
+        look = self.look
+        wanted = not (self.chart_options if look is None else look.resolved).y_log
+        refused = ""
+        if look is not None and wanted:
+            tried = replace(look, options=replace(look.options, y_log=True), pinned=())
+            refused = plot(tried).note
+        own = look is not None and wanted == look.view.y_log
+        self._change_chart_options(refused, y_log=None if own else wanted)
 
     def action_smooth(self) -> None:
         self._change_chart_options(smooth=not self.chart_options.smooth)
 
     def action_band(self) -> None:
-        trace = self._trace
-        alone = trace is not None and all(curve.stderr is None for curve in trace.curves)
+        curves = [] if (look := self.look) is None else look.view.curves
+        alone = bool(curves) and all(curve.stderr is None for curve in curves)
         one = "One replica has no standard error; set replicas to 2 or more for a band."
         self._change_chart_options(one if alone else "", band=not self.chart_options.band)
 
-    def _change_chart_options(self, refused: str = "", **changes: bool) -> None:
+    def _change_chart_options(self, refused: str = "", **changes: bool | None) -> None:
         if refused:
             self.notify(refused, severity="warning")
         else:

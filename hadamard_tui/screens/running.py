@@ -12,11 +12,11 @@ from textual.screen import Screen
 from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
-from engine.runtime.run import Diverged, Loaded
-from hadamard_tui.charts.letters import Letters
+from engine.runtime.run import Diverged
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.runs import Runs
 from hadamard_tui.running.session import Session, refusal
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.widgets.setup import Setup
@@ -37,7 +37,9 @@ class Running(Screen[None]):
         super().__init__()
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
-        self.letters = Letters()
+        self.runs = Runs()
+        """The runs that are kept beside it."""
+
         self._turn = threading.Lock()
 
     @property
@@ -156,8 +158,6 @@ class Running(Screen[None]):
         if message.session is not self.session:
             return
         message.session.hear(message.event)
-        if isinstance(message.event, Loaded):
-            self.letters.give(message.event.trace, message.session.letters)
         if error := refusal(message.event):
             self.query_one(Setup).complain(error)
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)

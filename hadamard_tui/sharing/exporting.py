@@ -12,17 +12,17 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
-from engine.results.results import Results
+from engine.results.results import Results, of_one
 from engine.results.trace import Trace
 from engine.results.view import View
 from engine.results.views import view
 from engine.spec.experiment import Experiment
-from engine.spec.pictures import drawn
+from engine.spec.pictures import drawn, of_run
 from engine.spec.reading import Raw
 from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import loss_axes, loss_series
-from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
+from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.figure import figure, heat_map_figure
@@ -55,41 +55,43 @@ class Shown:
     set_up: Experiment | Raw
     experiment: Experiment
     trace: Trace | None
-    series: Sequence[Series]
-    axes: Axes | None
+    series: Sequence[Series] = ()
+    axes: Axes | None = None
     pictures: Pictures | None = None
 
 
 def finished(experiment: Experiment, trace: Trace, document: Raw | None = None) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
-    with palette.on_paper():
-        series = loss_series(trace, trace.last)
-    return Shown(document or experiment, experiment, trace, series, loss_axes(trace, series))
+    look = Look(view(of_run(experiment), of_one(experiment, trace)))
+    return with_look(Shown(document or experiment, experiment, trace), look)
 
 
 def first_picture(document: Raw, results: Results) -> Shown:
     """Runs that came to their end, with the first of their pictures."""
     experiment, trace = results.plan.experiment, next(iter(results.traces.values()))
-    return with_picture(Shown(document, experiment, trace, (), None, Pictures(document, results)), 0)
+    return with_picture(Shown(document, experiment, trace, pictures=Pictures(document, results)), 0)
 
 
 def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
-    """The same with one of its pictures as the chart; of a heat map that of a learner, or of the first.
-
-    A picture that there is not is none.
-    """
+    """The same with one of its pictures as the chart; a picture that there is not is none."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
-        found = view(drawn(results.plan.experiment)[number], results)
+        return with_look(shown, Look(view(drawn(results.plan.experiment)[number], results)), learner)
     except BadInput:
         return replace(shown, series=(), axes=None)
+
+
+def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
+    """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
     with palette.on_paper():
-        if found.heats:
-            heat = next((one for one in found.heats if one.learner == learner), found.heats[0])
-            return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat_map(found, heat)))
-        series = view_series(found)
-    return replace(shown, series=series, axes=view_axes(found, series))
+        if look.view.heats:
+            assert shown.pictures is not None, "a heat map is a picture"
+            heats = look.view.heats
+            heat = heat_map(look, next((one for one in heats if one.learner == learner), heats[0]))
+            return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
+        drawing = plot(look)
+    return replace(shown, series=drawing.series, axes=drawing.axes)
 
 
 KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
@@ -158,7 +160,9 @@ def _trace(shown: Shown) -> Trace:
 
 def _table(shown: Shown) -> tables.Table:
     if shown.pictures is None:
-        return tables.of_run(_trace(shown))
+        results = of_one(shown.experiment, _trace(shown))
+        losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
+        return tables.of_run(losses, errors)
     return tables.of_views(shown.pictures.views)
 
 

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from engine.core.parts import BadInput
-from engine.results.trace import Floats, Trace
-from engine.results.view import View
+from engine.results.view import Floats, View
 
 Numbers = Floats | None
 
@@ -42,21 +41,18 @@ BLOCK = 4096
 """Rows that are written at once: the screen may wait for so many, since threads share the interpreter."""
 
 
-def of_run(trace: Trace) -> Table:
-    """Every curve of a trace that does not grow meanwhile, then every bound that is drawn.
+def of_run(losses: View, errors: View) -> Table:
+    """Every curve of a run, then every bound that is drawn, from the views of its loss and of its 0/1 error.
 
     A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none.
     """
+    error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
-        Part(("learner", curve.name), (curve.x, curve.loss, curve.stderr, curve.mean("error")))
-        for curve in trace.curves
+        Part(("learner", curve.name), (curve.x, curve.y, curve.stderr, error.get(curve.name)))
+        for curve in losses.curves
     ]
-    bounds = [
-        Part((bound.direction, bound.kind), (bound.x, bound.values, None, None))
-        for bound in trace.bounds
-        if len(bound.values)
-    ]
-    labels = {"x": trace.x_label, "loss": trace.y_label}
+    bounds = [Part((line.direction, line.kind), (line.x, line.y, None, None)) for line in losses.lines]
+    labels = {"x": losses.x_label, "loss": losses.y_label}
     return Table(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
 
 

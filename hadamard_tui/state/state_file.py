@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,6 +92,8 @@ def parse(text: bytes) -> Memory:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
+        chart = memory.view.chart  # an axis that is linear is none that a person has chosen
+        memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
     return memory

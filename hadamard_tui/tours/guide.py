@@ -40,9 +40,10 @@ class Guide:
     async def _look(self) -> None:
         session = self._laboratory.session
         if session is None:
-            self._banner.show(self.tour, self._laboratory.editable.experiment, None, 0.0)
+            self._banner.show(self.tour, self._laboratory.editable.experiment, None)
             return
-        self._banner.show(self.tour, session.experiment, session.trace, session.x_at(session.place))
+        look = None if session.trace is None else session.look()
+        self._banner.show(self.tour, session.experiment, look)
         if self.tour.alone and session.state in ("finished", "failed"):
             now = time.monotonic()
             self._ended = now if self._ended is None else self._ended

@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
-from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.values import looked_at, lowest_ratio
 from hadamard_tui.tours.tour import Tour
-from hadamard_tui.widgets.status import best_now, lowest_ratio
 
 NOTHING = "–"
 LINES = 5
@@ -58,25 +58,25 @@ class Banner(Horizontal):
         yield Number("best")
         yield Number("ratio")
 
-    def show(self, tour: Tour, experiment: Experiment, trace: Trace | None, place: float) -> None:
-        """Say where the tour stands, and the numbers at x = `place`."""
+    def show(self, tour: Tour, experiment: Experiment, look: Look | None) -> None:
+        """Say where the tour stands, and the numbers at the place of the run that is looked at."""
         static = self.query_one("#told", Static)
         head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
         told = Text.assemble((head, "bold"), "\n", fitting(head, experiment.story, static.size.width))
         if str(static.content) != str(told):
             static.update(told)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
-        if trace is None:
+        if look is None or look.x is None:
             seen.show(NOTHING, "loading engine")
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
-        seen.show(f"{place:g}", f"{trace.x_label} of {trace.last:g}")
-        now, lowest = best_now(trace, place), lowest_ratio(trace, place)
+        seen.show(f"{look.x:g}", f"{look.view.x_label} of {look.view.places[-1]:g}")
+        now, lowest = looked_at(look, ""), lowest_ratio(look)
         if now is None:
             best.show(NOTHING, "least loss")
         else:
-            best.show(f"{now[0]:.3f}", f"loss of {now[1].name}")
+            best.show(f"{now.value:.3f}", f"loss of {now.name}")
         if lowest is None:
             ratio.show(NOTHING, "of the bound")
         else:

@@ -68,6 +68,10 @@ class HeatMapView(CellView, can_focus=True):
         self._heat, self._cursor, self._sheet = None, None, None
         self._forget()
 
+    def take_cursor_away(self) -> None:
+        """Have no cursor until a person asks for one."""
+        self._cursor = None
+
     @property
     def reading(self) -> Reading | None:
         """What the cursor is on."""

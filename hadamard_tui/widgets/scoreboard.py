@@ -1,22 +1,28 @@
-"""The table of learners: loss, bound and ratio at the place that is looked at."""
+"""The table of learners: value, line of the theory and ratio at the place that is looked at."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
-from engine.results.trace import ZERO, Curve, Trace
-from hadamard_tui.charts.series_builder import colour, mark, pinned_colour
-from hadamard_tui.panels.context import PanelContext
+from engine.results.trace import FROM_BELOW
+from engine.results.view import CurveView, View
+from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.charts.values import Value, values
 
-WIDTHS = {"": 1, "learner": 10, "loss": 7, "bound": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
+WIDTHS = {"": 1, "learner": 10, "value": 7, "line": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
 """The least width of every column. Fixed, so that nothing moves in a run."""
+
+LONGEST_MEASURE = 14
+"""Letters of what is measured, at the head of its column, at most."""
 
 OPTIONAL = ("rate", "invariant")
 """The columns that are there only where there is room."""
@@ -24,7 +30,7 @@ OPTIONAL = ("rate", "invariant")
 LEGIBLE = 18
 """So much of a learner's name comes before any of these."""
 
-ORDER = ("", "learner", "loss", "bound", "ratio", "invariant", "rate", "state")
+ORDER = ("", "learner", "value", "line", "ratio", "invariant", "rate", "state")
 """The order of the columns on the screen."""
 
 PADDING, WHOLE_STATE, WHOLE_RATE = 2, 20, 28
@@ -33,14 +39,41 @@ CUTS = {"state": " at ", "rate": ":"}
 """Where the text of a column is cut if it is too long for it."""
 
 
-def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
+class Heads(NamedTuple):
+    """What the columns are about."""
+
+    value: str = "loss"
+    line: str = "bound"
+    """Nothing where no line of the theory speaks of the picture."""
+
+    rates: bool = False
+    """Whether any learner has a rate to be told, found in hindsight or one of several."""
+
+    def of(self, column: str) -> str:
+        """What is above a column."""
+        return {"value": self.value, "line": self.line}.get(column, column)
+
+
+def heads(view: View, rates: bool) -> Heads:
+    """What the columns of a view are about."""
+    how = view.picture.reading
+    clock = view.picture.measure.name if how is None or not how.is_place else how.over
+    about = view.clock if clock == "record" else clock
+    directions = {line.direction for line in view.lines}
+    line = "bound" if directions & {*FROM_BELOW} else "line" if directions else ""
+    return Heads(elided(about, LONGEST_MEASURE), line, rates)
+
+
+def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     """The columns that fit into a width, with their own widths.
 
     Args:
         names: of the learners; their column grows to LEGIBLE before others join, then to the longest.
-        rates: whether any learner has a rate to be told, found in hindsight or one of several.
     """
     chosen = {name: wide for name, wide in WIDTHS.items() if name not in OPTIONAL}
+    chosen["value"] = max(chosen["value"], cell_len(heads.value))
+    if not heads.line:
+        del chosen["line"], chosen["ratio"]
 
     def spare() -> int:
         return max(0, width - sum(chosen.values()) - PADDING * len(chosen))
@@ -52,7 +85,7 @@ def columns(width: int, names: list[str], rates: bool) -> dict[str, int]:
     longest = max(map(cell_len, names), default=0)
     grow("learner", min(longest, LEGIBLE))
     for name in OPTIONAL:
-        if (name != "rate" or rates) and WIDTHS[name] + PADDING <= spare():
+        if (name != "rate" or heads.rates) and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
     grow("learner", longest)
     grow("rate", WHOLE_RATE)
@@ -75,8 +108,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)
         self._texts: dict[tuple[str, str], Text] = {}
         self._names: list[tuple[str, str, str]] = []
-        self._rates = False
+        self._heads = Heads()
         self._width = 0
+        self.learners: list[str] = []
+        """Whose row it is, row by row, those of pinned runs left out."""
+
         self.shape: dict[str, int] = {}
         """The columns that are there, and their widths."""
 
@@ -89,43 +125,36 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     def name_learners(self, numbers: Mapping[str, int]) -> None:
         """Start with one empty row per learner, by the names and numbers of all."""
         self._texts.clear()
-        self.shape = {}
-        self._rows([(mark(number), name, colour(number)) for name, number in numbers.items()], False)
+        self.shape, self.learners = {}, list(numbers)
+        self._rows([(mark(number), name, colour(number)) for name, number in numbers.items()], Heads())
 
-    def show(self, context: PanelContext) -> None:
-        """Show the numbers at the place; a learner that tries several rates has a row for each."""
-        runs = [
-            (0, "", context.trace),
-            *((n, name, trace) for n, (name, trace) in enumerate(context.pinned, 1)),
-        ]
-        lines = [
-            (
-                mark(number).lower() if run else mark(number),
-                f"{curve.name} · {name}" if run else curve.name,
-                pinned_colour(number, run) if run else colour(number),
-                trace,
-                curve,
-            )
-            for run, name, trace in runs
-            for number, curve in zip(context.letters.of(trace), trace.curves, strict=True)
-        ]
-        rates = any(curve.rate is not None for *_, curve in lines)
-        self._rows([(letter, name, tint) for letter, name, tint, _, _ in lines], rates)
-        for number, (*_, trace, curve) in enumerate(lines):
-            stopped = context.stopped and trace is context.trace and context.place >= context.shown
-            for column, text in row(trace, curve, context.place, stopped).items():
+    def show(self, look: Look) -> None:
+        """Show the numbers at the place that is looked at; a learner has a row for each of its curves."""
+        rows = values(look)
+        every = [one.curve for one in rows if one.curve is not None]
+        about = heads(look.view, any(curve.rate is not None for curve in every))
+        own = len(look.view.curves) + len(look.view.heats)
+        self.learners = [one.learner for one in rows[:own]]
+        self._rows([(one.mark, one.name, one.tint) for one in rows], about)
+        for number, one in enumerate(rows):
+            for column, text in row(one).items():
                 self._write(number, column, text)
 
-    def _rows(self, names: list[tuple[str, str, str]], rates: bool) -> None:
-        if names != self._names or rates != self._rates:
-            self._names, self._rates, self.shape = names, rates, {}
+    @property
+    def heads(self) -> list[str]:
+        """What is above the columns."""
+        return [self._heads.of(column) for column in self.shape]
+
+    def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
+        if names != self._names or heads != self._heads:
+            self._names, self._heads, self.shape = names, heads, {}
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Columns for the width there is, and a row per name; numbers are written anew."""
         if self.shape or not self._width:
             return
-        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self._rates)
+        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self._heads)
         with self.prevent(DataTable.RowHighlighted):
             self._fill()
 
@@ -133,7 +162,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         cursor = self.cursor_row
         self.clear(columns=True)
         for column, wide in self.shape.items():
-            self.add_column(column, key=column, width=wide)
+            self.add_column(self._heads.of(column), key=column, width=wide)
         for number, (letter, name, tint) in enumerate(self._names):
             cells = {"": Text(letter, f"bold {tint}"), "learner": Text(name, tint, overflow="ellipsis")}
             old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}
@@ -156,30 +185,30 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 self.update_cell(str(number), column, cell)
 
 
-def row(trace: Trace, curve: Curve, place: float, stopped: bool = False) -> dict[str, str]:
-    """The texts of a learner's row by column; `stopped` says that there is no more to come."""
-    texts = {"invariant": curve.verdict.answer, "rate": rate(curve)}
-    count = int(np.searchsorted(curve.x, place, side="right"))
-    if not count:
-        return texts | {
-            "loss": "",
-            "bound": "",
-            "ratio": "",
-            "state": "trying rates" if curve.oracle_tuned else "waiting",
-        }
-    x, loss = float(curve.x[count - 1]), float(curve.loss[count - 1])
-    bound = trace.strongest(curve.learner, x)
-    texts |= {"loss": _decimals(loss, 5), "state": state(curve, trace, place, stopped)}
-    if bound is None:
-        return texts | {"bound": "none", "ratio": "–"}
-    height = bound.at(x)
-    own = curve.learner in bound.applies_to
-    ratio = _decimals(loss / height, 3) if height > ZERO else "–"
-    text = _decimals(height, 5)
-    return texts | {"bound": text if own else f"({text})", "ratio": ratio}
+def row(one: Value) -> dict[str, str]:
+    """The texts of a row by column."""
+    verdict = None if one.curve is None else one.curve.verdict
+    height, ratio = one.height, one.ratio
+    line = "none" if height is None else _value(height, one)
+    texts = {
+        "invariant": "" if verdict is None else verdict.answer,
+        "rate": "" if one.curve is None else rate(one.curve),
+        "state": one.state,
+        "value": "" if one.value is None else _value(one.value, one),
+        "line": line if one.binds else f"({line})",
+        "ratio": "–" if ratio is None else _decimals(ratio, 3),
+    }
+    return texts if one.value is not None else texts | {"line": "", "ratio": ""}
 
 
-def rate(curve: Curve) -> str:
+def _value(number: float, one: Value) -> str:
+    """The value of a row, or the height of its line."""
+    if one.is_count and math.isfinite(number):
+        return f"{number:.5g}"
+    return _decimals(number, 5, one.rounding)
+
+
+def rate(curve: CurveView) -> str:
     """The rate of a curve, and of a rate found in hindsight the grid that it was found in."""
     if curve.rate is None:
         return ""
@@ -188,17 +217,13 @@ def rate(curve: Curve) -> str:
     return f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
 
 
-def _decimals(number: float, count: int) -> str:
-    """A number within its column: with so many decimals, or in powers of ten where these would not fit."""
+def _decimals(number: float, count: int, rounding: float = math.inf) -> str:
+    """A number within its column: with so many decimals, or in powers of ten where these say less.
+
+    What is no more than rounding is 0.
+    """
+    if math.isinf(number):
+        return "never" if number > 0 else "–"
     text = f"{number:.{count}f}"
-    return text if len(text) <= count + 3 else f"{number:.1e}"
-
-
-def state(curve: Curve, trace: Trace, place: float, stopped: bool) -> str:
-    """Where a learner stands, in words."""
-    if count := curve.diverged_by(place):
-        some = f": {count}/{curve.replicas}" if count < curve.replicas else ""
-        return f"diverged at {curve.diverged_at:g}{some}"
-    if place >= trace.last or (curve.complete and place >= curve.x[-1]):
-        return "done"
-    return "stopped" if stopped else "learning"
+    is_small = rounding < abs(number) < 10 ** (2 - count)
+    return text if len(text) <= count + 3 and not is_small else f"{number:.1e}"

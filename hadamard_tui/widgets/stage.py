@@ -1,8 +1,9 @@
-"""The stage: the chart of losses, never hidden, and below it one of the panels and the table of learners."""
+"""The stage: the chosen picture, never hidden, and below it one of the panels and the table of learners."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 from textual import events
@@ -10,12 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
-from engine.core.parts import BadInput
-from engine.results.views import view
 from engine.spec.picture import Picture
-from engine.spec.pictures import drawn
-from hadamard_tui.charts.series_builder import Plot, loss_plot
-from hadamard_tui.charts.view_plot import heat_map, view_axes, view_series
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
 from hadamard_tui.panels.context import PanelContext
@@ -46,13 +45,16 @@ class PanelView(ContentSwitcher):
             yield Static(markup=False)
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw what has changed."""
+        """Draw what has changed; of several points it says which one it is of."""
         shown = panel.show(context)
         if isinstance(shown, Plot):
             self.current = "panel-chart"
-            self.query_one(ChartView).show(*shown)
+            title = ", ".join(filter(None, (shown.axes.title, context.where)))
+            self.query_one(ChartView).show(*shown._replace(axes=replace(shown.axes, title=title)))
         else:
             self.current = "panel-words"
+            if context.where:
+                shown = Text.assemble((f"at {context.where}\n", "dim"), shown)
             if shown != self._words or shown.spans != self._words.spans:
                 self._words = shown
                 self.query_one(Static).update(shown)
@@ -150,52 +152,35 @@ class Stage(Vertical):
         if row.names != (wanted := (LIVE, *names)):
             row.names, row.chosen = wanted, min(1, len(names))
 
-    def _show_picture(self, context: PanelContext) -> None:
-        """Draw the chart of losses, or the chosen picture of what there is by now."""
+    def _show_picture(self, look: Look, learner: str, refused: str) -> None:
+        """Draw a picture, a heat map of one learner, or say why there is no such picture."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
-        if not self.picture or context.results is None:
-            switcher.current = "loss"
-            chart.show(
-                *loss_plot(
-                    context.trace,
-                    context.shown,
-                    context.place,
-                    context.chart_options,
-                    context.pinned,
-                    context.letters,
-                )
-            )
-            return
-        try:
-            found = view(drawn(context.experiment)[self.picture - 1], context.results)
-        except BadInput as error:
-            switcher.current, chart.hint = "loss", str(error)
-            chart.clear()
-            return
-        heats = {heat.learner: heat for heat in found.heats}
-        if heats:
+        heats = {heat.learner: heat for heat in look.view.heats}
+        if heats and not refused:
             switcher.current = "heat"
-            heat = heats.get(context.curve.name, found.heats[0])
-            self.query_one(HeatMapView).show(heat_map(found, heat))
+            self.query_one(HeatMapView).show(heat_map(look, heats.get(learner, look.view.heats[0])))
+            return
+        switcher.current = "loss"
+        if refused:
+            chart.hint = refused
+            chart.clear()
         else:
-            switcher.current, series = "loss", view_series(found, context.numbers)
-            chart.show(series, view_axes(found, series))
+            chart.show(*plot(look))
 
-    def show(self, context: PanelContext) -> None:
-        """Draw a run."""
-        trace, measuring = context.trace, context.measuring
+    def show(self, context: PanelContext, look: Look, refused: str = "") -> None:
+        """Draw a run, and what is looked at of a picture of it; or why there is no such picture."""
+        measuring = context.measuring
         state = (
             self.picture,
-            (trace, context.shown, context.place, context.chart_options, context.curve),
-            min(curve.length for curve in trace.curves),
-            [(name, other) for name, other in context.pinned],
+            (look, refused),
+            (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
         )
         if state == self._drawn:
             return
         self._drawn = state
-        self._show_picture(context)
-        self.query_one(Scoreboard).show(context)
+        self._show_picture(look, context.curve.learner, refused)
+        self.query_one(Scoreboard).show(look)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 

@@ -1,17 +1,18 @@
-"""The status line: state, how far it is, best loss, bound, ratio, device, steps/s and fps, always all."""
+"""The status line: state, point, how far it is, value, line, ratio, device, steps/s and fps, always all."""
 
 from __future__ import annotations
 
-import weakref
-from functools import lru_cache
+import math
 
-import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.results.trace import ZERO, Curve, Trace
+from engine.results.trace import FROM_BELOW
+from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.values import Value, looked_at, lowest_ratio
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
@@ -38,12 +39,25 @@ class Status(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
-        self._of: tuple[Session | None, EditableExperiment, Pace, float] | None = None
+        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str] | None = None
 
-    def show(self, session: Session | None, editable: EditableExperiment, pace: Pace, fps: float) -> None:
-        """Say how a session stands, and whether the set-up has changed since it began."""
-        self._of = session, editable, pace, fps
-        text = status_text(session, editable, pace, fps, self.size.width or self.app.size.width)
+    def show(
+        self,
+        session: Session | None,
+        editable: EditableExperiment,
+        pace: Pace,
+        fps: float,
+        look: Look | None = None,
+        learner: str = "",
+    ) -> None:
+        """Say how a session stands, and whether the set-up has changed since it began.
+
+        Args:
+            look: the picture on the screen.
+            learner: the selected one.
+        """
+        self._of = session, editable, pace, fps, look, learner
+        text = status_text(*self._of[:4], self.size.width or self.app.size.width, look, learner)
         if text != self._text:
             self._text = text
             self.update(text, layout=False)
@@ -54,22 +68,28 @@ class Status(Static):
 
 
 def status_text(
-    session: Session | None, editable: EditableExperiment, pace: Pace, fps: float, width: int
+    session: Session | None,
+    editable: EditableExperiment,
+    pace: Pace,
+    fps: float,
+    width: int,
+    look: Look | None = None,
+    learner: str = "",
 ) -> Text:
     """The status in one line: the longest of its forms that fits."""
-    forms = [Text.assemble(" ", *form) for form in _forms(session, editable, pace, fps)]
+    facts = _Facts(session, editable, fps, look, learner)
+    forms = [Text.assemble(" ", *form) for form in _forms(session, editable, pace, facts)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 
 
 def _forms(
-    session: Session | None, editable: EditableExperiment, pace: Pace, fps: float
+    session: Session | None, editable: EditableExperiment, pace: Pace, facts: _Facts
 ) -> list[list[Piece]]:
     """The pieces of the status from the longest form to the shortest."""
     state = "ready" if session is None else session.state
     said: Piece = (state, STYLES.get(state, "bold"))
     todo, brief = _pending(session, editable)
-    facts = _Facts(session, editable, fps)
-    where = f"  {session.where}" if session is not None and session.where else ""
+    where, shorter, shortest = _points(session)
     if session is None:
         hint = "" if editable.error is not None else f"  press {key('run')} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
@@ -82,17 +102,23 @@ def _forms(
         told = [[said, todo, where, facts.long, (f"  shown {session.playback.describe()}", "dim")]]
     return [
         *told,
-        [said, todo, where, facts.long],
-        [said, todo, where, facts.medium],
-        [said, todo, where, facts.short],
-        *([said, todo, shorter] for shorter in (facts.shorter, facts.shortest) if editable.error is not None),
-        [said, brief, facts.short],
-        [said, brief, where, facts.shorter],
-        [said, brief, facts.shorter],
-        [said, brief, facts.shortest],
-        [said, facts.shortest],
+        *([said, todo, where, fact] for fact in (facts.long, facts.medium, facts.short)),
+        *([said, todo, fact] for fact in (facts.shorter, facts.shortest) if editable.error is not None),
+        *([said, brief, shorter, fact] for fact in (facts.short, facts.shorter, facts.shortest)),
+        [said, shorter, facts.shortest],
+        [said, shortest, facts.shortest],
+        [said, shortest, facts.least],
         [said, facts.least],
     ]
+
+
+def _points(session: Session | None) -> tuple[str, str, str]:
+    """Which point of the axes is shown, at length, in brief, and as a mere number."""
+    if session is None or not session.count:
+        return "", "", ""
+    where, count = session.where, session.count
+    brief = where.replace(" = ", "=").replace(", ", ",")
+    return f"  {where} ({count.replace('/', ' of ')})", f" {brief} {count}", f" {count}"
 
 
 def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Piece, Piece]:
@@ -107,8 +133,10 @@ def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Pie
 
 
 NOT_YET = (*2 * ("  best –  bound –  ratio –",), *2 * (" best – bound – ratio –",), *2 * (" –/–=–",))
-"""What there is to say of losses before there are any, from the longest form to the shortest."""
+"""What there is to say of numbers before there are any, from the longest form to the shortest."""
 
+LONGEST_MEASURE = 20
+"""Letters of what is measured, at most."""
 
 UNITS = {"epoch": "epochs", "time": "time"}
 """What the engine takes per second where it is not steps, by the clock of the x-axis."""
@@ -117,18 +145,25 @@ UNITS = {"epoch": "epochs", "time": "time"}
 class _Facts:
     """What the status says of a run, or of one to come, from the longest form to the shortest."""
 
-    def __init__(self, session: Session | None, editable: EditableExperiment, fps: float) -> None:
+    def __init__(
+        self,
+        session: Session | None,
+        editable: EditableExperiment,
+        fps: float,
+        look: Look | None,
+        learner: str,
+    ) -> None:
         experiment = editable.experiment if session is None else session.experiment
         device, speed, x, brief, of = experiment.run.device, 0.0, "–", "–", ""
-        losses: tuple[str, ...] = NOT_YET
+        numbers: tuple[str, ...] = NOT_YET
         clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
             device, speed = trace.environment["device"], session.speed
             x, brief = f"{place:g}", _short(place)
             of = f" of {shown:g} shown" if place < shown < last else ""
-            losses = _losses(trace, place)
-        long, medium, short, shorter, shortest, least = losses
+            numbers = _numbers(look or session.look(), learner)
+        long, medium, short, shorter, shortest, least = numbers
         unit, steps = UNITS.get(clock, "steps"), _short(speed)
         self.long = f"  {clock} {x}/{last:g}{of}{long}  {device}  {steps} {unit}/s  {fps:.0f} fps"
         device = device.split(" ", 1)[0]
@@ -139,71 +174,73 @@ class _Facts:
         self.least = f" {brief}/{_short(last)}{least} {device} {steps}/s {fps:.0f}fps"
 
 
-def _losses(trace: Trace, place: float) -> tuple[str, ...]:
-    """Best loss, bound and ratio at the place, from the longest form to the shortest."""
-    best = best_now(trace, place)
-    if best is None:
-        return NOT_YET
-    loss, curve, height = best
-    bound, low = ("none", "none") if height is None else (f"{height:.4f}", f"{height:.2f}")
-    ratio, lowest = _ratio(trace, best, place)
-    brief, sign = (f"lowest {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
+def _numbers(look: Look, learner: str) -> tuple[str, ...]:
+    """What is to be said of the place that is looked at, from the longest form to the shortest."""
+    found = looked_at(look, learner)
+    if found is None or found.value is None:
+        return NOT_YET if look.view.is_risk and look.view.along_records else 6 * ("",)
+    measure = look.view.picture.measure
+    word = "best" if measure.is_risk else elided(measure.name, LONGEST_MEASURE)
+    where, at = _place(look)
+    four, three, two = (_fixed(found.value, count, found) for count in (4, 3, 2))
+    long, medium, short, shorter, shortest, least = _line(look, found)
     return (
-        f"  best {loss:.4f} {curve.name}  bound {bound}  {lowest or brief}",
-        f"  best {loss:.4f} {curve.name}  bound {bound}  {brief}",
-        f"  best {loss:.4f} bound {bound} {brief}",
-        f" best {loss:.3f} bound {bound[:5]} {brief}",
-        f" {loss:.3f}/{bound[:5]}{sign}{ratio}",
-        f" {loss:.2f}/{low}{sign}{ratio}",
+        f"{where}  {word} {four} {found.name}{long}",
+        f"{where}  {word} {four} {found.name}{medium}",
+        f"{where}  {word} {four}{short}",
+        f"{at} {word} {three}{shorter}",
+        f"{at} {three}{shortest}",
+        f"{at} {two}{least}",
     )
 
 
-def best_now(trace: Trace, place: float) -> tuple[float, Curve, float | None] | None:
-    """The lowest loss at the place, whose it is, and the height of the bound it is compared with."""
-    now = []
-    for curve in trace.curves:
-        count = int(np.searchsorted(curve.x, place, side="right"))
-        if count and not curve.diverged_by(place):
-            now.append((float(curve.loss[count - 1]), curve))
-    if not now:
-        return None
-    loss, curve = min(now, key=lambda pair: pair[0])
-    bound = trace.strongest(curve.learner, place)
-    return loss, curve, None if bound is None else bound.at(place)
+def _place(look: Look) -> tuple[str, str]:
+    """Where on x a person looks, at length and in brief; nothing along a run, whose clock says it."""
+    if look.view.along_records or look.x is None:
+        return "", ""
+    x = look.view.picture.x
+    if look.y is None:
+        return f"  at {x} = {look.x:.4g}:", f" at {look.x:.3g}"
+    return f"  at {x} = {look.x:.4g}, {look.view.picture.y} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
 
 
-def _ratio(trace: Trace, best: tuple[float, Curve, float | None], place: float) -> tuple[str, str]:
-    """Loss in relation to the bound; once that has come to 0, the lowest there was, and in words where."""
-    loss, _, height = best
-    if height is not None and height > ZERO:
-        return f"{loss / height:.3f}", ""
-    lowest = lowest_ratio(trace, place)
+def _line(look: Look, found: Value) -> tuple[str, ...]:
+    """The line that a value is compared with, and how, from the longest form to the shortest."""
+    if found.line is None or found.height is None:
+        return 6 * ("",)
+    line = "bound" if found.line.direction in FROM_BELOW else found.line.kind
+    ratio, lowest = _ratio(look, found)
+    brief, sign = (f"lowest {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
+    height, low = (_fixed(found.height, count, found) for count in (4, 2))
+    return (
+        f"  {line} {height}  {lowest or brief}",
+        f"  {line} {height}  {brief}",
+        f" {line} {height} {brief}",
+        f" {line} {height[:5]} {brief}",
+        f"/{height[:5]}{sign}{ratio}",
+        f"/{low}{sign}{ratio}",
+    )
+
+
+def _ratio(look: Look, found: Value) -> tuple[str, str]:
+    """Value by line; once the line has come to 0, the lowest there was, and in words where."""
+    if found.ratio is not None:
+        return f"{found.ratio:.3f}", ""
+    lowest = lowest_ratio(look)
     if lowest is None:
         return "–", ""
     ratio, name, x = lowest
     return f"{ratio:.3f}", f"lowest ratio {ratio:.3f} {name} at {x:g}"
 
 
-def lowest_ratio(trace: Trace, place: float) -> tuple[float, str, float] | None:
-    """Who has been lowest in relation to the bound, and where."""
-    counts = (int(np.searchsorted(curve.x, place, side="right")) for curve in trace.curves)
-    return _lowest_ratio(weakref.ref(trace), tuple(counts))
-
-
-@lru_cache(maxsize=1)
-def _lowest_ratio(of: weakref.ref[Trace], counts: tuple[int, ...]) -> tuple[float, str, float] | None:
-    """The same among so many records of every curve, which never change; the trace is not kept alive."""
-    trace = of()
-    assert trace is not None, "whoever asks holds the trace"
-    found = []
-    for curve, count in zip(trace.curves, counts, strict=True):
-        whole = min(count, curve.sound)  # a mean over the replicas that have not diverged is no lowest loss
-        x, loss = curve.x[:whole], curve.loss[:whole]
-        heights = trace.heights(curve.learner, x)
-        if heights.any():
-            ratios = np.divide(loss, heights, out=np.full_like(loss, np.inf), where=heights > 0)
-            found.append((float(ratios.min()), curve.name, float(x[ratios.argmin()])))
-    return min(found, default=None)
+def _fixed(number: float, decimals: int, of: Value) -> str:
+    """A number with so many decimals, or where these say little in powers of ten."""
+    if not math.isfinite(number):
+        return "never" if number > 0 else "–"
+    if of.is_count:
+        return f"{number:.5g}"
+    is_small = of.rounding < abs(number) < 10 ** (1 - decimals)
+    return f"{number:.1e}" if is_small or abs(number) >= 1e5 else f"{number:.{decimals}f}"
 
 
 def _short(number: float) -> str:

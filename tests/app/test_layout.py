@@ -14,7 +14,7 @@ from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
-from hadamard_tui.widgets.scoreboard import WIDTHS, Scoreboard, columns
+from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, Stage
@@ -73,7 +73,7 @@ def check(app: HadamardApp, size: tuple[int, int]) -> None:
     board = laboratory.query_one(Scoreboard)
     if "#scoreboard" in regions:
         assert board.virtual_size.width <= board.size.width, f"the table is cut at {size}"
-        assert {"learner", "loss", "bound", "ratio", "state"} <= set(board.shape)
+        assert {"learner", "loss", "bound", "ratio", "state"} <= set(board.heads)
     for words in laboratory.query("#panel-words, #story"):
         assert words.virtual_size.width <= words.size.width or not words.size, f"words are cut at {size}"
 
@@ -189,11 +189,11 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 @pytest.mark.parametrize("width", range(58, 210, 7))
 def test_the_columns_fill_the_width_and_never_more(width: int):
     for rates in (False, True):
-        shape = columns(width, ["a name of some length", "b"], rates)
+        shape = columns(width, ["a name of some length", "b"], Heads(rates=rates))
         assert sum(shape.values()) + 2 * len(shape) <= width
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
-    assert ("rate" in columns(width, ["GD"], True)) == (width >= 76)
-    assert "rate" not in columns(width, ["GD"], False)
+    assert ("rate" in columns(width, ["GD"], Heads(rates=True))) == (width >= 76)
+    assert "rate" not in columns(width, ["GD"], Heads())
 
 
 @pytest.mark.parametrize("width", range(10, 140, 7))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.widgets import DataTable
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.letters import Letters
-from hadamard_tui.charts.series_builder import colour, loss_series
+from hadamard_tui.charts.series_builder import colour
+from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import Setup
 
@@ -63,7 +63,7 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         assert "A" not in table(app).values()
         context = app.laboratory.context
         assert context is not None
-        drawn = loss_series(context.trace, context.shown, letters=context.letters)
+        drawn = view_series(context.loss)
         marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
         assert marked == {
             name: (letter, colour(ord(letter) - ord("A"))) for name, letter in table(app).items()
@@ -85,4 +85,3 @@ async def test_every_curve_of_a_learner_with_several_rates_has_a_letter_of_its_o
         assert len(set(numbers)) == len(numbers) == 6
         first = {curve.learner: number for number, curve in reversed(context.numbered)}
         assert first == app.laboratory.editable.running_letters
-        assert Letters().of(context.trace) == [0, 1, 2, 3, 4, 5]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
 from engine.results.views import view
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.series import Axes
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.chart_view import ChartView
@@ -14,11 +17,16 @@ from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.stage import Stage
 
-from .conftest import WIDE, opened, until
-from .test_runs import screen_text
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text, session_of, status_of
+from .test_time_travel import cells
+
+pytestmark = pytest.mark.set_up("empty")
 
 SIZES = {"name": "size", "values": [4, 8, 16]}
 CURVES = {"title": "Examples", "x": "size", "measure": "loss", "read": {"first_below": 0.3}}
+NETS = {"name": "net", "architecture": {"kind": "dense", "depth": 3, "width": 8, "activation": "tanh"}}
+LAYERS = {"title": "Layers", "x": "layer", "measure": "layer-variance", "curves": "cw"}
 HEAT = {"title": "Both", "x": "size", "y": "rate", "measure": "loss", "at": {"k": 2}}
 
 
@@ -130,3 +138,145 @@ async def test_without_pictures_there_is_no_row_of_them() -> None:
     app = app_of(EditableExperiment.of("hadamard-128"))
     async with opened(app, WIDE):
         assert not app.laboratory.query_one(PictureRow).display
+
+
+def axes_of(app: HadamardApp) -> Axes:
+    axes = chart(app).shown[1]
+    assert axes is not None
+    return axes
+
+
+def marks_of(app: HadamardApp) -> list[str]:
+    return [one.mark for one in chart(app).shown[0] if one.mark]
+
+
+async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
+    """Run to the end."""
+    await pilot.press("r")
+    await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+
+
+async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis() -> None:
+    app = app_of(editable())
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: "at size = 16:  best 12 GD" in status_of(app))
+        assert cells(app)["k"] == "12"
+        assert chart(app)._playhead is None
+        await pilot.press("left")
+        await until(pilot, lambda: "at size = 8:  best 6 GD" in status_of(app))
+        assert (cells(app)["k"], cells(app, 1)["learner"]) == ("6", "LLS")
+        assert chart(app)._playhead == 8
+        await pilot.press("home")
+        await until(pilot, lambda: "at size = 4:" in status_of(app))
+        assert cells(app, 1)["state"] == "not here", "least squares begins at 8"
+        assert not session_of(app).playback.looking_back
+        area = chart(app)._area
+        await pilot.mouse_down(chart(app), offset=(area.start + len(area) // 3, 5))
+        await until(pilot, lambda: "at size = 8:" in status_of(app))
+        await pilot.mouse_up(chart(app), offset=(area.start, 5))
+
+
+async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_at_the_same_x() -> None:
+    twice = {"title": "Twice", "x": "2*k", "measure": "error", "curves": "size"}
+    app = app_of(editable(twice))
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await pilot.press("home", "right", "right", "right")
+        await until(pilot, lambda: chart(app)._playhead == 6)
+        assert session_of(app).place == 3
+        results = session_of(app).results
+        assert results is not None
+        found = view(session_of(app).plan.experiment.pictures[0], results)
+        expected = [found.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
+        shown = {cells(app, row)["learner"]: cells(app, row)["error"] for row in range(5)}
+        for size, error in zip((4, 8, 16), expected, strict=True):
+            assert shown[f"GD, size = {size}"] == f"{error:.5f}"
+        await pilot.click(chart(app), offset=(chart(app)._area.stop, 5))
+        await until(pilot, lambda: not session_of(app).playback.looking_back)
+
+
+async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> None:
+    app = app_of(editable({**CURVES, "y_log": True, "x_log": True}))
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: axes_of(app).y_log)
+        await pilot.press("y", "home")
+        await until(pilot, lambda: not axes_of(app).y_log)
+        await pilot.press("y")
+        assert app.laboratory.chart_options.y_log is None, "as the picture says"
+        app.laboratory.chart_options = ChartOptions(window=(4.0, 8.0))
+        await until(pilot, lambda: axes_of(app).x_limits == (4, 8))
+        panel = app.laboratory.query_one("#panel-chart", ChartView)
+        await until(pilot, lambda: panel.shown[1] is not None and panel.shown[1].x_limits == (0, 16))
+        await pilot.press("g")
+        await until(
+            pilot, lambda: chart(app).shown[1] is not None and chart(app).shown[1].x_limits == (0, 16)
+        )
+
+
+async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_the_run() -> None:
+    app = app_of(editable(CURVES, {**CURVES, "title": "Another, with a name of some length"}))
+    async with opened(app, SMALL) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: "size=16 3/3" in status_of(app) or "size = 16 (3 of 3)" in status_of(app))
+        app.laboratory.editable.put("run.seed", 7)
+        await until(pilot, lambda: "new:r" in status_of(app))
+        assert "size=16 3/3" in status_of(app)
+        await pilot.press("8")
+        await until(pilot, lambda: "at size = 16" in screen_text(app))
+        await pilot.resize_terminal(*WIDE)
+        await pilot.press("4")
+        await until(pilot, lambda: "bound, size = 16" in screen_text(app))
+        await pilot.press("g", "g")
+        await until(pilot, lambda: "Average loss over all rows, size = 16" in screen_text(app))
+
+
+async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_line_is() -> None:
+    axes = [{"name": "cw", "values": [1, 2]}]
+    nets = [{**NETS, "architecture": {**NETS["architecture"], "cw": "cw"}}]
+    problem = {"matrix": {"kind": "sphere", "n": 1, "d": 8}, "target": "coin"}
+    norm = {"title": "Norm", "x": "cw", "measure": "gradient-norm"}
+    app = app_of(
+        editable(norm, LAYERS, axes=axes, problem=problem, learners=nets, protocol={"kind": "at-init"})
+    )
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: "at cw = 2:  gradient-norm" in status_of(app))
+        assert "bound" not in status_of(app)
+        assert "none" not in status_of(app)
+        assert not {"bound", "line", "ratio"} & {*cells(app)}
+        await pilot.press("g")
+        await until(pilot, lambda: " at 3 layer-variance 0." in status_of(app))
+        assert " layer-recursion 0." in status_of(app)
+        assert f"ratio {cells(app, 1)['ratio']}" in status_of(app), "the selected learner at the last point"
+
+
+async def test_the_cell_of_a_heat_map_that_is_looked_at_is_told() -> None:
+    rates = {"name": "rate", "from": 0.01, "to": 0.1, "points": 3}
+    learners = [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "rate"}}]
+    app = app_of(editable(HEAT, axes=[SIZES, rates], learners=learners))
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await until(pilot, lambda: "at size = 16, rate = 0.1:  best" in status_of(app))
+        await pilot.press("left")
+        await until(pilot, lambda: "at size = 8, rate = 0.055:  best" in status_of(app))
+        reading = app.laboratory.query_one(HeatMapView).reading
+        assert reading is not None
+        assert cells(app)["loss"] == f"{reading.z:.5f}"
+
+
+async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
+    app = app_of(editable())
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        await pilot.press("c")
+        app.laboratory.editable.put("run.seed", 3)
+        await over(app, pilot)
+        await until(
+            pilot, lambda: [one.mark for one in chart(app).shown[0] if one.mark] == ["a", "b", "A", "B"]
+        )
+        assert cells(app, 2)["learner"] == "GD · run 1"
+        await pilot.press("g")
+        await until(pilot, lambda: "Average loss" in screen_text(app))
+        assert marks_of(app) == ["a", "b", "A", "B"]

@@ -351,7 +351,7 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(edit
         await pilot.pause(0.1)
         scoreboard = app.laboratory.query_one(Scoreboard)
         cells = dict(zip(scoreboard.shape, map(str, scoreboard.get_row_at(0)), strict=True))
-        assert "e+" in cells["loss"]
+        assert "e+" in cells["value"]
         assert all(len(cells[column]) <= width for column, width in scoreboard.shape.items())
 
 

@@ -6,16 +6,23 @@ import gc
 import re
 import weakref
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from engine.results.results import of_one
 from engine.results.trace import Trace
+from engine.results.views import view
 from engine.runtime.run import Loaded, run
 from engine.spec import presets
+from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.values import looked_at, lowest_ratio, values
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import best_now, lowest_ratio, status_text
+from hadamard_tui.widgets.status import status_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -34,62 +41,76 @@ def small(*settings: str) -> list[str]:
     return ["problem.matrix.d=16", "run.device=cpu", "claims=[]", *settings]
 
 
+def look(experiment: Experiment, trace: Trace, place: float) -> Look:
+    """A run that is shown as a whole, with the playhead at a place."""
+    return Look(view(of_run(experiment), of_one(experiment, trace)), place=place)
+
+
 def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
     one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=3000.0}}]'
-    trace = run(presets.load("hadamard-128", small(one)))
+    experiment = presets.load("hadamard-128", small(one))
+    trace = run(experiment)
     [gd] = trace.curves
     assert gd.diverged_at is not None
     assert trace.frontier < gd.diverged_at
-    assert row(trace, gd, trace.frontier)["state"] == f"diverged at {gd.diverged_at:g}"
-    assert row(trace, gd, trace.frontier - 1).get("state") != f"diverged at {gd.diverged_at:g}"
-    assert best_now(trace, trace.frontier) is None
+    [now] = values(look(experiment, trace, trace.frontier))
+    assert row(now)["state"] == f"diverged at {gd.diverged_at:g}"
+    [before] = values(look(experiment, trace, trace.frontier - 1))
+    assert before.state == ("learning" if trace.frontier else "waiting")
+    assert looked_at(look(experiment, trace, trace.frontier), "GD") is None
 
 
 def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best() -> None:
     one = 'learners=[{name="GD", architecture={kind="linear"}, update={kind="gd", lr=0.1}}]'
     many = ["problem.matrix.kind=gaussian", "problem.matrix.d=32", "run.replicas=20", "run.seed=1"]
-    trace = run(presets.load("hadamard-128", small(one, *many)))
+    experiment = presets.load("hadamard-128", small(one, *many))
+    trace = run(experiment)
     [gd] = trace.curves
     assert 0 < gd.diverged < 20
     first = gd.diverged_at
     assert first is not None
-    assert row(trace, gd, first - 1)["state"] == "learning"
-    assert row(trace, gd, 32)["state"] == f"diverged at {first:g}: {gd.diverged}/20"
-    assert row(trace, gd, 32)["loss"]
-    assert best_now(trace, first - 1) is not None
-    assert best_now(trace, first) is None
-    before = gd.loss[: gd.sound] / trace.heights("GD", gd.x[: gd.sound])
-    lowest = lowest_ratio(trace, 32)
+    [before], [after] = (values(look(experiment, trace, place)) for place in (first - 1, 32))
+    assert row(before)["state"] == "learning"
+    assert row(after)["state"] == f"diverged at {first:g}: {gd.diverged}/20"
+    assert row(after)["value"]
+    assert looked_at(look(experiment, trace, first - 1), "GD") is not None
+    assert looked_at(look(experiment, trace, first), "GD") is None
+    heights = np.max(
+        [np.interp(gd.x, bound.x, bound.values) for bound in trace.bounds if bound.applies_to], 0
+    )
+    ratios = gd.loss[: gd.sound] / heights[: gd.sound]
+    lowest = lowest_ratio(look(experiment, trace, 32))
     assert lowest is not None
-    assert lowest[0] == before.min(), "of means over all replicas"
+    assert lowest[0] == ratios.min(), "of means over all replicas"
 
 
 def test_the_lowest_ratio_is_never_one_of_before() -> None:
     loaded: list[Trace] = []
     early: list[object] = []
+    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
 
     def gate() -> int:
-        early.append(lowest_ratio(loaded[0], 16.0))
+        early.append(lowest_ratio(look(experiment, loaded[0], 16.0)))
         return 1
 
-    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
     run(experiment, gate, lambda event: loaded.append(event.trace) if isinstance(event, Loaded) else None)
     [trace] = loaded
     naive = min(
         (loss / height, curve.name, x)
         for curve in trace.curves
-        for x, loss, height in zip(curve.x, curve.loss, trace.heights(curve.learner, curve.x), strict=True)
-        if height > 0
+        for x, loss in zip(curve.x, curve.loss, strict=True)
+        if (height := max(bound.at(x) for bound in trace.bounds if bound.on_problem.holds)) > 1e-12
     )
-    assert lowest_ratio(trace, 16.0) == pytest.approx(naive)
+    assert lowest_ratio(look(experiment, trace, 16.0)) == pytest.approx(naive)
     assert len(set(early)) > 3
 
 
-def test_the_lowest_ratio_keeps_no_trace_alive() -> None:
-    trace = run(presets.load("hadamard-128", small("learners.GD.update.lr=0.03125")))
-    assert lowest_ratio(trace, 16.0) is not None
-    ended = weakref.ref(trace)
-    del trace
+def test_the_lowest_ratio_keeps_no_view_alive() -> None:
+    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
+    seen = look(experiment, run(experiment), 16.0)
+    assert lowest_ratio(seen) is not None
+    ended = weakref.ref(seen.view)
+    del seen
     gc.collect()
     assert ended() is None
 

@@ -33,7 +33,7 @@ async def finished(app: HadamardApp, pilot: Pilot[None]) -> None:
 
 def cells(app: HadamardApp, row: int = 0) -> dict[str, str]:
     scoreboard = app.laboratory.query_one(Scoreboard)
-    return dict(zip(scoreboard.shape, map(str, scoreboard.get_row_at(row)), strict=True))
+    return dict(zip(scoreboard.heads, map(str, scoreboard.get_row_at(row)), strict=True))
 
 
 async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its_place(app: HadamardApp):

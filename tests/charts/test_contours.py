@@ -8,6 +8,7 @@ from engine.results.view import ContourView, HeatView, View
 from engine.spec.picture import Mark, Picture
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.polylines import line_dots
 from hadamard_tui.charts.view_plot import heat_map
 
@@ -111,7 +112,7 @@ def seen(contour: ContourView | None, **picture) -> HeatMap:
     measure = catalogue.make("measures", "loss")
     found = View(Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5)
     found.heats.append(heat)
-    return heat_map(found, heat)
+    return heat_map(Look(found), heat)
 
 
 def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks():
@@ -141,4 +142,4 @@ def test_of_several_learners_a_map_says_whose_it_is():
     )
     heats = [HeatView(name, np.array([1.0]), np.array([1.0]), np.ones((1, 1)), None) for name in ("a", "b")]
     found.heats.extend(heats)
-    assert [heat_map(found, heat).title for heat in heats] == ["Map: a", "Map: b"]
+    assert [heat_map(Look(found), heat).title for heat in heats] == ["Map: a", "Map: b"]

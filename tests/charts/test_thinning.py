@@ -1,8 +1,11 @@
 """What is left of a long curve shows everything that the curve shows."""
 
+import gc
+
 import numpy as np
 import pytest
 
+from hadamard_tui.charts.buffer_cache import BufferCache
 from hadamard_tui.charts.raster import paint
 from hadamard_tui.charts.smoothing import Sums
 from hadamard_tui.charts.thinning import BLOCKS, ENOUGH, Thinning, thinned
@@ -50,11 +53,22 @@ def test_what_grows_is_thinned_as_if_it_had_always_been_there(noise):
         assert (grown == Thinning().pick(buffer[:length], 0, length)).all()
 
 
-def test_another_buffer_is_looked_at_anew(noise):
-    thinning = Thinning()
-    thinning.pick(noise[:], 0, LONG)
+def test_what_is_remembered_is_of_a_column_of_a_buffer_and_goes_with_it(noise):
+    buffer = np.stack([noise, -noise[::-1]], 1)
+    x = np.arange(float(LONG))
+    for column in (0, 1, 0):
+        for length in (LONG // 2, LONG):
+            y = buffer[:length, column]
+            picked = thinned(x[:length], y, -np.inf, np.inf)
+            assert (picked == Thinning().pick(y, 0, length)).all()
     other = -noise
-    assert (thinning.pick(other, 0, LONG) == Thinning().pick(other, 0, LONG)).all()
+    assert (thinned(x, other[:], -np.inf, np.inf) == Thinning().pick(other, 0, LONG)).all()
+    remembered = BufferCache(list)
+    remembered.of(other[: LONG // 2]).append("it")
+    assert remembered.of(other[:]) == ["it"]
+    del other
+    gc.collect()
+    assert not remembered._made
 
 
 def test_gaps_do_not_hide_extremes(noise):
@@ -65,9 +79,8 @@ def test_gaps_do_not_hide_extremes(noise):
 
 
 def test_a_window_is_cut_out_with_one_point_beyond_each_end():
-    owner = curve([0])
     x = np.arange(100.0)
-    assert thinned(owner, "y", x, x, 40, 50).tolist() == list(range(39, 52))
+    assert thinned(x, x, 40, 50).tolist() == list(range(39, 52))
 
 
 @pytest.mark.parametrize("half", [0, 1, 7])

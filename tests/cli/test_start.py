@@ -238,7 +238,7 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("panle=svd", "there is no panle to see; there are theme, panel,"),
         ("chart.zoom=3", "there is no zoom to see"),
         ("learner.x=3", "there is no x to see"),
-        ("chart.y_log=7", "Expected `bool`, got `int`"),
+        ("chart.y_log=7", "Expected `bool | null`, got `int`"),
         ("learner=-9", "Expected `int` >= 0"),
         ("pace=inf", "Expected `float` <= 1024"),
         ("chart.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),

@@ -25,7 +25,7 @@ def curve(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
         "stderr": None,
         "replicas": 1,
         "over": lambda replicas: y,
-        "lost": np.zeros(len(x), int),
+        "missing": np.zeros(len(x), int),
         "diverged": 0,
         "diverged_at": None,
         "complete": True,
@@ -158,7 +158,9 @@ def test_where_a_heat_map_is_least_and_greatest():
 
 def test_divergence_conjectures_and_claims_are_told():
     lost = np.where(K > 4, 3, 0)
-    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), replicas=8, lost=lost, diverged=3, diverged_at=5.0)
+    wild = curve(
+        "wild", K, np.where(K > 4, np.nan, 1.0), replicas=8, missing=lost, diverged=3, diverged_at=5.0
+    )
     guess = line(GD.y, kind="guess", direction="conjecture")
     text = caption(losses(wild, GD, EGU, lines=(BOUND, guess)))
     assert "wild diverged in 3 of 8 replicas at k = 5." in text

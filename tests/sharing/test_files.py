@@ -17,12 +17,16 @@ import pytest
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
+from engine.results.results import of_one
 from engine.results.trace import Trace
+from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.series_builder import loss_plot
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.exporting import KINDS, LONGEST_NAME, Shown, download, export, finished
@@ -88,7 +92,7 @@ def test_every_number_of_a_csv_is_as_python_prints_it() -> None:
 
 
 def test_a_csv_is_what_the_library_would_write_point_by_point(
-    trace: Trace, monkeypatch: pytest.MonkeyPatch
+    experiment: Experiment, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "BLOCK", 7)
     naive = io.StringIO()
@@ -106,7 +110,9 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
     for bound in quoted.lines:
         for point in zip(bound.x.tolist(), bound.values.tolist(), strict=True):
             writer.writerow((bound.direction, bound.kind, *point, None, None))
-    assert tables.as_csv(tables.of_run(quoted)) == naive.getvalue().encode()
+    results = of_one(experiment, quoted)
+    losses, errors = (view(of_run(experiment, measure), results) for measure in ("loss", "error"))
+    assert tables.as_csv(tables.of_run(losses, errors)) == naive.getvalue().encode()
 
 
 def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
@@ -131,8 +137,9 @@ def test_the_figure_is_vector_graphics_with_all_names_and_the_same_each_time(
 def test_logarithmic_axes_are_labelled_with_numbers(
     experiment: Experiment, trace: Trace, tmp_path: Path
 ) -> None:
-    plot = loss_plot(trace, trace.last, trace.last, ChartOptions(x_log=True, y_log=True), ())
-    export(tmp_path / "chart.svg", Shown(experiment, experiment, trace, plot.series, plot.axes), "")
+    found = view(of_run(experiment), of_one(experiment, trace))
+    series, axes, *_ = plot(Look(found, options=ChartOptions(x_log=True, y_log=True)))
+    export(tmp_path / "chart.svg", Shown(experiment, experiment, trace, series, axes), "")
     text = (tmp_path / "chart.svg").read_text()
     assert "<!-- 10 -->" in text
     assert "<!-- 0.1 -->" in text
@@ -165,7 +172,7 @@ def test_the_other_figures_are_what_their_names_say(
 @pytest.mark.parametrize("suffix", [suffix for suffix in KINDS if suffix != ".toml"])
 def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experiment, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="run the set-up first"):
-        export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None, (), None), "")
+        export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None), "")
     assert not list(tmp_path.iterdir())
 
 

@@ -1,0 +1,142 @@
+"""What a person sees of a picture: how far it is shown, and the place that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from engine.results.view import CurveView, View
+from hadamard_tui.charts.chart_options import ChartOptions
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A view, and what of it is looked at.
+
+    Args:
+        point: the number of the point whose run is played.
+        newest: that of the last point that was computed; None while there is none.
+        shown: how far that run is shown, on its clock; all of it unless told otherwise.
+        place: where the playhead stands on that clock, at most `shown`.
+        cursor: the place on x, where that goes along no run, that a person has chosen.
+        height: on the y of a heat map, the row that a person has chosen.
+        pinned: names of other runs, and the same picture of them.
+        stopped: whether the run was, before its end.
+    """
+
+    view: View
+    point: int = 0
+    newest: int | None = None
+    shown: float = np.inf
+    place: float = np.inf
+    options: ChartOptions = field(default_factory=ChartOptions)
+    cursor: float | None = None
+    height: float | None = None
+    pinned: Sequence[tuple[str, View]] = ()
+    stopped: bool = False
+
+    def is_as(self, other: Look) -> bool:
+        """Whether this shows what another shows, so that what was made of that is good for this."""
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
+
+    @cached_property
+    def resolved(self) -> ChartOptions:
+        """How the chart looks, with what the picture says where a person has chosen nothing."""
+        x_log, y_log = self.options.x_log, self.options.y_log
+        return replace(
+            self.options,
+            x_log=self.view.x_log if x_log is None else x_log,
+            y_log=self.view.y_log if y_log is None else y_log,
+        )
+
+    @cached_property
+    def x(self) -> float | None:
+        """Where on the x-axis a person looks; None where there is nothing yet."""
+        if self.view.along_records:
+            return self.view.x_of(self.point, min(self.place, self.shown))
+        places = self.view.known_places
+        if not len(places):
+            return None
+        newest = self.point if self.newest is None else self.newest
+        wanted = self.view.x_of(newest, self.shown) if self.cursor is None else self.cursor
+        return float(places[-1]) if wanted is None else self.nearest(wanted)
+
+    def nearest(self, x: float) -> float:
+        """The place that is nearest to x, on a logarithmic axis by factors."""
+        places = self.view.known_places
+        by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
+        return nearest(places, x, by_factors)
+
+    def clock_at(self, x: float) -> float | None:
+        """What the clock of the run that is played says at the record nearest to x; None before the first."""
+        played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
+        if not played:
+            return None
+        longest = max(played, key=lambda curve: len(curve.x))
+        assert longest.clock is not None, "a curve that is played has a clock"
+        return float(longest.clock[np.abs(longest.x - x).argmin()])
+
+    @cached_property
+    def y(self) -> float | None:
+        """Where on the y-axis of a heat map a person looks."""
+        rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
+        newest = self.point if self.newest is None else self.newest
+        wanted = self.view.y_of(newest) if self.height is None else self.height
+        return None if wanted is None or not len(rows) else nearest(rows, wanted, False)
+
+    @cached_property
+    def at_end(self) -> bool:
+        """Whether the playhead has come to where the run that is played is to end."""
+        return self.x is not None and self.x == self.view.x_of(self.point, np.inf)
+
+    @property
+    def playhead(self) -> float | None:
+        """Where to mark the place; nothing to mark at the end of what is shown."""
+        if self.view.along_records:
+            return self.x if self.place < self.shown else None
+        places = self.view.known_places
+        return self.x if len(places) > 1 and self.x != places[-1] else None
+
+    def is_played(self, curve: CurveView) -> bool:
+        """Whether a curve is that of the run that is played."""
+        return curve.clock is not None and curve.point == self.point
+
+    def length(self, curve: CurveView) -> int:
+        """How many places of a curve are shown."""
+        return _until(curve.clock, self.shown) if self.is_played(curve) else len(curve.x)
+
+    def past(self, curve: CurveView) -> int:
+        """How many of them are not beyond the playhead."""
+        if self.is_played(curve):
+            return _until(curve.clock, min(self.place, self.shown))
+        if curve.clock is None or self.place >= self.shown or self.x is None or not curve.increases:
+            return len(curve.x)
+        return _until(curve.x, self.x)
+
+    def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
+        """Which place of a curve is looked at; None where it has none there."""
+        if self.is_played(curve) and not pinned:
+            return self.past(curve) - 1 if self.past(curve) else None
+        if self.x is None or not len(curve.x):
+            return None
+        if curve.clock is None:
+            return curve.place(self.x)
+        if not curve.increases:
+            return int(np.abs(curve.x - self.x).argmin())
+        reached = _until(curve.x, self.x)
+        return reached - 1 if reached else None
+
+
+def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
+    """The one of some places that is nearest to x."""
+    far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
+    return float(places[far.argmin()])
+
+
+def _until(places: np.ndarray | None, x: float) -> int:
+    """How many of increasing places are not beyond x."""
+    assert places is not None, "a curve that is played has a clock"
+    return int(np.searchsorted(places, x, side="right"))

@@ -1,0 +1,43 @@
+"""The views of results that grow, made anew when there is more of them and kept until then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from engine.results.results import Results
+from engine.results.view import View
+from engine.results.views import view
+from engine.spec.picture import Picture
+from hadamard_tui.charts.letters import with_letters
+
+
+class Viewed:
+    """Remembers the last view of every picture, and of how much it was made."""
+
+    def __init__(self, letters: Mapping[str, int] = MappingProxyType({})) -> None:
+        """`letters`: the numbers of the learners, by name, for the letters and colours of their curves."""
+        self._letters = letters
+        self._views: dict[str, tuple[object, View]] = {}
+
+    def view(self, picture: Picture, results: Results) -> View:
+        """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
+        extent, name = _extent(results), repr(picture)
+        known = self._views.get(name)
+        if known is None or known[0] != extent:
+            found = with_letters(view(picture, results.snapshot()), self._letters)
+            known = self._views[name] = extent, found
+        return known[1]
+
+
+def _extent(results: Results) -> object:
+    """What differs once there is more of some results."""
+    return [
+        (
+            number,
+            trace,
+            [(curve.length, curve.diverged, curve.ended) for curve in trace.curves],
+            list(trace.lines),
+        )
+        for number, trace in sorted(results.traces.items())
+    ]

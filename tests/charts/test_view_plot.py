@@ -1,0 +1,225 @@
+"""One way from any view to its chart: how far it is shown, bands, windows, and what is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.core import catalogue
+from engine.results.view import CurveView, HeatView, LineView, View
+from engine.spec.picture import Mark, Picture
+from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.values import looked_at, lowest_ratio, values
+from hadamard_tui.charts.view_plot import plot
+
+RECORDS = 41
+K = np.arange(float(RECORDS))
+RATES = np.array([0.001, 0.01, 0.1, 1.0])
+
+
+def curve(name: str, y: np.ndarray, x: np.ndarray = K, **more: object) -> CurveView:
+    given: dict[str, object] = {
+        "learner": name,
+        "stderr": np.full(len(y), 0.01),
+        "replicas": 4,
+        "over": lambda replicas: y,
+        "missing": np.zeros(len(y), int),
+        "diverged": 0,
+        "diverged_at": None,
+        "complete": True,
+        "planned": len(y),
+    }
+    return CurveView(name=name, x=x, y=y, **(given | more))  # type: ignore[arg-type]
+
+
+def played(name: str, y: np.ndarray, scale: float, point: int, number: int) -> CurveView:
+    """A curve along the records of the run at a point, whose x is a multiple of its clock."""
+    clock = K[: len(y)]
+    return curve(
+        name, y, scale * clock, number=number, point=point, clock=clock, missing=None, planned=RECORDS
+    )
+
+
+def of_runs(*curves: CurveView, measure: str = "sharpness", **more: object) -> View:
+    """A picture along two runs, whose x is a tenth and a fifth of their clocks."""
+    picture = Picture(x="eta*step", measure=catalogue.make("measures", measure), curves="eta")
+
+    def x_of(point: int, clock: float) -> float:
+        return (0.1, 0.2)[point] * min(clock, RECORDS - 1)
+
+    whole = {"curves": [*curves], "places_of": lambda view: 0.2 * K, "x_of": x_of, "clock": "step"}
+    return View(picture, "eta*step", "sharpness", False, False, 1e-5, **(whole | more))  # type: ignore[arg-type]
+
+
+GROWING = np.sqrt(K)
+FIRST, SECOND = played("eta = 0.1", GROWING, 0.1, 0, 0), played("eta = 0.2", 2 * GROWING, 0.2, 1, 1)
+TWO = of_runs(FIRST, SECOND)
+
+
+def along(*names: str, y: np.ndarray | None = None) -> View:
+    """A picture along an axis, with lines of the theory."""
+    picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
+    found = [
+        curve(name, (at + 1) * RATES if y is None else y, RATES, number=at) for at, name in enumerate(names)
+    ]
+    return View(picture, "alpha", "excess risk", True, True, 1e-11, curves=found)
+
+
+def named(series: list[Series] | tuple[Series, ...], name: str) -> Series:
+    return next(one for one in series if one.name == name)
+
+
+def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond_the_playhead():
+    series, axes, _, playhead = plot(Look(TWO, point=1, shown=20.0, place=10.0))
+    now = named(series, "eta = 0.2")
+    assert now.x.tolist() == (0.2 * K[:11]).tolist()
+    ahead = [one for one in series if one.faint and one.colour == now.colour]
+    assert [(one.x[0], one.x[-1]) for one in ahead] == [(2.0, 4.0)]
+    assert playhead == 2.0
+    other = named(series, "eta = 0.1")
+    assert other.x[-1] == 2.0, "another run is faint beyond the same x"
+    assert axes.x_limits == (0.0, 8.0)
+
+
+def test_a_run_that_has_ended_is_whole_while_another_is_played():
+    series, _, _, playhead = plot(Look(TWO, point=1, shown=20.0, place=20.0))
+    assert len(named(series, "eta = 0.1").x) == RECORDS
+    assert len(named(series, "eta = 0.2").x) == 21
+    assert playhead is None
+
+
+def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
+    look = Look(TWO, point=1)
+    assert all(one.band is not None for one in plot(look).series)
+    assert all(one.band is None for one in plot(replace(look, options=ChartOptions(band=False))).series)
+    near = plot(replace(look, options=ChartOptions(window=(2.0, 4.0))))
+    assert near.axes.x_limits == (2.0, 4.0)
+    assert near.axes.y_limits[1] < 2 * np.sqrt(40)
+    assert len(named(near.series, "eta = 0.2").x) == 13, "one beyond each end, for the line goes on"
+    smooth = plot(replace(look, options=ChartOptions(smooth=True))).series
+    expected = [2 * GROWING[0], *(2 * GROWING[i - 1 : i + 2].mean() for i in range(1, 40)), 2 * GROWING[-1]]
+    assert named(smooth, "eta = 0.2").y == pytest.approx(expected)
+    assert sum(one.faint for one in smooth) == 2
+
+
+def test_what_lies_along_an_axis_is_not_smoothed_and_has_room_at_its_ends():
+    series, axes, *_ = plot(Look(along("D = 2"), options=ChartOptions(smooth=True)))
+    assert named(list(series), "D = 2").y.tolist() == RATES.tolist()
+    assert axes.x_log
+    assert axes.y_log
+    assert axes.x_limits[0] < 0.001 < 1.0 < axes.x_limits[1]
+
+
+def test_axes_are_as_the_picture_says_until_a_person_says_otherwise():
+    assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False, y_log=False))).axes.y_log
+    assert not plot(Look(along("D = 2"), options=ChartOptions(x_log=False))).axes.x_log
+    below = plot(Look(along("D = 2", y=-RATES), options=ChartOptions(y_log=True)))
+    assert not below.axes.y_log
+    assert "above 0" in below.note
+
+
+def test_axes_stay_still_while_a_run_goes_on_and_move_in_steps():
+    noise = 0.01 * np.sin(np.arange(RECORDS))
+    limits = {
+        plot(Look(of_runs(played("eta = 0.1", (np.sqrt(K) + noise)[:n], 0.1, 0, 0)))).axes.y_limits
+        for n in range(5, RECORDS)
+    }
+    assert len(limits) <= 12
+    assert max(high for _, high in limits) < 8
+
+
+def test_a_risk_that_diverges_leaves_the_axes_to_the_others_and_other_measures_do_not():
+    wild = played("wild", 1.2**K, 0.1, 0, 0)
+    risk = of_runs(wild, played("tame", np.exp(-K), 0.1, 0, 1), measure="loss")
+    assert plot(Look(risk)).axes.y_limits == (0.0, pytest.approx(2.08))
+    assert plot(Look(of_runs(wild))).axes.y_limits[1] > 1.2**40
+
+
+def test_pinned_runs_have_small_letters_paler_colours_and_no_bands_in_any_picture():
+    series = plot(Look(along("D = 2"), pinned=[("run 1", along("D = 2"))])).series
+    title, other, now = series
+    assert title.name == "run 1, small letters"
+    assert (other.mark, now.mark) == ("a", "A")
+    assert other.band is None
+    assert other.colour != now.colour
+
+
+def test_marks_and_lines_come_last_and_lines_say_their_formula_where_it_is_of_the_measure():
+    line = LineView(
+        name="ri", kind="ri", direction="lower", formula="1 − k/d", applies_to=("GD",), x=RATES, y=RATES
+    )
+    picture = replace(along("D = 2"), lines=[line])
+    marked = replace(
+        picture,
+        picture=Picture(x="alpha", measure=picture.picture.measure, marks=(Mark(name="here", x=0.1),)),
+    )
+    assert [one.name for one in plot(Look(marked)).series] == ["D = 2", "ri 1 − k/d", "here"]
+    read = replace(picture, as_measured=False)
+    assert [one.name for one in plot(Look(read)).series] == ["D = 2", "ri"]
+
+
+def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
+    view = replace(along("D = 2", "D = 3"), x_of=lambda point, clock: float(RATES[::-1][point]))
+    assert Look(view, point=2, newest=1).x == 0.1
+    assert Look(view, point=2).x == 0.01
+    assert Look(view, cursor=0.4).x == 1.0, "by factors where x is logarithmic"
+    assert Look(view, cursor=0.4, options=ChartOptions(x_log=False)).x == 0.1
+    assert Look(view, cursor=0.1).playhead == 0.1
+    assert Look(view, cursor=1.0).playhead is None
+    assert [one.value for one in values(Look(view, cursor=0.01))] == [0.01, 0.02]
+    best = looked_at(Look(view, cursor=0.01), "D = 3")
+    assert best is not None
+    assert best.name == "D = 2", "of a risk the lowest"
+
+
+def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
+    [first, second] = values(Look(TWO, point=1, shown=20.0, place=10.0))
+    assert second.value == pytest.approx(2 * np.sqrt(10))
+    assert first.value == pytest.approx(np.sqrt(20)), "at eta*step = 2, too"
+    chosen = looked_at(Look(TWO, point=1, shown=20.0, place=10.0), "eta = 0.1")
+    assert chosen is not None
+    assert chosen.name == "eta = 0.1", "a measure that is no risk has no best"
+
+
+def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_says_most():
+    def line(kind: str, direction: str, height: float, **more: object) -> LineView:
+        y = np.full(len(RATES), height)
+        given = {
+            "name": kind,
+            "kind": kind,
+            "direction": direction,
+            "formula": "",
+            "applies_to": ("GD",),
+            "x": RATES,
+            "y": y,
+        }
+        return LineView(**(given | more))  # type: ignore[arg-type]
+
+    exact, far = line("exact", "exact", 3.0), line("far", "asymptotic", 4.0)
+    low, high = line("low", "lower", 1.0), line("high", "lower", 2.0)
+    ahead = line("ahead", "lower", 9.0, applies_to=("other",))
+    view = along("GD", "free")
+    for lines, kind, ratio in (
+        ([low, high, exact, ahead], "high", 0.05),
+        ([far, exact], "exact", 0.1 / 3),
+        ([far], "far", 0.025),
+    ):
+        [gd, free] = values(Look(replace(view, lines=lines), cursor=0.1))
+        assert gd.line is not None
+        assert (gd.line.kind, gd.ratio, gd.binds) == (kind, pytest.approx(ratio), True)
+        beaten = free.line.kind if free.line is not None else None
+        assert (beaten, free.binds) == ("ahead", False) if low in lines else (None, True)
+    assert values(Look(view, cursor=0.1))[0].line is None
+    assert lowest_ratio(Look(replace(view, lines=[low]))) is None, "there is none along an axis"
+
+
+def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
+    heats = [HeatView(name, RATES, K[:3], np.outer(K[:3], RATES) + at, None) for at, name in enumerate("ab")]
+    picture = Picture(x="alpha", y="cw", measure=catalogue.make("measures", "loss"))
+    view = View(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
+    assert [one.value for one in values(Look(view, point=2, cursor=0.1))] == pytest.approx([0.2, 1.2])
+    assert [one.value for one in values(Look(view, cursor=0.1, height=1.4))] == pytest.approx([0.1, 1.1])
