@@ -222,14 +222,11 @@ class _Reduction:
             )
         along, curve = self._along_records, first.curve
         missing = None if along else self._missing()
-        if along:
+        if missing is None:
             diverged, diverged_at = len(self._divergences), self._diverged_at(first)
         else:
-            assert missing is not None, "they are counted where there is no clock"
-            diverged, diverged_at = (
-                int(missing.min(initial=self._replicas)),
-                next(iter(x[missing > 0].tolist()), None),
-            )
+            diverged = int(missing.min(initial=self._replicas))
+            diverged_at = next(iter(x[missing > 0].tolist()), None)
         return CurveView(
             name=_name(name, self._picture, self._results.plan, apart),
             number=number,
@@ -266,8 +263,7 @@ class _Reduction:
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
         picture, (first, *others) = self._picture, self._taken
-        steps = (picture.running, picture.times, picture.read, picture.relative)
-        if others or any(step is not None for step in steps) or picture.summary != "mean":
+        if others or self._steps.change_values or picture.summary != "mean":
             return None
         if not picture.measure.is_number or not self._along_records:
             return None

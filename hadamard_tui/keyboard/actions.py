@@ -82,8 +82,16 @@ ACTIONS = (
     Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),
     Action("slower", "minus", "Slower", "Halve the playback rate", RUN),
     Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", RUN),
-    Action("back", "left", "Look back", "Put the playhead one record back", LOOK, 10, key_display="←→"),
-    Action("forward", "right", "Look on", "Put the playhead one record on", LOOK),
+    Action(
+        "back",
+        "left",
+        "Look back",
+        "Put the playhead one record back, or one place of a picture",
+        LOOK,
+        10,
+        key_display="←→",
+    ),
+    Action("forward", "right", "Look on", "Put the playhead one record on, or one place of a picture", LOOK),
     Action(
         "far_back", "shift+left,ctrl+left", "Look far back", "Put the playhead a tenth of the run back", LOOK
     ),

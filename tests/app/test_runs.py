@@ -114,7 +114,7 @@ async def test_reset_forgets_the_run_and_keeps_the_set_up(app: HadamardApp, edit
         await pilot.pause(0.1)
         assert app.laboratory.session is None
         assert app.laboratory._editable.experiment == editable.experiment
-        assert "ready" in status_of(app)
+        await until(pilot, lambda: "ready" in status_of(app))
 
 
 @pytest.mark.set_up("filled")

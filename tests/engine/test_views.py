@@ -1,5 +1,7 @@
 """Views: what a picture shows is what plain loops over replicas, records and points make of results."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from building import experiment, gd
@@ -271,3 +273,47 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     assert [found.name for found in seen.at((1,)).curves] == ["GD, size = 8"]
     with pytest.raises(BadInput, match="varies along a curve"):
         view(Picture(x="k", measure=LOSS), results)
+
+
+def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_stay(random):
+    waiting = Curve("LLS", RECORDS, 5, Verdict(True, "made by hand"))
+    both = [curve("GD", random), waiting, curve("EGU", random)]
+    seen = one(*both)
+    assert [(found.name, found.number, len(found.x)) for found in seen.curves] == [
+        ("GD", 0, RECORDS),
+        ("LLS", 1, 0),
+        ("EGU", 2, RECORDS),
+    ]
+    assert not seen.curve("LLS").complete
+    assert [found.name for found in one(*both, x="d", read="last").curves] == ["GD", "EGU"]
+    assert [found.number for found in one(*both, x="d", read="last").curves] == [0, 2]
+
+
+def test_places_are_those_that_are_planned_along_a_run_without_a_copy(random):
+    made = curve("GD", random[:, :4])
+    seen = one(made)
+    assert np.shares_memory(seen.places, X)
+    assert len(seen.places) == RECORDS
+    assert one(made, x="2*k").places.tolist() == (2 * X).tolist()
+    assert (seen.x_of(0, 3.0), one(made, x="2*k").x_of(0, 3.0)) == (3.0, 6.0)
+    (found,) = one(made, x="2*k").curves
+    np.testing.assert_array_equal(found.clock, X[:4])
+
+
+def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsewhere(random):
+    flat, steep = np.full(RECORDS, 0.5), np.linspace(1.0, 0.0, RECORDS)
+    lines = [line(flat), replace(line(steep), kind="svd"), replace(line(steep / 2), kind="weak")]
+    seen = one(curve("GD", random), lines=lines)
+    gd = seen.curve("GD")
+    for x in X:
+        height = max(0.5, 1 - x / (RECORDS - 1))
+        strongest = seen.strongest(gd, x)
+        assert strongest is not None
+        assert strongest.at(x) == pytest.approx(height)
+    np.testing.assert_allclose(seen.heights(gd, X), np.maximum(flat, steep))
+    equal = one(curve("GD", random), lines=[line(flat), replace(line(flat + steep / 9), kind="svd")])
+    assert equal.strongest(gd, X[-1]).kind == "svd"
+
+
+def test_the_axis_says_which_loss_it_is(random):
+    assert one(curve("GD", random)).y_label == "average square loss"
