@@ -33,9 +33,14 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those of the outcomes whose claims speak of a picture, in its own measure."""
+    """Those of the outcomes whose claims speak of a picture, whatever its title, in its own measure."""
     named = ((picture_of(experiment, one.claim.picture), one) for one in outcomes)
-    return [one for it, one in named if it == picture and one.claim.measure in (None, picture.measure)]
+    return [
+        one
+        for it, one in named
+        if msgspec.structs.replace(it, title=picture.title) == picture
+        and one.claim.measure in (None, picture.measure)
+    ]
 
 
 class _Views:

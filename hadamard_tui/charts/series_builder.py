@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.results.view import CurveView
+from engine.results.view import CurveView, View
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -129,6 +129,11 @@ def colour(number: int) -> str:
 def letter_of(curve: CurveView) -> str:
     """The letter of a curve; nothing for that of a reference, which is drawn as a line of the theory."""
     return "" if curve.is_reference else mark(curve.number)
+
+
+def letters(view: View) -> dict[str, str]:
+    """The letters of the curves of a view, by their names, references left out."""
+    return {curve.name: letter_of(curve) for curve in view.curves if not curve.is_reference}
 
 
 def colour_of(curve: CurveView) -> str:

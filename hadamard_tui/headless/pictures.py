@@ -22,7 +22,7 @@ from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
-from hadamard_tui.charts.series_builder import DIRECTIONS, colour_of, letter_of
+from hadamard_tui.charts.series_builder import DIRECTIONS, colour_of, letter_of, letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 
@@ -63,8 +63,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 
 def said_of(found: View, outcomes: Sequence[Outcome]) -> Text:
     """The caption of a picture."""
-    letters = {curve.name: letter_of(curve) for curve in found.curves if not curve.is_reference}
-    return Text(f"\n{caption(found, outcomes, letters)}")
+    return Text(f"\n{caption(found, outcomes, letters(found))}")
 
 
 def _has_colours(console: Console) -> bool:

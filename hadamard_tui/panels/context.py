@@ -9,12 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from engine.claims import Outcome
+from engine.results.caption import caption
+from engine.results.outcomes import about
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
+from engine.results.view import View
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.viewed import Viewed
@@ -72,6 +76,12 @@ class PanelContext:
     def x_log(self) -> bool:
         """Whether x is logarithmic."""
         return bool(self.loss.resolved.x_log)
+
+    def caption(self, view: View) -> str:
+        """What a picture shows, once the run is shown to its end; before that what the run is about."""
+        if self.outcomes is None:
+            return self.experiment.title
+        return caption(view, about(view.picture, self.experiment, self.outcomes), letters(view))
 
     @property
     def playhead(self) -> float | None:

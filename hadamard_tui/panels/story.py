@@ -19,6 +19,7 @@ def show(context: PanelContext) -> Text:
     return Text("\n").join(
         [
             told(context.experiment),
+            *([Text(f"{context.caption(context.loss.view)}\n")] if context.outcomes is not None else []),
             theorem(context),
             *claims(context.experiment, context.outcomes),
             *left_out(context.left_out),

@@ -19,6 +19,7 @@ from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.picture_row import PictureRow
@@ -30,6 +31,10 @@ LIVE = "the run"
 
 TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
+
+
+ROOM = 18
+"""From so many rows on, the chart has a caption."""
 
 
 class PanelView(ContentSwitcher):
@@ -86,6 +91,7 @@ class Stage(Vertical):
         with ContentSwitcher(id="picture", initial="loss"):
             yield ChartView(id="loss")
             yield HeatMapView(id="heat", ascii_only=self._ascii_only)
+        yield Caption(id="caption")
         yield Tabs(id="tabs")
         yield PanelView(id="panel")
         yield Scoreboard(id="scoreboard")
@@ -96,6 +102,7 @@ class Stage(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
+        self.query_one(Caption).display = event.size.height >= ROOM
         self._suggest()
 
     def _suggest(self) -> None:
@@ -180,6 +187,7 @@ class Stage(Vertical):
             return
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
+        self.query_one(Caption).say(context.experiment.title if refused else context.caption(look.view))
         self.query_one(Scoreboard).show(look)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
@@ -202,6 +210,7 @@ class Stage(Vertical):
         keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"
         chart.hint = f"{title}\n\n{refused or keys}"
         chart.clear()
+        self.query_one(Caption).say("")
         self.query_one(Scoreboard).name_learners(learners)
         self.announce()
 

@@ -12,6 +12,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series import Axes
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import View
+from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.picture_row import PictureRow
@@ -280,3 +281,17 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
         await pilot.press("g")
         await until(pilot, lambda: "Average loss" in screen_text(app))
         assert marks_of(app) == ["a", "b", "A", "B"]
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
+    editable: EditableExperiment, size: tuple[int, int]
+):
+    app = HadamardApp(editable)
+    async with opened(app, size) as pilot:
+        said = app.laboratory.query_one(Caption)
+        height = said.size.height
+        await pilot.press("r", "f")
+        await until(pilot, lambda: "A (GD)" in str(said.render()))
+        assert "follow that line exactly" in str(said.render())
+        assert said.size.height == height
