@@ -33,10 +33,6 @@ TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
 
 
-ROOM = 18
-"""From so many rows on, the chart has a caption."""
-
-
 class PanelView(ContentSwitcher):
     """Shows what a panel makes of what is in sight: a chart or words."""
 
@@ -102,7 +98,7 @@ class Stage(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
-        self.query_one(Caption).display = event.size.height >= ROOM
+        self.query_one(Caption).fit(*event.size)
         self._suggest()
 
     def _suggest(self) -> None:
