@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     crossing.whole = config.getoption("--whole")
+
+
+def pytest_collection_finish() -> None:
+    """The tests and what they import stay to the end: no garbage collection need look through them."""
+    gc.freeze()
 
 
 class Homes:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from textual import _wait
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -33,15 +32,6 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def rest_is_seen_soon() -> Iterator[None]:
-    """A pilot that waits until all is at rest looks after 5 ms, not 20: it waits twice for every key."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_wait, "SLEEP_GRANULARITY", 0.005)
-        patch.setattr(_wait, "SLEEP_IDLE", 0.005 / 20)
         yield
 
 

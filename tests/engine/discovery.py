@@ -94,10 +94,18 @@ def name_of(words: dict[str, Any]) -> str:
     return " ".join([words["kind"], *(f"{key}={value}" for key, value in words.items() if key != "kind")])
 
 
+def solvers() -> dict[str, dict[str, Any]]:
+    """Every solver with every choice that it has, by name."""
+    return {
+        name_of(words): {**words, **_few_strengths(kind)}
+        for kind, solver in catalogue.members("solvers").items()
+        for words in variants(solver)
+    }
+
+
 def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
-    for kind, solver in catalogue.members("solvers").items():
-        for words in variants(solver):
-            yield name_of(words), {"solver": {**words, **_few_strengths(kind)}}
+    for name, solver in solvers().items():
+        yield name, {"solver": solver}
     for update in catalogue.members("updates"):
         for architecture in catalogue.members("architectures").values():
             for words in variants(architecture):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from building import beginning, data_of, experiment, predictions, weights
-from discovery import name_of, variants
+from discovery import solvers
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -18,8 +18,8 @@ from engine.solvers.basis_pursuit import shortest
 
 NEAR = 1e-9
 
-SOLVERS = [words for member in catalogue.members("solvers").values() for words in variants(member)]
-by_solver = pytest.mark.parametrize("words", SOLVERS, ids=name_of)
+SOLVERS = solvers()
+by_solver = pytest.mark.parametrize("words", SOLVERS.values(), ids=SOLVERS)
 
 
 def random(seed, *shape):
