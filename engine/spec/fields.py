@@ -57,6 +57,8 @@ class Field:
 
     def is_default(self, value: Any) -> bool:
         """Whether a value says no more than nothing would."""
+        if self.kind == "part":
+            return value is None and self.default is None  # one that says nothing is there
         return value == self.default or (value in NOTHING and self.default in NOTHING)
 
 

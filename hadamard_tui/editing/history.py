@@ -125,7 +125,8 @@ def _same(one: EditableExperiment, other: EditableExperiment) -> bool:
 def shape(value: Any) -> Any:
     """What of a document decides which fields its form has."""
     if isinstance(value, dict):
-        return {key: item if key == "kind" else shape(item) for key, item in value.items()}
+        shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
+        return {key: one for key, one in shapes.items() if one is not None}
     if isinstance(value, list | tuple) and any(isinstance(item, dict) for item in value):
         return [shape(item) for item in value]
     return None

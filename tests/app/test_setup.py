@@ -12,10 +12,11 @@ from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.fields import fields_of
+from engine.spec.learner import Learner
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.form import Edited, More, OptionalPart, PartForm, Row
+from hadamard_tui.widgets.form import Edited, FieldRow, Fields, More, OptionalPart, PartForm, Row
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
@@ -666,6 +667,19 @@ async def test_the_form_of_a_claim_has_a_measure_of_its_own():
             "claims[0].measure.kind",
             "claims[0].measure.rows",
         ]
+
+
+async def test_a_part_that_says_nothing_yet_is_in_sight():
+    (field,) = (field for field in fields_of(Learner) if field.name == "clip")
+    one: App[None] = App()
+    async with one.run_test():
+        await one.mount(closed := Fields("learners[0]", [field], {"clip": None}))
+        await one.mount(opened := Fields("learners[0]", [field], {"clip": {}}))
+        assert not closed.query(Row)
+        assert {row.place for row in opened.query(FieldRow)} == {
+            "learners[0].clip.norm",
+            "learners[0].clip.value",
+        }
 
 
 async def test_a_learner_that_is_not_at_the_first_point_has_a_form_however_short_it_is_written():

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from textual.widgets import Input, Select
 
+from engine.spec.fields import UNTAGGED
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.history import History
+from hadamard_tui.editing.history import History, shape
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.setup import LearnerForm, Setup
 
@@ -85,6 +86,16 @@ def test_a_new_change_ends_what_could_be_made_again():
     step = history.undo()
     assert step is not None
     assert step.change == "run.seed 1 → 3"
+
+
+def test_what_is_left_unsaid_changes_no_form():
+    editable = EditableExperiment.of("hadamard-128")
+    editable.put_kind("learners[0].clip", UNTAGGED)
+    without = shape(editable.raw)
+    editable.put("learners[0].clip.norm", 0.1)
+    assert shape(editable.raw) == without
+    editable.put_kind("learners[0].clip", None)
+    assert shape(editable.raw) != without
 
 
 def told(app: HadamardApp) -> list[str]:
