@@ -168,7 +168,7 @@ ACTIONS = (
         "app.focus_next",
         "tab",
         "Next field",
-        "Go to the next field of the set-up; shift+tab goes back, enter opens a list",
+        "Go to the next field of the set-up; shift+tab goes back, enter or a letter opens a list",
         SET_UP,
     ),
     Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", SHARE),
