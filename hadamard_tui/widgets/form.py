@@ -180,11 +180,11 @@ class FieldRow(Row):
         hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
         return compact(Entry(text_of(value), placeholder=hint))
 
-    def follow(self, value: Any) -> None:
-        """Show another value, which came about elsewhere, unless a person is typing this one."""
+    def follow(self, value: Any, typed: bool = True) -> None:
+        """Show another value, which came about elsewhere; if by typing, not in the field with the focus."""
         text, control = text_of(value), self._control
         if isinstance(control, Entry):
-            if not control.has_focus and control.value != text:
+            if control.value != text and not (typed and control.has_focus):
                 self._value = self._read(text)
                 with control.prevent(Input.Changed):
                     control.value = text

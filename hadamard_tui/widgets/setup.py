@@ -316,7 +316,7 @@ class Setup(VerticalScroll, can_focus=False):
             await self.show(step.editable, letters.index(letter) if letter in letters else near)
         else:
             self.editable = step.editable
-            self._follow()
+            self._follow(typed=False)
             self._tell()
 
     async def _choose(self, place: str, kind: str | None) -> None:
@@ -336,10 +336,10 @@ class Setup(VerticalScroll, can_focus=False):
                 await event.fields.turn(values if isinstance(values, dict) else {})
             self._show_complaint()
 
-    def _follow(self) -> None:
-        """Show in the fields what a change elsewhere has made of their values."""
+    def _follow(self, typed: bool = True) -> None:
+        """Show in the fields what a change has made of their values, which may be `typed` in one of them."""
         for row in self.query(FieldRow):
-            row.follow(self.editable.value(row.place))
+            row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Asked)
     async def _asked(self, event: ItemList.Asked) -> None:

@@ -131,8 +131,10 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
         assert row.is_attached
         assert row_of(app, "problem.labels").query_one(Select).value == "soft"
         assert told(app)[-1] == "Undone: matrix.d 16 → 92"
+        row.query_one(Input).focus()
         await pilot.press("ctrl+r")
         await until(pilot, lambda: row.query_one(Input).value == "92")
+        assert row.query_one(Input).has_focus
 
 
 async def test_panels_follow_what_was_taken_back(app: HadamardApp):
