@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import crossing
 import pytest
+
+# Tests that run side by side, and the programs that they start, would fight over the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 

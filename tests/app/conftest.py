@@ -12,6 +12,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from engine.spec import presets
+from engine.spec.experiment import Experiment
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import Setup
@@ -55,14 +56,19 @@ def settled(setup: Setup) -> bool:
     return setup.filled or not setup.display or Setup.on_show is stay_empty
 
 
-@pytest.fixture
-def editable() -> EditableExperiment:
+@pytest.fixture(scope="session")
+def small() -> Experiment:
     """The preset hadamard-128, made small: 16 examples."""
-    experiment = presets.load(
+    return presets.load(
         "hadamard-128",
         ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"],
     )
-    return EditableExperiment(experiment, "hadamard-128")
+
+
+@pytest.fixture
+def editable(small: Experiment) -> EditableExperiment:
+    """The small experiment, to be edited."""
+    return EditableExperiment(small, "hadamard-128")
 
 
 @pytest.fixture
