@@ -1,0 +1,18 @@
+"""Groups of learners for one experiment: none of their crossings is lost, and all of a group fit together."""
+
+from crossing import crossings
+from discovery import EVERY, crossed_groups, loss_of, traits
+
+PROBLEMS = ("hadamard", "gaussian")
+GROUPS = [case.values for case in crossed_groups(EVERY, problem=PROBLEMS).args[1]]
+
+
+def test_groups_have_every_crossing_once():
+    found = [(name, problem) for learners, problem in GROUPS for name in learners]
+    assert sorted(found) == sorted(crossings(name=traits(EVERY), problem=PROBLEMS))
+
+
+def test_learners_of_a_group_have_one_loss_and_one_architecture_or_solver():
+    for learners, _ in GROUPS:
+        parts = {(one.get("architecture") or one["solver"])["kind"] for one in learners.values()}
+        assert len(parts) == len({loss_of(one) for one in learners.values()}) == 1
