@@ -122,6 +122,10 @@ class Architecture(Part, frozen=True):
         """What the rates of trained tensors are multiplied by for d features; 1 for those not named."""
         return {}
 
+    def fitted(self, params: Params, instances: Instances) -> Params:
+        """The tensors with those that are made of the instances that a learner sees, before any step."""
+        return params
+
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         """Predictions [B, n] of tensors [B/outputs, …]."""
         raise NotImplementedError

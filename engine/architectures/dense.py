@@ -285,9 +285,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         return list(self._signals(params, instances))[:-1]
 
+    def first(self, params: Params, instances: Instances) -> torch.Tensor:
+        """What W₁ makes of the instances, [B, h, n]."""
+        return instances.inner(params["W1"])
+
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
         """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction."""
-        signal = instances.inner(params["W1"])
+        signal = self.first(params, instances)
         for number in self._numbers:
             if number > 1:
                 signal = params[f"W{number}"] @ transfer(self.activation, signal)

@@ -39,7 +39,7 @@ class Descent:
             .contiguous()
             for name, value in start.items()
         }
-        tensors = architecture.rotated(tensors, instances.turn)
+        tensors = architecture.fitted(architecture.rotated(tensors, instances.turn), instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._multiplies = (

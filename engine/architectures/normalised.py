@@ -1,0 +1,88 @@
+"""The fully connected network behind a normalisation of its input."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Signals, Start
+from engine.architectures.dense import Dense
+from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.core.streams import Stream
+from engine.problems.instances import Instances
+
+EPSILON = 1e-5
+"""Added to the variance of the entries of an instance, as is usual."""
+
+
+CONSTANT = 8
+"""A feature that deviates by no more than so many units of rounding is constant."""
+
+
+class Normalised(Dense, frozen=True, tag="normalised"):
+    """A dense net that sees (x − mean)/deviation: of every feature over all rows, or of every instance.
+
+    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem, and
+    leaves one that is constant at 0; `of = "instances"` is LayerNorm without gains: it standardises the
+    entries of each instance among themselves. Both are part of the learner, made anew of whatever instances
+    it sees: both treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    of: Annotated[
+        Literal["features", "instances"],
+        Meta(title="of", description="each feature over the rows, or each instance over its entries"),
+    ] = "features"
+
+    @property
+    def is_linear(self) -> bool:
+        return False
+
+    @property
+    def signals(self) -> Signals | None:
+        return None
+
+    def start(self, stream: Stream, d: int) -> Start:
+        shape = stream.replicas, 1, d
+        return {**super().start(stream, d), "centre": np.zeros(shape), "spread": np.ones(shape)}
+
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(d), **dict.fromkeys(("centre", "spread"), (1, d))}
+
+    def fitted(self, params: Params, instances: Instances) -> Params:
+        if self.of == "instances":
+            return params
+        rows = instances.rows
+        deviation, mean = torch.std_mean(rows, 1, correction=0, keepdim=True)  # [R, 1, d]
+        rounding = CONSTANT * torch.finfo(rows.dtype).eps * rows.abs().amax(1, keepdim=True)
+        spread = torch.where(deviation > rounding, deviation, 1.0)
+        nets = len(params["W1"]) // len(mean)
+        found = {"centre": mean, "spread": spread}
+        return {**params, **{name: each.repeat_interleave(nets, 0) for name, each in found.items()}}
+
+    def first(self, params: Params, instances: Instances) -> torch.Tensor:
+        """Signals [B, h, n] of the first layer."""
+        weights = params["W1"]
+        d, some = params["centre"].shape[-1], weights.shape[-1]
+        if self.of == "features":
+            weights = weights / params["spread"][..., :some]
+            return instances.inner(weights) - weights @ params["centre"][..., :some].mT
+        mean = instances.rows.sum(-1) / d  # [R, n]; what is left out of the entries is 0
+        deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()
+        nets = len(weights) // len(mean)
+        mean, deviation = (each.repeat_interleave(nets, 0)[:, None] for each in (mean, deviation))
+        return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
+
+    def invariance(self, d: int) -> Verdict:
+        start = super().invariance(d)
+        if self.of == "features":
+            reason, group = "each feature is standardised by itself", SIGNED_PERMUTATIONS
+        else:
+            reason, group = "the entries of an instance are standardised among themselves", PERMUTATIONS
+        return Verdict(False, f"{reason}, which depends on the axes", group & start.group)

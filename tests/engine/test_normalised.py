@@ -1,0 +1,62 @@
+"""Nets behind a normalisation of their input: of every feature over the rows, or of every instance."""
+
+import numpy as np
+import pytest
+from building import beginning, experiment, gd
+
+from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
+from engine.core.streams import Streams
+from engine.problems.transformations import element
+from engine.results.invariance import change_under, verdict
+
+WIDE = {"kind": "normalised", "widths": [5], "activation": "tanh"}
+
+
+def described(of, replicas=3, **words):
+    learner = gd(0.05, **WIDE, of=of)
+    settings = {"noise": 0.1, "protocol": {"kind": "steps", "steps": 5}, **words}
+    return experiment(
+        {"kind": "gaussian", "n": 9}, "feature", {"it": learner}, d=4, replicas=replicas, **settings
+    )
+
+
+def normalised(rows, of):
+    """The rows [n, d] that the net sees."""
+    if of == "features":
+        return (rows - rows.mean(0)) / rows.std(0)
+    return (rows - rows.mean(1, keepdims=True)) / np.sqrt(rows.var(1, keepdims=True) + 1e-5)
+
+
+@pytest.mark.parametrize("of", ["features", "instances"])
+def test_it_is_the_dense_net_on_rows_that_are_normalised_before(of):
+    hypothesis, data = beginning(described(of))
+    found = hypothesis.predict(data.instances).numpy()
+    for replica, rows in enumerate(data.instances.rows.numpy()):
+        first, second = (hypothesis.tensors[name][replica].numpy() for name in ("W1", "W2"))
+        expected = np.tanh(normalised(rows, of) @ first.T) @ second[0]
+        np.testing.assert_allclose(found[replica], expected, atol=1e-12)
+
+
+def test_a_constant_feature_is_0():
+    whole = experiment(
+        {"kind": "xor", "features": "products"}, "feature", {"it": gd(0.05, **WIDE)}, d=8, protocol="one-pass"
+    )
+    hypothesis, data = beginning(whole)
+    before = hypothesis.predict(data.instances)
+    hypothesis.tensors["W1"][..., 0] = 100.0
+    np.testing.assert_allclose(hypothesis.predict(data.instances), before, atol=1e-12)
+    assert hypothesis.weights() is None
+
+
+@pytest.mark.parametrize(("of", "group"), [("features", SIGNED_PERMUTATIONS), ("instances", PERMUTATIONS)])
+def test_rotations_change_it_and_the_group_that_it_declares_does_not(of, group):
+    whole = described(of, replicas=1)
+    (learner,) = whole.learners
+    judged = verdict(learner, whole)
+    assert judged.group == group
+    assert judged.invariant is False
+    stream = Streams([2])("it")
+    assert change_under(whole, learner, element(group, stream, 4)) < 1e-12
+    assert change_under(whole, learner, element(SIGNED_PERMUTATIONS, stream, 4)) > 1e-2 or of == "features"
+    turned = element(SIGNED_PERMUTATIONS, stream, 4) @ np.linalg.qr(np.ones((4, 4)) + np.eye(4))[0]
+    assert change_under(whole, learner, turned) > 1e-2
