@@ -99,6 +99,9 @@ def view(picture: Picture, results: Results) -> View:
             found.curves.append(reduction.view(number))
     for (kind, curve, apart), taken in gathered.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
+        y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
+        if picture.relative is not None:
+            y = _over_reference(x, y, steps, gathered.curves.get((picture.relative, apart), []))
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
@@ -112,10 +115,20 @@ def view(picture: Picture, results: Results) -> View:
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
-                y=values[0] if len(values) == 1 else reductions.summary(picture.summary, values),
+                y=y,
             )
         )
     return found
+
+
+def _over_reference(x: Floats, y: Floats, steps: Steps, reference: list[Stretch]) -> Floats:
+    """A line over the curve that a picture is relative to; NaN where that has no records."""
+    if not reference:
+        return np.full_like(y, np.nan)
+    places, values = steps.curve([(one.point, one.samples) for one in reference])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divided: Floats = y / np.interp(x, places, reductions.summary(steps.picture.summary, values))
+        return divided
 
 
 def _places(found: View, results: Results, steps: Steps) -> Floats:

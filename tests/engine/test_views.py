@@ -130,6 +130,15 @@ def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random)
     np.testing.assert_allclose(found.stderr, expected, rtol=1e-9)
 
 
+def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
+    other, values = random[::-1] ** 2, np.linspace(2, 1, RECORDS)
+    seen = one(curve("GD", random), curve("LLS", other), lines=[line(values)], relative="LLS")
+    (found,) = seen.lines
+    np.testing.assert_allclose(found.y, values / other.mean(0), rtol=1e-12)
+    without = one(curve("GD", random), lines=[line(values)], replicas=5)
+    np.testing.assert_array_equal(without.lines[0].y, values)
+
+
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
     for words in ({}, {"running": "min"}):
         (found,) = one(curve("GD", random), **words).curves
