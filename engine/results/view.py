@@ -96,6 +96,9 @@ class CurveView:
     is_reference: bool = False
     """Whether the learner is one that others are compared with, drawn as a line of the theory."""
 
+    ended: bool = False
+    """Whether the runs that it is made of by now have come to their end."""
+
     complete: bool
     """Whether nothing is still to come, and no replica was lost on the way."""
 

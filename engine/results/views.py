@@ -265,6 +265,7 @@ class _Reduction:
             is_reference=_is_reference(curve, first.point),
             diverged=diverged,
             diverged_at=diverged_at,
+            ended=all(one.curve.ended for one in self._taken),
             complete=self._complete(along),
         )
 

@@ -164,7 +164,7 @@ def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
         where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
         return f"diverged{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = place == len(curve.x) - 1
-    if pinned or (curve.complete and (at_last or not look.is_played(curve))):
+    if pinned or (curve.ended and (at_last or not look.is_played(curve))):
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
@@ -174,7 +174,8 @@ def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
 def _without_value(curve: CurveView, pinned: bool) -> str:
     if curve.oracle_tuned and not len(curve.x):
         return "trying rates"
-    return "not here" if curve.clock is None and (curve.complete or pinned) else "waiting"
+    is_whole = pinned or curve.complete or len(curve.x) >= curve.planned
+    return "not here" if curve.clock is None and is_whole else "waiting"
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:

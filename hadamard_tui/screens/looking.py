@@ -76,10 +76,17 @@ class Looking(Running):
         self.query_one(Stage).choose_picture(number)
         self._look_anew()
 
-    def _look_anew(self) -> None:
-        """Look at all of the picture, and where the run is."""
+    def _forget(self) -> None:
+        super()._forget()
+        self._look_where_the_run_is()
+
+    def _look_where_the_run_is(self) -> None:
         self._cursor = self._height = None
         self.query_one(HeatMapView).take_cursor_away()
+
+    def _look_anew(self) -> None:
+        """Look at all of the picture, and where the run is."""
+        self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
     def action_back(self) -> None:

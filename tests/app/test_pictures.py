@@ -176,6 +176,8 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
         await pilot.mouse_down(chart(app), offset=(area.start + len(area) // 3, 5))
         await until(pilot, lambda: "at size = 8:" in status_of(app))
         await pilot.mouse_up(chart(app), offset=(area.start, 5))
+        await over(app, pilot)
+        await until(pilot, lambda: "at size = 16:" in status_of(app))
 
 
 async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_at_the_same_x() -> None:

@@ -185,6 +185,19 @@ def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     assert chosen.name == "eta = 0.2", "a measure that is no risk has no best"
 
 
+def test_a_place_of_an_axis_is_done_once_its_run_has_ended_and_says_who_diverged_there():
+    some = curve("GD", RATES, RATES, missing=np.array([0, 0, 1, 4]), ended=True, complete=False)
+    at_work = curve("net", K[:3], K[:3], ended=False, complete=False)
+    rest = curve("late", RATES[2:], RATES[2:], ended=True, complete=False, planned=4)
+    view = replace(along("x"), curves=[some, at_work, rest])
+    states = [[one.state for one in values(Look(view, cursor=x))] for x in (0.001, 0.1, 1.0)]
+    assert states == [
+        ["done", "not here", "waiting"],
+        ["diverged: 1/4", "not here", "done"],
+        ["diverged", "learning", "done"],
+    ]
+
+
 def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_says_most():
     def line(kind: str, direction: str, height: float, **more: object) -> LineView:
         y = np.full(len(RATES), height)
