@@ -19,7 +19,7 @@ NAMES = ("d", "n", "m")
 EXACT = 2**53
 """From here on not every whole number is a float."""
 
-Change = Callable[[list[Any], str, str], Any]
+Change = Callable[[tuple[Any, ...], str, str], Any]
 """What becomes of a text, given the types that may stand there and its place."""
 
 TOLERANCE = 1e-9
@@ -55,7 +55,7 @@ def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
     return value
 
 
-def is_expression(kinds: list[Any], text: str) -> bool:
+def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
     """Whether a text stands where a number belongs, and is no word that may stand there."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
@@ -66,13 +66,25 @@ def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 
-def alternatives(kind: Any) -> list[Any]:
+@cache
+def alternatives(kind: Any) -> tuple[Any, ...]:
     """The types that may stand in a place, without what limits them."""
     if get_origin(kind) is Annotated:
         return alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return [one for member in get_args(kind) for one in alternatives(member)]
-    return [kind]
+        return tuple(one for member in get_args(kind) for one in alternatives(member))
+    return (kind,)
+
+
+@cache
+def _structs(kinds: tuple[Any, ...]) -> tuple[type[msgspec.Struct], ...]:
+    return tuple(one for one in kinds if is_struct(one))
+
+
+@cache
+def _entries(kinds: tuple[Any, ...]) -> Any:
+    """The type of the entries of the first dictionary among types, None without one."""
+    return next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
 
 
 def is_struct(kind: Any) -> bool:
@@ -80,22 +92,20 @@ def is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _item(kinds: list[Any], value: Mapping[str, Any], key: str, place: str, change: Change) -> Any:
+def _item(kinds: tuple[Any, ...], value: Mapping[str, Any], key: str, place: str, change: Change) -> Any:
     """What stands under a key of a table: a field of the part of that kind, or an entry of a dictionary."""
-    structs = [one for one in kinds if is_struct(one)]
+    structs = _structs(kinds)
     if len(structs) > 1:
-        structs = [one for one in structs if one.__struct_config__.tag == value.get("kind")]
-    kind = next((get_args(one)[1] for one in kinds if get_origin(one) is dict), None)
-    if structs:
-        kind = types_of(structs[0]).get(key)
+        structs = tuple(one for one in structs if one.__struct_config__.tag == value.get("kind"))
+    kind = types_of(structs[0]).get(key) if structs else _entries(kinds)
     return with_texts(kind, value[key], f"{place}.{key}" if place else key, change)
 
 
-def _words(kinds: list[Any]) -> list[Any]:
+def _words(kinds: tuple[Any, ...]) -> list[Any]:
     return [word for one in kinds if get_origin(one) is Literal for word in get_args(one)]
 
 
-def _of_text(kinds: list[Any], text: str, place: str, names: Mapping[str, float]) -> Any:
+def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
     if any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds):
         return {"kind": text}
     if not is_expression(kinds, text):
