@@ -63,7 +63,7 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]
     environment = {"device": "cpu"}
-    return experiment, Trace(curves, bounds, {"k": x}, "examples k", "average square loss", environment)
+    return experiment, Trace(curves, bounds, {"k": x}, "examples k", environment)
 
 
 class Bench(App[None]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -192,13 +191,6 @@ class Curve:
         """A measure that has indices, where it was measured; None if nowhere."""
         return self._arrays.get(measure)
 
-    def at(self, measure: str, x: float) -> float | None:
-        """The mean of a measure at x; None where it was not recorded."""
-        found, values = np.flatnonzero(self.x == x), self.mean(measure)
-        if values is None or not len(found) or np.isnan(values[found[0]]):
-            return None
-        return float(values[found[0]])
-
     def append(
         self,
         clocks: Mapping[str, Floats],
@@ -354,11 +346,6 @@ class TheoryLine:
             return []
         return [name for name, finding in self.on_learners.items() if finding.holds]
 
-    @cached_property
-    def mean(self) -> float:
-        """The mean of the line."""
-        return float(self.values.mean())
-
     def at(self, x: float) -> float:
         """The line at x, linear between its points."""
         return float(np.interp(x, self.x, self.values))
@@ -376,7 +363,6 @@ class Trace:
     lines: list[TheoryLine]
     planned: dict[str, Floats]
     x_label: str
-    y_label: str
     environment: dict[str, str]
 
     @property

@@ -207,8 +207,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
     streams = Streams(seeds)
     data = draw(experiment.problem, streams, experiment.dtype, device)
-    loss = catalogue.make("losses", experiment.protocol.loss)
-    cost = loss.of_targets(data.targets)
+    cost = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
     planned = experiment.protocol.clocks(data.instances.n)
     records = len(next(iter(planned.values())))
     started = []
@@ -247,7 +246,6 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
         theory_lines(experiment, data, planned),
         planned,
         x_label=CLOCKS[next(iter(planned))],
-        y_label=f"average {loss.kind} loss",
         environment={
             "version": __version__,
             "torch": str(torch.__version__),

@@ -34,7 +34,7 @@ def judged(claim, lines=(), **losses):
     described = experiment(
         d=RECORDS - 1, learners=learners, claims=[{"text": "It is so", "curve": "it", **claim}]
     )
-    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", "loss", {})))
+    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", {})))
     assert found.detail
     assert "\n" not in found.detail
     return found
@@ -273,9 +273,7 @@ def swept(claims, losses, **words):
         }
     )
     records = [np.outer(each, np.linspace(2, 1, RECORDS)) for each in losses]
-    traces = {
-        number: Trace([curve("it", one)], [], {"k": K}, "k", "loss", {}) for number, one in enumerate(records)
-    }
+    traces = {number: Trace([curve("it", one)], [], {"k": K}, "k", {}) for number, one in enumerate(records)}
     for trace in traces.values():
         for one in trace.curves:
             one.ended = True

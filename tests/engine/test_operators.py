@@ -209,4 +209,3 @@ def test_errors_of_a_large_run_are_thinned_and_the_others_are_those_of_a_small_o
         assert np.flatnonzero(measured).tolist() == few
         assert np.array_equal(curve.mean("error")[measured], full.mean("error")[measured])
         assert np.array_equal(curve.loss, full.loss)
-        assert curve.at("error", 17) is None

@@ -130,7 +130,7 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
         curve = Curve(f"{number}", records, 1, Verdict(True, ""))
         curve.append({"k": x}, {"loss": np.random.default_rng(number).random((records, 1))})
         curves.append(curve)
-    trace = Trace(curves, [], {"k": x}, "examples k", "loss", {})
+    trace = Trace(curves, [], {"k": x}, "examples k", {})
     tracemalloc.start()
     try:
         size = len(encode(described, trace))

@@ -33,7 +33,7 @@ def curve(name, values, diverged=None, capacity=RECORDS, learner=None):
 
 
 def trace(*curves, lines=()):
-    return Trace(list(curves), list(lines), {"k": X}, "k", "loss", {})
+    return Trace(list(curves), list(lines), {"k": X}, "k", {})
 
 
 def line(values, holds=True):
