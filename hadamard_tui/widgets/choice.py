@@ -84,7 +84,7 @@ class Choice(Select[str]):
         yield from ()
 
     def render(self) -> Content:
-        chosen = next((words for words, value in self._options if value == self.value), "")
+        chosen = next((words for words, value in self._options if value == self.value), Content(""))
         assert isinstance(chosen, Content), "choices are text"
         width = max(0, self.content_size.width - len(" ▼ "))
         arrow = "▲" if self.expanded else "▼"
@@ -103,7 +103,8 @@ class Choice(Select[str]):
         self.set_class(expanded, "-expanded")
         self.refresh()
         if expanded and (offered := self._list) is not None:
-            offered.select([value for _, value in self._options].index(self.value))
+            places = (place for place, (_, value) in enumerate(self._options) if value == self.value)
+            offered.select(next(places, 0))
             offered.focus(scroll_visible=False)
 
     async def action_show_overlay(self) -> None:  # type: ignore[override]
