@@ -15,11 +15,13 @@ BEGIN, END = "<!-- parts: made by docs/parts.py -->\n", "<!-- end of parts -->\n
 
 
 def tables() -> str:
-    """One table per family: the name of every member in preset files, and what it is."""
+    """One table per family: the name of every member that is not experimental, and what it is."""
     lines = []
     for family in catalogue.FOLDERS:
         lines += [f"**{family}**", "", "| kind | what it is |", "|---|---|"]
         for kind, part in catalogue.members(family).items():
+            if part.experimental:
+                continue
             summary = summary_of(part).replace("|", "\\|")
             lines.append(f"| `{kind}` | {summary} |")
         lines.append("")

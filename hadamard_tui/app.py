@@ -223,19 +223,25 @@ class HadamardApp(App[None]):
         told = [rack for rack in self.screen.query(ToastRack) if rack.display]
         for rack in told:
             rack.display = False
-        self.call_after_refresh(self._photograph, filename, path, told)
-
-    def _photograph(self, filename: str | None, path: str | None, told: list[ToastRack]) -> None:
-        """Write the screen, and show again what was told."""
-        for rack in told:  # the screen is drawn without it, until it is laid out anew
-            rack.display = True
-        if self.is_web:
-            self.deliver_screenshot()
-            self.notify("The browser downloads the picture")
+        if told:
+            self.screen._refresh_layout()
+        try:
+            picture = self._photograph()
+        finally:
+            for rack in told:
+                rack.display = True
+        if picture is None:
             return
         file = Path(path or "", filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg")
-        picture = self.export_screenshot().encode()
         self._tell(self.files.write(str(file), lambda: picture, partial(place_file, file)))
+
+    def _photograph(self) -> bytes | None:
+        """The screen as SVG; None where the browser has it."""
+        if not self.is_web:
+            return self.export_screenshot().encode()
+        self.deliver_screenshot()
+        self.notify("The browser downloads the picture")
+        return None
 
     def _tell(self, result: Future[str]) -> None:
         """Tell what was done, or what is wrong, as soon as it is known."""

@@ -38,7 +38,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
                 False, f"requires all vectors of ±1 as rows, and the matrix is {problem.matrix.kind}"
             )
         if problem.target.columns(problem.matrix) > 1:
-            return Finding(False, "requires a single target")
+            return Finding(False, "requires a single target, and here there are several")
         if experiment.protocol.trains:
             return Finding(
                 False, f"requires a learner at its start, and {experiment.protocol.kind} trains it"

@@ -69,6 +69,9 @@ class Update(Part, frozen=True):
         )
     )
 
+    continuous: ClassVar[bool] = True
+    """Whether a step changes little where gradients do; signs jump, and rounding with them."""
+
     matrices: ClassVar[int] = 0
     """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
 

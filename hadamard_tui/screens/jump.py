@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from hadamard_tui.panels import DIGITS
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.tabs import Tabs
@@ -55,8 +56,9 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
     tabs = laboratory.query_one(Tabs)
     for number, column in tabs.starts.items():
         digit = Region(tabs.region.x + column, tabs.region.y, 1, 1)
-        if _seen(laboratory, tabs, digit):
-            found[str(number % 10)] = Spot(number, digit)
+        key = str(number % 10) if number <= DIGITS + 1 else next(others, None)
+        if key is not None and _seen(laboratory, tabs, digit):
+            found[key] = Spot(number, digit)
     return found
 
 

@@ -196,7 +196,9 @@ async def test_a_picture_of_the_screen_has_nothing_on_it_that_is_told_for_a_whil
             await until(pilot, lambda: "Wrote" in screen_text(app))
     pictures = [picture.read_text() for picture in tmp_path.iterdir()]
     assert len(pictures) == 2
-    assert all("Wrote" not in picture and "ready" in picture for picture in pictures)
+    for picture in pictures:
+        assert "Wrote" not in picture
+        assert "ready" in picture
 
 
 def test_the_end_waits_for_a_file_that_is_being_made() -> None:

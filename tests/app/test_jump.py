@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import crossing
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Button
@@ -83,10 +85,11 @@ def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
     for top in set(tops.values()):
         found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
         found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
-    text = tabs.render().plain.ljust(columns)
-    for (x, _), top in tops.items():
-        if top is tabs and (letter := text[x - tabs.region.x]).isdigit():
-            found.add(int(letter) or 10)
+    text, column = tabs.render().plain, 0
+    for number, word in enumerate(re.split(r" (?=[\d·])", text), start=1):
+        if tops.get((tabs.region.x + column, tabs.region.y)) is tabs:
+            found.add(number)
+        column += cell_len(word) + 1
     return {one for one in found if not isinstance(one, Button)}
 
 

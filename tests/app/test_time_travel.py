@@ -57,7 +57,7 @@ async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its
         await until(pilot, lambda: cells(app)["loss"] == "0.75000")
         assert cells(app)["bound"] == "0.75000"
         assert f"k {4}/16" in status_of(app)
-        assert screen_text(app).count("┊") > 10
+        assert screen_text(app).count("┊") > 8
         await pilot.press("7")
         await until(pilot, lambda: "at 4" in screen_text(app) and "loss − ri-" in screen_text(app))
         await pilot.press("end")

@@ -15,6 +15,7 @@ from msgspec import inspect
 from engine.core import catalogue
 from engine.core.parts import BadField, BadInput, Part
 from engine.spec.numbers import resolved
+from engine.spec.setup import MOST_LEARNERS
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
@@ -194,6 +195,13 @@ def _group(learner: dict[str, Any]) -> str:
         return str(learner["solver"]["kind"])
     loss = loss_of(learner)
     return str(learner["architecture"]["kind"]) + ("" if loss == "square" else f", {loss} loss")
+
+
+def in_turns(learners: dict[str, dict[str, Any]]) -> Iterator[dict[str, dict[str, Any]]]:
+    """The same learners, as many at a time as an experiment may have."""
+    names = list(learners)
+    for first in range(0, len(names), MOST_LEARNERS):
+        yield {name: learners[name] for name in names[first : first + MOST_LEARNERS]}
 
 
 def slower(learners: dict[str, dict[str, Any]], by: float) -> dict[str, dict[str, Any]]:

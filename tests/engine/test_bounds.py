@@ -1,12 +1,13 @@
 """Bounds: their formulas, the problems that they hold on, and the learners that they bind."""
 
 import math
+from functools import cache
 from typing import get_args
 
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd, weights
-from discovery import LEARNERS, asked
+from discovery import LEARNERS, asked, in_turns
 from naive import rank_bound, sylvester
 
 from engine.core import catalogue
@@ -256,10 +257,16 @@ def test_every_bound_has_a_case_of_each_sort():
     assert kinds - {*OF_NETS} <= {case[0] for case in HOLDS_NOT}
 
 
+@cache
+def every_learner():
+    """Every learner, and an experiment that has it."""
+    experiments = [experiment(learners=some) for some in in_turns(LEARNERS)]
+    return [(learner, described) for described in experiments for learner in described.learners]
+
+
 @pytest.mark.parametrize("kind", catalogue.members("theory"))
 def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict(kind):
-    described = experiment(learners=LEARNERS)
-    for learner in described.learners:
+    for learner, described in every_learner():
         finding = bound(kind).binds(learner, described)
         assert len(finding.reason.split()) >= 5
         assert "\n" not in finding.reason

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
-from discovery import LEARNERS, name_of, ready, targets_of, variants
+from discovery import LEARNERS, in_turns, name_of, ready, targets_of, variants
 from naive import sylvester
 
 from engine.core import catalogue
@@ -124,8 +124,8 @@ def test_label_noise_has_mean_zero_and_the_standard_deviation_asked_for():
 @pytest.mark.parametrize("family", ["hadamard", "gaussian", "rademacher"])
 def test_changing_the_learner_or_the_noise_or_the_target_leaves_the_instances_unchanged(family):
     base = rows_of({"kind": family, "d": 8}, seed=3)
-    for words in ({"learners": LEARNERS}, {"learners": {"LLS": LLS}}):
-        rows, labels = rows_of({"kind": family, "d": 8}, seed=3, **words)
+    for learners in (*in_turns(LEARNERS), {"LLS": LLS}):
+        rows, labels = rows_of({"kind": family, "d": 8}, seed=3, learners=learners)
         assert np.array_equal(rows, base[0])
         assert np.array_equal(labels, base[1])
     for words in ({"target": "all"}, {"noise": 1.0}, {"target": "constant"}):
