@@ -61,7 +61,8 @@ class Running(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        return self.query_one(Setup).learner
+        """The number of the selected learner: the panels may have another set-up already."""
+        return min(self.query_one(Setup).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
         self.query_one(Setup).pick(number)

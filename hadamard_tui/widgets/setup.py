@@ -100,7 +100,7 @@ class Setup(VerticalScroll, can_focus=False):
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
         self.editable = editable
-        self.learner = 0
+        self._learner = 0
         self._history = History(editable)
         self._complaint = editable.error
         self.filled = False
@@ -110,6 +110,11 @@ class Setup(VerticalScroll, can_focus=False):
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
         """Panels of learners or of a set-up that are not there any more, until they are removed."""
+
+    @property
+    def learner(self) -> int:
+        """The number of the selected learner; of the last one where it was selected among more."""
+        return min(self._learner, len(self.editable.learners) - 1)
 
     def on_show(self) -> None:
         if not self.filled:
@@ -184,7 +189,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
         """Show another set-up, with this learner selected."""
         self.editable = editable
-        self.learner = learner
+        self._learner = learner
         self._leaving.update(self.children)
         place = self.scroll_y
         async with self._making:
@@ -209,7 +214,7 @@ class Setup(VerticalScroll, can_focus=False):
     def pick(self, number: int) -> None:
         """Select a learner at once; its fields follow, and only those of the last of many picked quickly."""
         if number != self.learner:
-            self.learner = number
+            self._learner = number
             self.post_message(self.Changed())
             self.post_message(self.Picked())
 
@@ -441,7 +446,7 @@ class Setup(VerticalScroll, can_focus=False):
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     async def _go_to(self, learner: int) -> None:
-        self.learner = learner
+        self._learner = learner
         self._leaving.update(self.query(LearnerForm))
         if self.filled:
             await self._show_learner()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable
 
@@ -149,3 +150,24 @@ async def test_panels_follow_what_was_taken_back(app: HadamardApp):
         await until(pilot, lambda: composed(app, "run.device"))
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "F GD 2  linear · gd" in listed(app)[2])
+
+
+async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(app: HadamardApp):
+    async with opened(app, (120, 60)):
+        setup = app.laboratory.query_one(Setup)
+        more = copy.deepcopy(setup.editable)
+        last = more.copy_learner(len(more.learners) - 1)
+        async with setup._making:
+            going = asyncio.create_task(setup.show(more, last))
+            await asyncio.sleep(0.05)
+            assert setup.learner == last
+            app.laboratory._tick()
+        await going
+
+
+async def test_a_learner_that_is_gone_is_not_selected(app: HadamardApp):
+    async with opened(app, (120, 60)) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        last = len(setup.editable.learners) - 1
+        setup.pick(last + 1)
+        await until(pilot, lambda: [form.number for form in setup.query(LearnerForm)] == [last])
