@@ -9,8 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from engine.claims import Outcome
-from engine.results.caption import caption
-from engine.results.outcomes import about
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
 from engine.results.view import View
@@ -18,7 +16,6 @@ from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.viewed import Viewed
@@ -81,7 +78,7 @@ class PanelContext:
         """What a picture shows, once the run is shown to its end; before that what the run is about."""
         if self.outcomes is None:
             return self.experiment.title
-        return caption(view, about(view.picture, self.experiment, self.outcomes), letters(view))
+        return self.views.caption(view, self.experiment, self.outcomes)
 
     @property
     def playhead(self) -> float | None:

@@ -1,15 +1,20 @@
-"""The views of results that grow, made anew when there is more of them and kept until then."""
+"""The views of results that grow and their captions, made anew when there is more and kept until then."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from engine.claims import Outcome
+from engine.results.caption import caption
+from engine.results.outcomes import about
 from engine.results.results import Results
 from engine.results.view import View
 from engine.results.views import view
+from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
 from hadamard_tui.charts.letters import with_letters
+from hadamard_tui.charts.series_builder import letters as letters_of
 
 
 class Viewed:
@@ -19,6 +24,7 @@ class Viewed:
         """`letters`: the numbers of the learners, by name, for the letters and colours of their curves."""
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
+        self._captions: dict[str, tuple[View, Sequence[Outcome], str]] = {}
 
     def view(self, picture: Picture, results: Results) -> View:
         """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
@@ -28,6 +34,15 @@ class Viewed:
             found = with_letters(view(picture, results.snapshot()), self._letters)
             known = self._views[name] = extent, found
         return known[1]
+
+    def caption(self, view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+        """What a view of these shows, with the outcomes of all claims."""
+        name = repr(view.picture)
+        known = self._captions.get(name)
+        if known is None or known[0] is not view or known[1] is not outcomes:
+            words = caption(view, about(view.picture, experiment, outcomes), letters_of(view))
+            known = self._captions[name] = view, outcomes, words
+        return known[2]
 
 
 def _extent(results: Results) -> object:

@@ -52,7 +52,7 @@ class Running(Screen[None]):
         return None if self.session is None else self.session.trace
 
     def _curve(self, trace: Trace) -> Curve:
-        """The curve of the learner selected; of the nearest one, if the set-up has changed since the run."""
+        """The curve of the selected learner; of the nearest one, if the set-up has changed since the run."""
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
             enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
@@ -187,7 +187,7 @@ class Running(Screen[None]):
         self._begin()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Put another set-up on the panels, the learner selected staying so if there are as many."""
+        """Put another set-up on the panels, the selected learner staying so if there are as many."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(Setup).show(editable)

@@ -47,7 +47,7 @@ class Heads(NamedTuple):
     """Nothing where no line of the theory speaks of the picture."""
 
     rates: bool = False
-    """Whether any learner has a rate to be told, found in hindsight or one of several."""
+    """Whether any learner has a rate to be told, oracle-tuned or one of several."""
 
     def of(self, column: str) -> str:
         """What is above a column."""
@@ -209,7 +209,7 @@ def _value(number: float, one: Value) -> str:
 
 
 def rate(curve: CurveView) -> str:
-    """The rate of a curve, and of a rate found in hindsight the grid that it was found in."""
+    """The rate of a curve, and of an oracle-tuned one the grid that it was found in."""
     if curve.rate is None:
         return ""
     if not curve.grid:

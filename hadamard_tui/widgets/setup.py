@@ -95,7 +95,7 @@ class Setup(VerticalScroll, can_focus=False):
         """The set-up is another one now, or another learner is selected."""
 
     class Picked(Message):
-        """Asks for the fields of the learner selected. Only messages change panels, one after the other."""
+        """Asks for the fields of the selected learner. Only messages change panels, one after the other."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -421,12 +421,12 @@ class Setup(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#copy")
     async def copy(self) -> None:
-        """Add a copy of the learner selected."""
+        """Add a copy of the selected learner."""
         await self._go_to(self.editable.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the learner selected, or what another list stands on that has the focus."""
+        """Remove the selected learner, or what another list stands on that has the focus."""
         if (items := self._list_in_focus) is not None:
             items.ask("remove")
             return
@@ -439,7 +439,7 @@ class Setup(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Leave the learner selected out of the run, or take it back."""
+        """Leave the selected learner out of the run, or take it back."""
         if self.editable.switch_learner(self.learner):
             self._tell()
         else:

@@ -6,11 +6,15 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher
 
+from engine.results.results import of_one
 from engine.results.views import view
+from engine.runtime.run import run
+from engine.spec.pictures import pictures_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.series import Axes
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.running.viewed import Viewed
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
@@ -297,3 +301,14 @@ async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
         await until(pilot, lambda: "A (GD)" in str(said.render()))
         assert "follow that line exactly" in str(said.render())
         assert said.size.height == height
+
+
+def test_a_caption_is_made_once_for_what_there_is(editable: EditableExperiment):
+    experiment = editable.experiment
+    results, views, outcomes = of_one(experiment, run(experiment)), Viewed(), []
+    (picture,) = pictures_of(experiment)
+    found = views.view(picture, results)
+    said = views.caption(found, experiment, outcomes)
+    assert "follow that line exactly" in said
+    assert views.caption(views.view(picture, results), experiment, outcomes) is said
+    assert views.caption(found, experiment, []) is not said
