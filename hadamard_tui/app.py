@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -366,11 +367,20 @@ class HadamardApp(App[None]):
         os._exit(code)
 
 
+GARBAGE = 50_000, 20, 50
+"""How many objects are made between garbage collections, and collections of young ones between older ones.
+
+Textual makes some ten dictionaries for every line of every frame. With Python's own numbers (700, 10, 10) the
+collector takes a quarter of the time that keys take, and a key may wait until it has looked at all there is.
+"""
+
+
 def open_app(start: Start) -> int:
     """Open the laboratory; the exit code when the person quits, or the app failed.
 
     Quitting takes a second, unless a file is still being made.
     """
+    gc.set_threshold(*GARBAGE)
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,

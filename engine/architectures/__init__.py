@@ -50,6 +50,7 @@ class Architecture(Part, frozen=True):
             "invariance",
             "linear_layers",
             "starts_at_zero",
+            "starts_alike",
             "rate_of_weights",
             "signals",
             "kernel_at_start",
@@ -75,6 +76,11 @@ class Architecture(Part, frozen=True):
     def starts_at_zero(self) -> bool:
         """Whether all weights of a single layer start at 0."""
         return False
+
+    @property
+    def starts_alike(self) -> bool:
+        """Whether every trained tensor has one number for each feature, the same for all at the start."""
+        return self.starts_at_zero
 
     @property
     def rate_of_weights(self) -> float | None:

@@ -32,6 +32,10 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
 
     @property
+    def starts_alike(self) -> bool:
+        return True
+
+    @property
     def layers(self) -> tuple[str, ...]:
         return ("u", "v")
 

@@ -254,12 +254,26 @@ def product_curve(at: At) -> Floats:
 
 def several_targets(experiment: Setup) -> Finding:
     """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
-    protocol, targets = experiment.protocol, experiment.problem.target.columns(experiment.problem.matrix)
-    if targets < 2:
-        return Finding(False, "requires several targets, over which it averages, and there is one")
-    if protocol.clips_at is not None:
+    found = more_than_one_target(experiment)
+    if not found.holds:
+        return found
+    if experiment.protocol.clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
-    return only_square(experiment) or Finding(True, f"the loss is averaged over {targets} targets")
+    return only_square(experiment) or found
+
+
+def more_than_one_target(experiment: Setup) -> Finding:
+    """Whether there are several targets."""
+    targets = experiment.problem.target.columns(experiment.problem.matrix)
+    if targets < 2:
+        return Finding(False, "requires several targets, and there is one")
+    return Finding(True, f"there are {targets} targets, and weights for each")
+
+
+def largest_rank(experiment: Setup) -> int:
+    """The largest rank that the matrix of the weights of all targets can have."""
+    matrix = experiment.problem.matrix
+    return min(matrix.shape()[1], experiment.problem.target.columns(matrix))
 
 
 def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Finding:

@@ -80,6 +80,10 @@ class Choice(Select[str]):
             offered.set_options(words for words, _ in _plain(choices))
         self.value = value
 
+    def offers(self, value: str) -> bool:
+        """Whether a value is among those that there are to choose from."""
+        return any(value == offered for _, offered in self._options)
+
     def compose(self) -> ComposeResult:
         yield from ()
 

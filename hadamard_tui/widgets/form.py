@@ -181,17 +181,27 @@ class FieldRow(Row):
         return compact(Entry(text_of(value), placeholder=hint))
 
     def follow(self, value: Any, typed: bool = True) -> None:
-        """Show another value, which came about elsewhere; if by typing, not in the field with the focus."""
+        """Show another value, which came about elsewhere; if by typing, not in the field with the focus.
+
+        A choice does not follow a value that it does not offer: this is of another part, whose rows are
+        still to be made in place of this one.
+        """
         text, control = text_of(value), self._control
         if isinstance(control, Entry):
             if control.value != text and not (typed and control.has_focus):
                 self._value = self._read(text)
                 with control.prevent(Input.Changed):
                     control.value = text
+        elif isinstance(control, Choice):
+            if value != self._value and control.offers(_word(value)):
+                self._value = value
+                with control.prevent(Select.Changed):
+                    control.value = _word(value)
         elif value != self._value:
+            assert isinstance(control, Flag), "a field is a line of text, a choice or a flag"
             self._value = value
-            with control.prevent(Select.Changed, Checkbox.Changed):
-                control.value = bool(value) if isinstance(control, Flag) else _word(value)  # type: ignore[attr-defined]
+            with control.prevent(Checkbox.Changed):
+                control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
         """The value as TOML would give it."""

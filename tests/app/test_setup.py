@@ -107,6 +107,17 @@ async def test_letters_open_a_list_at_what_they_begin_and_enter_takes_it():
         await until(pilot, lambda: choice.value == "e-gd" and choice.has_focus)
 
 
+async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_of():
+    app: App[None] = App()
+    async with app.run_test():
+        (field,) = (one for one in fields_of(catalogue.members("matrices")["xor"]) if one.name == "features")
+        await app.mount(row := FieldRow("problem.matrix.features", field, "products"))
+        row.follow("")
+        assert row.query_one(Select).value == "products"
+        row.follow("bits")
+        assert row.query_one(Select).value == "bits"
+
+
 async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         before = copy.deepcopy(app.laboratory.editable.raw)

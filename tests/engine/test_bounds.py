@@ -37,6 +37,8 @@ BOUND = {
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "chi-perp": {"net": NET},
     "two-over-eta": {"GD": gd(0.01)},
+    "rank-two-layer": {"net": NET},
+    "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
 }
 """Learners that a bound binds; the others bind gradient descent and least squares."""
 
@@ -108,6 +110,11 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     ("two-over-eta", {"protocol": "steps"}),
+    ("rank-span", {"target": "all"}),
+    ("rank-span", {"target": "doubled", "matrix": "gaussian"}),
+    ("rank-two-layer", {"target": "all", "matrix": "gaussian"}),
+    ("rank-doubling", {"target": "all"}),
+    ("rank-doubling", {"target": "all", "matrix": "hadamard01"}),
 ]
 
 HOLDS_NOT = [
@@ -178,6 +185,11 @@ HOLDS_NOT = [
     ("ridge-limit", {"matrix": "rademacher", "labels": "sign"}, "the matrix is rademacher"),
     ("max-margin-limit", {"labels": "sign"}, "the matrix is hadamard"),
     ("two-over-eta", {}, "not one-pass"),
+    ("rank-span", {}, "there is one"),
+    ("rank-two-layer", {}, "there is one"),
+    ("rank-doubling", {}, "there is one"),
+    ("rank-doubling", {"target": "all", "matrix": "gaussian"}, "entries of two values"),
+    ("rank-doubling", {"target": "all", "matrix": {"kind": "hadamard", "rotate": True}}, "two values"),
 ]
 
 BINDS_NOT = [
@@ -215,6 +227,11 @@ BINDS_NOT = [
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),
     ("two-over-eta", LLS, "is a solver"),
     ("two-over-eta", EGU, "uses egu"),
+    ("rank-span", EGU, "leave the span"),
+    ("rank-two-layer", {"update": "gd"}, "two fully connected linear layers"),
+    ("rank-doubling", LLS, "trained from a start"),
+    ("rank-doubling", NET, "start alike"),
+    ("rank-doubling", {**EGU, "noise": {"on": "gradient", "sigma": 0.1}}, "noise"),
 ]
 
 
@@ -365,6 +382,40 @@ def test_the_weights_of_two_linear_layers_have_at_most_rank_2k_plus_1(init):
 def test_the_weights_of_a_neuron_from_a_random_start_have_rank_k_plus_1():
     neuron = gd(0.02, kind="neuron", activation="identity", init="gaussian")
     assert ranks(neuron, "doubled", 16) == [min(16, k + 1) for k in range(17)]
+
+
+@pytest.mark.parametrize("matrix", ["hadamard", "rademacher", "hadamard01"])
+def test_no_rank_is_above_its_lines(matrix):
+    learners = {
+        "GD": {"update": {"kind": "gd", "lr": 0.02}},
+        "momentum": {"update": {"kind": "momentum", "lr": 0.01}},
+        "EGU": {"update": {"kind": "egu", "lr": 0.15}},
+        "EGU±": {"update": {"kind": "egu-pm", "lr": 0.15}},
+        "Adam": {"update": {"kind": "adam", "lr": 0.1}},
+        "spindly": gd(0.04, kind="spindly"),
+        "two weights": gd(0.04, kind="two-weight"),
+        "net": gd(0.02, kind="dense", widths=[8], init="gaussian"),
+    }
+    described = experiment(matrix, "all", learners, d=16, spectrum=True, seed=2, dtype="float64")
+    trace = run(described)
+    about = {line.kind: line for line in trace.lines if line.measure == "rank"}
+    for curve in trace.curves:
+        for line in about.values():
+            if curve.learner in line.applies_to:
+                assert (curve.spectrum.rank <= line.values[: len(curve.spectrum.rank)]).all(), line.kind
+    adam = [] if matrix == "hadamard01" else ["Adam"]  # on signs the entries of a gradient are of one size
+    assert about["rank-span"].applies_to == ["GD", "momentum", *adam]
+    assert about["rank-two-layer"].applies_to == ["net"]
+    assert about["rank-doubling"].applies_to == [name for name in learners if name != "net"]
+    by_name = {curve.name: curve.spectrum.rank for curve in trace.curves}
+    assert (by_name["EGU"] > about["rank-span"].values[: len(by_name["EGU"])]).any()
+
+
+def test_ranks_of_theory_grow_by_examples_and_end_where_there_are_no_more_dimensions():
+    k = np.arange(17)
+    described = experiment(target="all", d=16, spectrum=True)
+    for kind, growth in (("span", k), ("two-layer", 2 * k + 1), ("doubling", 2.0**k)):
+        assert (drawn(described, f"rank-{kind}").values == np.minimum(growth, 16)).all()
 
 
 def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_kernel():

@@ -96,6 +96,20 @@ def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(
             assert (abs(averages - averages.mean(0)) / error).max() < ERRORS, matrix
 
 
+def test_features_start_alike_where_that_is_declared():
+    declared = set()
+    for kind, member in catalogue.members("architectures").items():
+        for words in variants(member):
+            made = msgspec.convert(words, member)
+            if made.starts_alike:
+                declared.add(kind)
+                start = made.start(Streams(range(3))("init"), D)
+                for name in made.layers:
+                    assert made.shapes(D)[name] == (D,), made
+                    np.testing.assert_array_equal(start[name], start[name][:1, :1].repeat(D, 1).repeat(3, 0))
+    assert declared >= {"linear", "neuron", "spindly", "two-weight"}
+
+
 class Correlated(Gaussian, frozen=True, tag="correlated"):
     """Gaussian rows of which neighbouring entries are correlated."""
 

@@ -1,0 +1,67 @@
+"""The rank of weights that differ only where the instances seen do."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.groups import PERMUTATIONS, Group
+from engine.core.parts import Finding
+from engine.results.invariance import verdict
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    about_one_target,
+    largest_rank,
+    more_than_one_target,
+    shares_layers,
+)
+
+
+class RankDoubling(Line, frozen=True, tag="rank-doubling"):
+    """2^k: the most that the rank of the weights of all targets can be where an entry has two values.
+
+    A learner that treats all features alike, and starts with the same weight for all, cannot tell two
+    features apart on which k instances agree: exchanging them changes nothing that it saw. So each of its
+    weight vectors is constant on the at most 2^k classes of features with the same k entries, and all of them
+    are in a space of so many dimensions. Multiplicative updates get there; those of gradient descent stay in
+    one of k. Source: the talk, "rank grows exponentially fast"; theory.md §7.
+    """
+
+    measure: ClassVar[str] = "rank"
+    direction: ClassVar[Direction] = "upper"
+    group: ClassVar[Group | None] = PERMUTATIONS
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "2^k"
+    source: ClassVar[str] = "talk, Interlude"
+
+    def holds(self, experiment: Setup) -> Finding:
+        matrix = experiment.problem.matrix
+        if matrix.entry_values not in ("signs", "bits"):
+            return Finding(False, f"requires entries of two values, and the matrix is {matrix.kind}")
+        return more_than_one_target(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, architecture = learner.name, learner.architecture
+        if architecture is None or learner.update is None:
+            return Finding(False, f"it requires weights that are trained from a start, and {name} has none")
+        if not architecture.starts_alike:
+            other = f"{name} is {architecture.kind}"
+            return Finding(False, f"it requires weights that start alike for all features, and {other}")
+        if shares_layers(learner):
+            return Finding(False, about_one_target(learner))
+        if learner.noise is not None:
+            return Finding(False, f"the noise of {name} is another for every feature")
+        judged = verdict(learner, experiment)
+        if not judged.group >= PERMUTATIONS:
+            return Finding(False, f"{name} does not treat all features alike: {judged.reason}")
+        return Finding(True, f"{name} treats all features alike, and so cannot tell apart two that agree")
+
+    def value(self, at: At) -> Floats:
+        most = largest_rank(at.experiment)
+        return np.minimum(np.exp2(np.minimum(at.k, np.log2(most))), most)

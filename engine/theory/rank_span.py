@@ -1,0 +1,35 @@
+"""The rank of weights that stay in the span of the instances seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, largest_rank, more_than_one_target, stays_in_span
+
+
+class RankSpan(Line, frozen=True, tag="rank-span"):
+    """k: the most that the rank of the weights of all targets can be for one linear neuron started at 0.
+
+    After k examples every weight vector is in the span of k instances, on any matrix, for any loss and any
+    labels. Source: WKA21 Thm 9; theory.md §7.
+    """
+
+    measure: ClassVar[str] = "rank"
+    direction: ClassVar[Direction] = "upper"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "k"
+    source: ClassVar[str] = "WKA21 Thm 9"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return more_than_one_target(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return stays_in_span(learner, experiment, any_start=False)
+
+    def value(self, at: At) -> Floats:
+        return np.minimum(at.k, largest_rank(at.experiment))

@@ -1,0 +1,36 @@
+"""The rank of the weights of two linear layers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, largest_rank, more_than_one_target
+from engine.theory.svd_two_layer import SVDTwoLayer
+
+
+class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
+    """2k + 1: the most that the rank of the weights W₁ᵀw₂ of all targets can be for two linear layers.
+
+    They lie in the span of the k instances x_t, of the A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0).
+    Source: WKA21 Thm 12; theory.md §7.
+    """
+
+    measure: ClassVar[str] = "rank"
+    direction: ClassVar[Direction] = "upper"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "2k + 1"
+    source: ClassVar[str] = "WKA21 Thm 12"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return more_than_one_target(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return SVDTwoLayer().binds(learner, experiment)
+
+    def value(self, at: At) -> Floats:
+        return np.minimum(2 * at.k + 1, largest_rank(at.experiment))
