@@ -27,6 +27,9 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
 }
 """What may stand before parentheses; log is the natural logarithm."""
 
+CONSTANTS = {"pi": math.pi, "π": math.pi}
+"""Names that mean the same everywhere."""
+
 OF_X: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
 }
@@ -58,8 +61,8 @@ class BadExpression(ValueError):
 def evaluate(text: str, names: Mapping[str, float]) -> float:
     """The value of an expression in numbers and names.
 
-    It may hold + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a sign, as
-    in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could be read
+    It may hold π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a
+    sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could be read
     in two ways, as in 1/2d, and is refused.
 
     Raises: BadExpression, also where there is no finite real value.
@@ -97,7 +100,7 @@ def _parsed(text: str, names: Mapping[str, Any], functions: Mapping[str, Callabl
 def names_in(text: str) -> set[str]:
     """The names that an expression uses, functions left out. Raises: BadExpression."""
     tokens = _tokens(text.translate(_SIGNS))
-    return {token for kind, token in tokens if kind == "name"} - FUNCTIONS.keys()
+    return {token for kind, token in tokens if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
 
 
 def with_name(text: str, name: str, other: str) -> str:
@@ -142,6 +145,12 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
     if not sign:
         raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
     return bool(_RELATION[sign](evaluate(left, names), evaluate(right, names)))
+
+
+def names_in_condition(condition: str) -> set[str]:
+    """The names that comparisons of expressions use. Raises: BadExpression."""
+    sides = re.split(r"\band\b|[<>=!]+", condition.translate(_RELATIONS))
+    return set().union(*map(names_in, sides))
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -235,6 +244,8 @@ class _Parser:
                 return self._functions[name](argument)
             except ValueError:
                 raise BadExpression(f"there is no {name} of {argument:g}") from None
+        if name in CONSTANTS:
+            return CONSTANTS[name]
         if name not in self._names:
             raise BadExpression(f"{name!r} is unknown")
         return self._names[name]

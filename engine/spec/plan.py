@@ -19,12 +19,12 @@ from engine.spec.axis import MOST_POINTS, Axis, Value
 from engine.spec.check_claims import check_claims
 from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
-from engine.spec.expressions import FUNCTIONS, BadExpression, holds
+from engine.spec.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
 from engine.spec.numbers import NAMES
 from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of
 
-TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, "learner", "record", "replica"}
+TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
 """Names that mean something else in expressions and pictures."""
 
 
@@ -190,9 +190,6 @@ def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
     """The document at a point: what axes set is in place, learners that are not there are left out."""
-    if not pairs:
-        _check_conditions(raw)
-        return raw
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
@@ -201,26 +198,21 @@ def _at(
                 reading.put(document, axis.set, value)
     learners = document.get("learners")
     if isinstance(learners, list):
-        document["learners"] = [one for number, one in enumerate(learners) if _is_there(one, number, names)]
-        if learners and not document["learners"]:
+        here = [one for number, one in enumerate(learners) if _is_there(one, number, document, names)]
+        if learners and not here:
             return None
+        document["learners"] = here
     return document
 
 
-def _check_conditions(raw: Mapping[str, Any]) -> None:
-    """See that the conditions of learners can be read where there are no axes to name. Raises: BadInput."""
-    learners = raw.get("learners")
-    for number, learner in enumerate(learners if isinstance(learners, list) else ()):
-        _is_there(learner, number, {})
-
-
-def _is_there(learner: Any, number: int, names: Mapping[str, float]) -> bool:
+def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
+    """Whether the condition of a learner holds at a point, which may name axes, d, n and m."""
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
     try:
-        return holds(condition, names)
+        known = reading.sizes(document, names) if names_in_condition(condition) & set(NAMES) else names
+        return holds(condition, known)
     except BadExpression as error:
-        raise BadInput(
-            f"learners[{number}].where", f"{error}; it compares axes, as in size <= 128"
-        ) from error
+        what = f"{error}; it compares axes, d, n or m, as in d <= 128"
+        raise BadInput(f"learners[{number}].where", what) from error

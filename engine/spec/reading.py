@@ -195,13 +195,25 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     numbers = {"problem": raw["problem"], **raw}
     if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
         numbers["problem"] = dict(raw["problem"])
-        matrix = _resolved_part("matrix", numbers, raw, names)
-        n, d = matrix.shape()
-        names = {**names, "d": d, "n": n}
-        target = _resolved_part("target", numbers, raw, names)
-        target.check(matrix)
-        names = {**names, "m": target.columns(matrix)}
+        names = _with_sizes(numbers, raw, names)
     return dict(resolved(Experiment, numbers, "", names))
+
+
+def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapping[str, float]:
+    """`names` with d, n and m, as far as there is a problem that says them. Raises: BadInput."""
+    if not isinstance(raw.get("problem"), Mapping):
+        return names
+    return _with_sizes({"problem": dict(raw["problem"])}, raw, names)
+
+
+def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
+    """`names` with d, n and m; the numbers of matrix and target are put in place. Raises: BadInput."""
+    matrix = _resolved_part("matrix", numbers, raw, names)
+    n, d = matrix.shape()
+    names = {**names, "d": d, "n": n}
+    target = _resolved_part("target", numbers, raw, names)
+    target.check(matrix)
+    return {**names, "m": target.columns(matrix)}
 
 
 def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from rich.console import RenderableType
+from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -34,6 +36,24 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed)
         yield
+
+
+@pytest.fixture(autouse=True)
+def frames_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen is drawn when a test looks at it, and once at its end, as nobody sees other frames.
+
+    `@pytest.mark.drawn` draws all of them.
+    """
+    if request.node.get_closest_marker("drawn") is None:
+        update = Compositor.render_update
+
+        def drawn(compositor: Compositor, full: bool = False, **words: Any) -> RenderableType | None:
+            if full:  # of a screenshot
+                return update(compositor, full, **words)
+            compositor._dirty_regions.clear()
+            return None
+
+        monkeypatch.setattr(Compositor, "render_update", drawn)
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +107,7 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
         await until(pilot, lambda: settled(setup))
         await pilot.pause()  # all of the screen is where it belongs
         yield pilot
+        app.screen._compositor.render_strips()
 
 
 async def until(

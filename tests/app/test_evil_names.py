@@ -28,6 +28,8 @@ NAMES = (
     *("[/x]", "[b]", "[@click=app.quit]q[/]", "[red]$text", "\\["),
     *("w" * 40, "\u754c" * 40, "e\u0301" * 20, "\u05e9\u05dc\u05d5\u05dd", "\U0001f9ea\U0001f9d1\U0001f3fd"),
 )
+
+pytestmark = pytest.mark.drawn
 SIZE = (200, 60)
 
 

@@ -11,6 +11,8 @@ from hadamard_tui.terminal.fps import Frames
 from .conftest import SMALL, WIDE, opened, until
 from .test_time_travel import finished
 
+pytestmark = pytest.mark.drawn
+
 
 def test_the_rate_is_that_of_the_last_period():
     frames = Frames(20.0)

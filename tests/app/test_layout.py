@@ -25,7 +25,7 @@ from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
-pytestmark = pytest.mark.set_up("empty")
+pytestmark = [pytest.mark.set_up("empty"), pytest.mark.drawn]
 
 SIZES = [(60, 16), (61, 17), (75, 20), (80, 24), (100, 31), (109, 32), (110, 31), (110, 32), (120, 40),
          (150, 45), (179, 24), (180, 24), (180, 50), (200, 60)]  # fmt: skip

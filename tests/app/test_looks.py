@@ -23,7 +23,7 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 
-pytestmark = pytest.mark.set_up("empty")
+pytestmark = [pytest.mark.set_up("empty"), pytest.mark.drawn]
 
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB.
 SIGHTS = {

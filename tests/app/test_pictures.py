@@ -161,6 +161,7 @@ async def over(app: HadamardApp, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
 
 
+@pytest.mark.drawn
 async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
@@ -184,6 +185,7 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
         await until(pilot, lambda: "at size = 16:" in status_of(app))
 
 
+@pytest.mark.drawn
 async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_at_the_same_x() -> None:
     twice = {"title": "Twice", "x": "2*k", "measure": "error", "curves": "size"}
     app = app_of(editable(twice))

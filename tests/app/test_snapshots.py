@@ -17,6 +17,8 @@ from hadamard_tui.widgets.setup import Setup
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text
 
+pytestmark = pytest.mark.drawn
+
 AT_REST = 4
 """So many looks at the screen have to be the same."""
 

@@ -157,6 +157,7 @@ async def test_a_stopped_run_can_be_looked_back_at(app: HadamardApp):
         assert session_of(app).shown < 16
 
 
+@pytest.mark.drawn
 async def test_the_mouse_puts_the_playhead_and_drags_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -110,6 +110,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(pilot, lambda: at(app, FIRST[1]))
 
 
+@pytest.mark.drawn
 async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:

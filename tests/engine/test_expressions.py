@@ -110,6 +110,8 @@ def test_random_expressions_are_what_exact_fractions_say():
         ("2log2(d)", 14),
         ("log2(sqrt(d))", 3.5),
         ("300/eta", 1200),
+        ("d(π/2 − 1)", 128 * (math.pi / 2 - 1)),
+        ("2pi^2", 2 * math.pi**2),
         (" 0.15 ", 0.15),
         ("0.0078125", 0.0078125),
     ],

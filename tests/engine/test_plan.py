@@ -63,6 +63,18 @@ def test_learners_are_where_their_condition_holds():
         plan(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 
+def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
+    learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "n < d/2 and m = 1"}]
+    matrix = {"kind": "gaussian", "d": 8, "n": "size"}
+    problem = {"matrix": matrix, "target": "feature"}
+    found = plan(document([{"name": "size", "values": [2, 4]}], problem=problem, learners=learners))
+    assert [len(point.experiment.learners) for point in found.points] == [2, 1]
+    (alone,) = plan(document([], learners=[*learners[:1], {**learners[1], "where": "d > 8"}])).points
+    assert [learner.name for learner in alone.experiment.learners] == ["GD"]
+    with pytest.raises(BadInput, match=r"'e' is unknown; it compares axes, d, n or m, as in d <= 128"):
+        plan(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
+
+
 def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     axes = [{"name": "size", "values": [4, 8]}, {"name": "eta", "values": [0.1, 0.2]}]
     pictures = [{"x": "k", "measure": "loss", "curves": ["learner", "size"], "at": {"eta": 0.1}}]
