@@ -62,8 +62,8 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
     """The value of an expression in numbers and names.
 
     It may hold π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a
-    sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could be read
-    in two ways, as in 1/2d, and is refused.
+    sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could
+    be read in two ways, as in 1/2d, and is refused.
 
     Raises: BadExpression, also where there is no finite real value.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from crossing import Traits, crossings
+from crossing import Traits, crossings, each
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -139,6 +139,14 @@ start of every architecture that it does not refuse."""
 def traits(learners: dict[str, dict[str, Any]]) -> dict[str, Traits]:
     """What learners are crossed by: how they learn, their architecture, and the shape of it."""
     return {name: _traits(learner) for name, learner in learners.items()}
+
+
+def few(learners: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Learners among which every rule, every solver, every architecture and every shape of one is found.
+
+    For what rules and architectures cannot break together.
+    """
+    return {name: learners[name] for name in each(traits(learners))}
 
 
 def _traits(learner: dict[str, Any]) -> Traits:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from building import LLS, experiment, gd
 from crossing import chosen
-from discovery import GENTLE, crossed_groups
+from discovery import GENTLE, crossed_groups, few
 from twins import FAST, assert_twins, serving, twins
 
 import engine.backends
@@ -23,7 +23,7 @@ from engine.updates.gd import GD
 TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
 
 
-@crossed_groups(TRAINED)
+@crossed_groups(few(TRAINED))
 def test_every_learner_is_the_same_on_every_backend(learners):
     words = {"d": 16, "replicas": 2}
     described = experiment(learners=learners, **words)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 from building import beginning, begun, data_of, experiment, losses, predicted
-from crossing import each
-from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, problem_for, traits
+from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, few, problem_for
 
 from engine.core import catalogue
 from engine.problems import instances
@@ -16,7 +15,7 @@ EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
 
 
-@crossed_groups(EVERY_GENTLE, problem=PROBLEMS)
+@crossed_groups(few(EVERY_GENTLE), problem=PROBLEMS)
 def test_a_batch_of_replicas_and_targets_equals_runs_one_by_one(learners, problem):
     words = {"learners": learners, "d": 4}
     together = experiment(problem, "all", replicas=2, seed=50, **words)
@@ -49,7 +48,7 @@ CONTINUOUS = {
 }
 
 
-@crossed_groups(CONTINUOUS, problem=PROBLEMS)
+@crossed_groups(few(CONTINUOUS), problem=PROBLEMS)
 def test_float32_is_near_float64(learners, problem):
     words = {"learners": learners, "d": 8, "replicas": 2, "seed": 60}
     single, double = (experiment(problem, dtype=dtype, **words) for dtype in ("float32", "float64"))
@@ -63,7 +62,7 @@ def test_float32_is_near_float64(learners, problem):
         assert hypothesis.predict(data.instances).dtype == torch.float32, name
 
 
-@crossed_groups(EVERY, dtype=["float32", "float64"])
+@crossed_groups(few(EVERY), dtype=["float32", "float64"])
 def test_the_same_seed_gives_the_same_bits(learners, dtype):
     words = {"learners": learners, "d": 8, "replicas": 2, "dtype": dtype}
     first, again, other = (
@@ -85,8 +84,7 @@ def test_every_loss_is_batched_like_one_by_one(kind):
             np.testing.assert_allclose(alone[name][:, 0], measured[name][:, number], atol=EXACT)
 
 
-EACH = {name: GENTLE[name] for name in each(traits(GENTLE))}
-"""Learners among which are every rule, every solver, every architecture and every shape."""
+EACH = few(GENTLE)
 
 
 def test_learners_side_by_side_equal_learners_alone():
