@@ -73,7 +73,14 @@ class Finished:
     trace: Trace
 
 
-Event = Loaded | Diverged | Finished
+@dataclass(frozen=True)
+class NotKept:
+    """What was computed cannot be kept for another time, and why; the run goes on. Notified of once."""
+
+    why: str
+
+
+Event = Loaded | Diverged | NotKept | Finished
 Gate = Callable[[], int]
 """Asked before every round; says for how many records each learner may work, 0 to stop the run."""
 
@@ -111,8 +118,8 @@ def run(
                         notify(event)
                     if learner_run.ended:
                         learner_run.settle()
-                        if store is not None:
-                            learner_run.keep(experiment, store)
+                        if store is not None and (why := learner_run.keep(experiment, store)):
+                            notify(NotKept(why))
                         active.remove(learner_run)
                         _compute_lines(experiment, trace, learner_run)
         except (MemoryError, RuntimeError) as error:
@@ -182,9 +189,9 @@ class LearnerRun:
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
         return events
 
-    def keep(self, experiment: Experiment, store: Store) -> None:
-        """Keep the curves, which have ended. Raises: BadInput if that cannot be done."""
-        store.keep(experiment, self.learner, self.measures, self.curves)
+    def keep(self, experiment: Experiment, store: Store) -> str | None:
+        """Keep the curves, which have ended; the first time that this cannot be done, why."""
+        return store.keep(experiment, self.learner, self.measures, self.curves)
 
     @property
     def in_trace(self) -> list[Curve]:

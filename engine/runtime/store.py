@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.core import atomic_write, files
+from engine.core.parts import BadInput
 from engine.measures import Measure
 from engine.results.trace import Curve
 from engine.spec.learner import Learner
@@ -23,19 +26,29 @@ from engine.spec.setup import Setup
 
 Arrays = dict[str, NDArray[Any]]
 
-MEASURES = "measures"
+MEASURES, POINT = "measures", "point"
+"""The arrays of a file that are no curve's: the names of measures, and what it is of, as JSON."""
+
+MB = 1 << 20
+
+MOST = 1024 * MB
+"""Bytes that all files together may take."""
 
 
 class Store:
     """Finished curves by what they were computed from: the same learner on the same problem is found again.
 
     The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; of a
-    data file its content counts. Titles, pictures, claims and other learners are no part of it.
+    data file its content counts. Titles, pictures, claims and other learners are no part of it, nor are names
+    and roles: what is renamed is found again. A file holds its key as JSON beside its arrays, so that an
+    index of a folder can be made from the files alone.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """In a folder, which is made when something is kept."""
-        self._folder = folder
+    def __init__(self, folder: Path, most: float = MOST) -> None:
+        """In a folder, which is made when something is kept, in files of `most` bytes together."""
+        self._folder, self._most = folder, most
+        self._taken: int | None = None
+        self._broken = False
 
     def restore(
         self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
@@ -44,9 +57,9 @@ class Store:
 
         What is broken, or without one of the measures, counts as not there.
         """
-        wanted = {measure.name for measure in measures}
+        wanted, path = {measure.name for measure in measures}, self._path(_key(setup, learner))
         try:
-            with np.load(self._path(setup, learner), allow_pickle=False) as file:
+            with np.load(path, allow_pickle=False) as file:
                 if wanted - set(file[MEASURES].tolist()):
                     return False
                 kept = [_of_curve(file, number) for number in range(len(curves))]
@@ -54,31 +67,99 @@ class Store:
             return False
         for curve, arrays in zip(curves, kept, strict=True):
             curve.restore(arrays)
+        with suppress(OSError):
+            os.utime(path)  # what is used stays longest
         return True
 
     def keep(
         self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
+    ) -> str | None:
+        """Keep the finished curves of a learner, one per rate.
+
+        Where that cannot be done, the first time says why, and from then on nothing is tried. Files that were
+        used the longest ago are removed where all together are larger than they may be.
+        """
+        if self._broken:
+            return None
+        try:
+            self._keep(setup, learner, measures, curves)
+        except (BadInput, MemoryError) as error:
+            self._broken = True
+            return str(error) or "there is not enough memory"
+        return None
+
+    def _keep(
+        self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
     ) -> None:
-        """Keep the finished curves of a learner, one per rate. Raises: BadInput if that cannot be done."""
-        arrays: Arrays = {MEASURES: np.array([measure.name for measure in measures], str)}
+        key = _key(setup, learner)
+        arrays: Arrays = {
+            POINT: np.array(key.decode()),
+            MEASURES: np.array([measure.name for measure in measures], str),
+        }
         for number, curve in enumerate(curves):
             arrays |= {f"{number}/{name}": array for name, array in curve.as_arrays().items()}
         content = io.BytesIO()
         np.savez(content, **arrays)  # type: ignore[arg-type]
-        path = self._path(setup, learner)
+        path, size = self._path(key), content.getbuffer().nbytes
         with files.faults(str(path), "cannot be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
+        if size > self._most:
+            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
         atomic_write.write(path, content.getvalue(), "")
+        self._make_room(size)
 
-    def _path(self, setup: Setup, learner: Learner) -> Path:
+    def _make_room(self, size: int) -> None:
+        """See that all files are small enough together, after one of this size was written."""
+        if self._taken is not None:
+            self._taken += size
+        if self._taken is None or self._taken > self._most:
+            found = sorted(_files(self._folder), key=lambda file: file.used)
+            self._taken = sum(file.size for file in found)
+            for file in found:
+                if self._taken <= self._most:
+                    break
+                with suppress(OSError):
+                    file.path.unlink()
+                self._taken -= file.size
+
+    def _path(self, key: bytes) -> Path:
         """Where the curves of a learner are: a name made of all that they depend on."""
-        words = msgspec.to_builtins((code(), setup.problem, setup.protocol, setup.run, learner))
-        for part in (words[1]["matrix"], words[1]["target"]):
-            if part["kind"] == "file":
-                part["path"] = _digest(Path(part["path"]))
-        words[4].pop("where", None)
-        key = hashlib.sha256(msgspec.json.encode(words, order="sorted")).hexdigest()
-        return self._folder / key[:2] / f"{key[2:34]}.npz"
+        name = hashlib.sha256(key).hexdigest()
+        return self._folder / name[:2] / f"{name[2:34]}.npz"
+
+
+class _File(NamedTuple):
+    """A file of the store."""
+
+    path: Path
+    size: int
+    used: float
+    """When it was written or read last."""
+
+
+def _files(folder: Path) -> Iterator[_File]:
+    """The files that there are now; others may be writing and removing some."""
+    for path in folder.glob("??/*.npz"):
+        with suppress(OSError):
+            status = path.stat()
+            yield _File(path, status.st_size, status.st_mtime)
+
+
+def _key(setup: Setup, learner: Learner) -> bytes:
+    """All that the curves of a learner depend on, as JSON."""
+    words = {
+        "code": code(),
+        "problem": msgspec.to_builtins(setup.problem),
+        "protocol": msgspec.to_builtins(setup.protocol),
+        "run": msgspec.to_builtins(setup.run),
+        "learner": msgspec.to_builtins(learner),
+    }
+    for part in (words["problem"]["matrix"], words["problem"]["target"]):
+        if part["kind"] == "file":
+            part["path"] = _digest(Path(part["path"]))
+    for name in ("name", "role", "where"):
+        words["learner"].pop(name, None)
+    return msgspec.json.encode(words, order="sorted")
 
 
 @cache

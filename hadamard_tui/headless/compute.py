@@ -11,6 +11,7 @@ from engine.core.lazy import load_torch
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime.pacing import Pacing
+from engine.runtime.run import NotKept
 from engine.runtime.store import Store
 from engine.runtime.sweep import Begun, Event, sweep
 from engine.spec.experiment import Experiment
@@ -43,6 +44,8 @@ def compute_all(
     def note(event: Event) -> None:
         if isinstance(event, Begun):
             begun.append(event.results)
+        elif isinstance(event, NotKept):
+            errors.print(f"finished points are not kept: {event.why}", soft_wrap=True)
 
     def work() -> None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from platformdirs import user_cache_path
 from rich.console import Console
 
 from engine.claims import Outcome
@@ -13,12 +12,12 @@ from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.trace import Trace
-from engine.runtime.store import Store
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn
 from engine.spec.reading import Raw
 from hadamard_tui.headless.compute import compute_all
+from hadamard_tui.state import kept_points
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
     whole = presets.planned(preset, document)
-    store = Store(user_cache_path("hadamard-tui") / "points") if whole.axes and not fresh else None
+    store = kept_points.store() if whole.axes and not fresh else None
     results = compute_all(whole, errors, store=store)
     strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])
     return Done(document, results, judge(results), strayed)

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 import msgspec
 import numpy as np
-from platformdirs import user_cache_path
 
 from engine.claims import Outcome
 from engine.core.parts import BadInput
@@ -18,7 +17,6 @@ from engine.results.results import Results, of_one
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.store import Store
 from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
@@ -32,6 +30,7 @@ from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.runs import Kept
 from hadamard_tui.running.viewed import Viewed
+from hadamard_tui.state import kept_points
 
 
 class Session:
@@ -75,7 +74,7 @@ class Session:
         self._owed = 0
         self._worked = 0.0
         self._since: float | None = None
-        store = Store(user_cache_path("hadamard-tui") / "points") if plan.axes else None
+        store = kept_points.store() if plan.axes else None
         self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:

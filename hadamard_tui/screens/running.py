@@ -12,7 +12,7 @@ from textual.screen import Screen
 from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
-from engine.runtime.run import Diverged
+from engine.runtime.run import Diverged, NotKept
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
@@ -166,6 +166,8 @@ class Running(Screen[None]):
             case Diverged() as diverged:
                 clock = message.session.experiment.protocol.clock
                 self.notify(_told(diverged, clock), severity="warning")
+            case NotKept(why):
+                self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)

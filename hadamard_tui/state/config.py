@@ -33,6 +33,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(gt=0, le=60, description="frames per second, at most; fewer on slow lines")
     ] = 20.0
     fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
+    kept_points_mb: Annotated[
+        float, Meta(ge=0, le=1e9, description="megabytes of finished points kept, at most; 0 keeps none")
+    ] = 1024.0
     keys: Annotated[
         dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
     ] = {}

@@ -1,5 +1,6 @@
 """Sweeps: every point is an ordinary run, and what a store keeps of it is never computed again."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from building import gd
 import engine.runtime.run as runs
 from engine.core.parts import BadInput
 from engine.runtime import store
-from engine.runtime.run import Finished, run
+from engine.runtime.run import Finished, NotKept, run
 from engine.runtime.store import Store
 from engine.runtime.sweep import Begun, PointDone, sweep
 from engine.spec.plan import plan
@@ -203,3 +204,87 @@ def test_finished_points_outlive_a_kill(tmp_path, begun):
 def test_a_point_that_cannot_be_run_is_named():
     with pytest.raises(BadInput, match="size = 5"):
         plan(document(axes=[{"name": "size", "values": [4, 5]}]))
+
+
+def of_gd(name="GD", **words):
+    return document(learners=[{"name": name, **gd("1/(2d)"), **words}])
+
+
+def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
+    store = Store(tmp_path)
+    first = sweep(plan(of_gd()), store=store)
+    begun.clear()
+    second = sweep(plan(of_gd("gradient descent", role="reference", where="size > 2")), store=store)
+    assert begun == []
+    curves = first.traces[2].curves[0], second.traces[2].curves[0]
+    assert [curve.name for curve in curves] == ["GD", "gradient descent"]
+    np.testing.assert_array_equal(curves[0].values("loss"), curves[1].values("loss"))
+
+
+def test_a_file_says_of_what_it_is(tmp_path):
+    sweep(plan(of_gd()), store=Store(tmp_path))
+    points = []
+    for path in tmp_path.rglob("*.npz"):
+        with np.load(path) as file:
+            points.append(json.loads(str(file["point"])))
+    assert sorted(point["problem"]["matrix"]["d"] for point in points) == [4, 8, 16]
+    assert sorted(point["learner"]["update"]["lr"] for point in points) == [1 / 32, 1 / 16, 1 / 8]
+    for point in points:
+        assert point["run"]["replicas"] == 2
+        assert point["protocol"]["kind"] == "one-pass"
+        assert not {"name", "role", "where"} & point["learner"].keys()
+
+
+def a_file_in_place_of_the_folder(folder, monkeypatch):
+    folder.write_text("")
+
+
+def a_full_disk(folder, monkeypatch):
+    def full(path, content, option):
+        raise BadInput(f"{option} {path}", "cannot be written: No space left on device")
+
+    monkeypatch.setattr(store.atomic_write, "write", full)
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [(a_file_in_place_of_the_folder, "Not a directory"), (a_full_disk, "No space left on device")],
+)
+def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, monkeypatch, broken, why):
+    folder, heard = tmp_path / "points", []
+    broken(folder, monkeypatch)
+    results = sweep(plan(of_gd()), notify=heard.append, store=Store(folder))
+    assert results.complete
+    same(results.traces[2], sweep(plan(of_gd())).traces[2])
+    (notice,) = (event for event in heard if isinstance(event, NotKept))
+    assert why in notice.why
+
+
+def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago(tmp_path, begun):
+    sweep(plan(of_gd()), store=Store(tmp_path))
+    sizes = {path: path.stat().st_size for path in tmp_path.rglob("*.npz")}
+    for age, path in enumerate(sizes):
+        os.utime(path, (10**9 - age, 10**9 - age))
+    oldest = list(sizes)[-1]
+    begun.clear()
+    sweep(plan(of_gd()), store=Store(tmp_path))
+    assert all(path.stat().st_mtime > 10**9 for path in sizes), "what is read counts as used"
+    os.utime(oldest, (10**9, 10**9))
+    heard, limited = [], Store(tmp_path, sum(sizes.values()) + 100)
+    more = {**of_gd(), "axes": [{"name": "size", "values": [4]}]}
+    more["run"] = {**more["run"], "seed": 9}
+    sweep(plan(more), notify=heard.append, store=limited)
+    assert begun == ["GD"]
+    left = set(tmp_path.rglob("*.npz"))
+    assert not oldest.exists()
+    assert len(left) == len(sizes)
+    assert sum(path.stat().st_size for path in left) <= sum(sizes.values()) + 100
+    assert not any(isinstance(event, NotKept) for event in heard)
+
+
+def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
+    heard = []
+    assert sweep(plan(of_gd()), notify=heard.append, store=Store(tmp_path, 1000)).complete
+    (notice,) = (event for event in heard if isinstance(event, NotKept))
+    assert "and all may take" in notice.why
+    assert not list(tmp_path.rglob("*.npz"))
