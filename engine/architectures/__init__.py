@@ -36,15 +36,22 @@ class Signals(NamedTuple):
     """C_b, the variance of biases, [L + 1]."""
 
 
+class HiddenLayers(NamedTuple):
+    """The layers of which `preactivations` has the signals, input layer first."""
+
+    activation: str
+    """What makes their outputs of these signals, σ."""
+
+    next_variances: tuple[float, ...]
+    """C_w, the variance of weights times their fan-in, of the layer that follows each of them."""
+
+
 class Architecture(Part, frozen=True):
     """A parametrised function of an instance x ∈ ℝ^d.
 
     Methods that take `params` get the trained tensors and the fixed ones.
     """
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(
-        ("start", "predict", "weights", "gradient", "rotated", "layers", "shapes")
-    )
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "invariance",
@@ -54,8 +61,12 @@ class Architecture(Part, frozen=True):
             "rate_of_weights",
             "signals",
             "kernel_at_start",
+            "hidden_layers",
+            "trains_weights",
+            "power",
         )
     )
+    shortcuts: ClassVar[frozenset[str]] = frozenset(("gradient", "weights", "preactivations", "rotated"))
 
     @property
     def outputs(self) -> int:
@@ -70,6 +81,16 @@ class Architecture(Part, frozen=True):
     @property
     def linear_layers(self) -> int | None:
         """How many fully connected linear layers a prediction is the product of; None if it is none."""
+        return None
+
+    @property
+    def trains_weights(self) -> bool:
+        """Whether a prediction is xᵀw, of a tensor `w` [B, d] that starts at 0 and is all that is trained."""
+        return False
+
+    @property
+    def power(self) -> int | None:
+        """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are all that is trained; None if not."""
         return None
 
     @property
@@ -93,6 +114,11 @@ class Architecture(Part, frozen=True):
     @property
     def signals(self) -> Signals | None:
         """The law of its signals at the start; None if it is not that of a Gaussian fully connected net."""
+        return None
+
+    @property
+    def hidden_layers(self) -> HiddenLayers | None:
+        """The hidden layers of a fully connected net; None if it is no such net."""
         return None
 
     def kernel_at_start(self, d: int) -> dict[str, float] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture, Signals, Start
+from engine.architectures import Architecture, HiddenLayers, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -170,11 +170,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
-    @property
-    def next_variances(self) -> tuple[float, ...]:
-        """C_w of the layer that follows each hidden layer."""
-        return tuple(size**2 for size in self._sizes()[1:])
-
     def _fans(self, d: int) -> list[tuple[int, int]]:
         """(fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
@@ -210,6 +205,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return None
         cw = tuple(size * size for size in self._sizes())
         return Signals(self.activation, self.hidden, cw, self._each(self.cb))
+
+    @property
+    def hidden_layers(self) -> HiddenLayers:
+        return HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:]))
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -25,6 +25,10 @@ class Linear(Architecture, frozen=True, tag="linear"):
         return 1
 
     @property
+    def trains_weights(self) -> bool:
+        return True
+
+    @property
     def starts_at_zero(self) -> bool:
         return True
 

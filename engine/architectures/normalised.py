@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 
-from engine.architectures import Signals, Start
+from engine.architectures import HiddenLayers, Start
 from engine.architectures.dense import Dense
 from engine.core.groups import PERMUTATIONS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
@@ -45,8 +46,8 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return False
 
     @property
-    def signals(self) -> Signals | None:
-        return None
+    def hidden_layers(self) -> HiddenLayers:
+        return super().hidden_layers
 
     def start(self, stream: Stream, d: int) -> Start:
         shape = stream.replicas, 1, d
@@ -78,6 +79,12 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         nets = len(weights) // len(mean)
         mean, deviation = (each.repeat_interleave(nets, 0)[:, None] for each in (mean, deviation))
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
+
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        return super().preactivations(params, instances)
+
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
+        return super().rotated(params, turn)
 
     def invariance(self, d: int) -> Verdict:
         start = super().invariance(d)

@@ -34,6 +34,10 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return 4.0 if self.depth == 2 and not self.signed and self.w0 is None else None
 
     @property
+    def power(self) -> int:
+        return self.depth
+
+    @property
     def starts_alike(self) -> bool:
         return True
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend, weight_vectors
 from engine.backends.tiled.tiles import LEAST
+from engine.core import catalogue
 from engine.core import device as devices
 from engine.measures import Measure
 from engine.protocols import TrainingRun
@@ -42,7 +43,7 @@ class Compiled(Backend):
             return f"it takes {LEAST} features or more"
         if not problem.target.linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
-        if protocol.loss != "square" or protocol.clips_at is not None:
+        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
         if not protocol.online:
             return f"{protocol.kind}, as set here, is no single pass of steps along single examples"

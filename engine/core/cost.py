@@ -18,6 +18,10 @@ class Cost(Protocol):
         """The prediction at which a label changes from 0 to 1."""
 
     @property
+    def is_square(self) -> bool:
+        """Whether it is (ŷ − y)²."""
+
+    @property
     def steady(self) -> bool:
         """Whether a value is the same bits wherever in a tensor it is computed."""
 
@@ -36,6 +40,8 @@ class Derived:
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss
+
+    is_square = False
 
     @property
     def bit_boundary(self) -> float:

@@ -106,16 +106,21 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     declares: ClassVar[frozenset[str]] = frozenset()
     """What members of a family say of themselves, and theorems rely on; by default of the family nothing."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset()
-    """The methods of which they say it."""
+    shortcuts: ClassVar[frozenset[str]] = frozenset()
+    """Methods that must fit the others, such as a gradient worked out by hand; they are taken back alike."""
 
     def __init_subclass__(cls) -> None:
-        """See that what a member says of its methods is not said of those of a class derived from it."""
+        """Take back what bases declare where a class replaces anything that it may be about.
+
+        That is anything that a member is made of, or that is written in a base of several members, but not
+        defaults of fields or declarations. What a class says itself stays; else it says what its family does.
+        """
         super().__init_subclass__()
-        bases = [base for base in cls.__mro__[1:] if issubclass(base, Part)]
+        bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
         of_member = any(is_member(base) for base in bases)
-        if of_member and cls.declared_of & vars(cls).keys():
-            for name in cls.declares - vars(cls).keys():
+        written = set().union(*(_written(base) for base in (bases if of_member else bases[:-1])))
+        if written & _written(cls) - cls.declares:
+            for name in (cls.declares | cls.shortcuts) - vars(cls).keys():
                 setattr(cls, name, next(vars(base)[name] for base in reversed(bases) if name in vars(base)))
 
     def __post_init__(self) -> None:
@@ -146,3 +151,14 @@ def is_member(part: type[Part]) -> bool:
 def summary_of(part: type[msgspec.Struct]) -> str:
     """The first line of a part's documentation: what it is, in one sentence."""
     return (inspect.getdoc(part) or "").split("\n", 1)[0]
+
+
+def _written(part: type[Part]) -> set[str]:
+    """The names of all that is written in a class, without what is abstract there and what Python writes."""
+    return {
+        name
+        for name, value in vars(part).items()
+        if name not in vars(Part)
+        and not name.startswith("__")
+        and not getattr(value, "__isabstractmethod__", False)
+    }

@@ -25,10 +25,10 @@ class Loss(Part, frozen=True):
     is that of this one number.
     """
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("value", "slope", "average"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("constant", "bit_constant", "continuous_slope", "is_square")
+        ("constant", "bit_constant", "continuous_slope", "is_square", "steady")
     )
+    shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average"))
 
     continuous_slope: ClassVar[bool] = False
     """Whether its slope, as a function of its prediction alone, has no jumps."""
@@ -45,7 +45,7 @@ class Loss(Part, frozen=True):
     bit_boundary: ClassVar[float] = 0.5
     """The prediction at which a label changes from 0 to 1; that from −1 to +1 is always 0."""
 
-    steady: ClassVar[bool] = True
+    steady: ClassVar[bool] = False
     """Whether a value is the same bits wherever in a tensor it is computed.
 
     Exponentials and logarithms are not: several are taken at a time, and those left over at the end are
@@ -61,8 +61,15 @@ class Loss(Part, frozen=True):
         raise NotImplementedError
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss."""
-        raise NotImplementedError
+        """∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss.
+
+        By default the derivative of `value`, as torch has it.
+        """
+        leaf = predictions.detach().requires_grad_()
+        with torch.enable_grad():
+            whole = self.value(leaf, labels).sum()
+        (slopes,) = torch.autograd.grad(whole, leaf)
+        return slopes / leaf.shape[-2] if self.joint else slopes
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y) averaged over the last dimension, in float64."""

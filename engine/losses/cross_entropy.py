@@ -19,7 +19,6 @@ class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
     """
 
     joint: ClassVar[bool] = True
-    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "bits"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

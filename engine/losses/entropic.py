@@ -22,7 +22,6 @@ class Entropic(Loss, frozen=True, tag="entropic"):
     continuous_slope: ClassVar[bool] = True
     bit_constant: ClassVar[float | None] = math.log(2.0)
     bit_boundary: ClassVar[float] = 0.0
-    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "bits"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

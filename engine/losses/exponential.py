@@ -17,7 +17,6 @@ class Exponential(Loss, frozen=True, tag="exponential"):
 
     continuous_slope: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
-    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

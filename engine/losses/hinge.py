@@ -17,6 +17,7 @@ class Hinge(Loss, frozen=True, tag="hinge"):
     whether a learner moves on from a margin that it has met exactly. Source: WKA21 §3; theory.md §6.
     """
 
+    steady: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
     labels: ClassVar[Values] = "signs"
 

@@ -18,7 +18,6 @@ class Logistic(Loss, frozen=True, tag="logistic"):
 
     continuous_slope: ClassVar[bool] = True
     constant: ClassVar[float | None] = math.log(2.0)
-    steady: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

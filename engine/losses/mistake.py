@@ -19,6 +19,7 @@ class Mistake(Loss, frozen=True, tag="mistake"):
     Source: Rosenblatt 1958; theory.md §4.
     """
 
+    steady: ClassVar[bool] = True
     constant: ClassVar[float | None] = 0.0
     labels: ClassVar[Values] = "signs"
 

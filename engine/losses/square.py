@@ -17,6 +17,7 @@ class Square(Loss, frozen=True, tag="square"):
 
     continuous_slope: ClassVar[bool] = True
     is_square: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
     bit_constant: ClassVar[float | None] = 0.25
 

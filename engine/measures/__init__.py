@@ -142,6 +142,8 @@ class Probe:
 class Measure(Part, frozen=True):
     """A number, or an array over indices of its own, that says something of a learner at a record."""
 
+    declares: ClassVar[frozenset[str]] = frozenset(("is_risk", "whole"))
+
     label: ClassVar[str]
     """What an axis says of it."""
 
@@ -265,9 +267,13 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Every measure by its name."""
+    """Every measure by its name. Raises: ValueError if two have the same."""
     members = catalogue.members("measures").values()
-    return {measure.name: measure for member in members for measure in cast(type[Measure], member).every()}
+    found: dict[str, Measure] = {}
+    for measure in (one for member in members for one in cast(type[Measure], member).every()):
+        if (other := found.setdefault(measure.name, measure)) is not measure:
+            raise ValueError(f"two measures are called {measure.name!r}: {type(other)} and {type(measure)}")
+    return found
 
 
 def needs_teacher(problem: Problem) -> str | None:

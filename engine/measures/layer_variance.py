@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from engine.architectures.dense import Dense
 from engine.core.activations import transfer
 from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
@@ -28,20 +27,23 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
     of_parameters: ClassVar[bool] = True
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        net = learner.architecture
-        layers = len(net.next_variances) if isinstance(net, Dense) else 0
+        hidden = None if learner.architecture is None else learner.architecture.hidden_layers
+        layers = 0 if hidden is None else len(hidden.next_variances)
         return (Index("layer", np.arange(1.0, layers + 1)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        return None if isinstance(learner.architecture, Dense) else "the learner is a dense net"
+        net = learner.architecture
+        return None if net is not None and net.hidden_layers is not None else "the learner is a dense net"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, net = probe.data, probe.architecture
-        assert isinstance(net, Dense), "others are refused"
+        hidden = net.hidden_layers
+        assert hidden is not None, "others are refused"
         signals = net.preactivations(probe.tensors, data.instances)
-        squares = [transfer(net.activation, signal).double().square().mean((1, 2)) for signal in signals]
-        variances = torch.stack(squares) * torch.tensor(net.next_variances)[:, None].to(squares[0])  # [L, B]
+        squares = [transfer(hidden.activation, signal).double().square().mean((1, 2)) for signal in signals]
+        of_next = torch.tensor(hidden.next_variances)[:, None].to(squares[0])
+        variances = torch.stack(squares) * of_next  # [L, B]
         return data.over_targets(variances).movedim(0, -1)

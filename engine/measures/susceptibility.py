@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.architectures.dense import Dense
 from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
@@ -37,8 +36,9 @@ class Susceptibility(Measure, frozen=True, tag="susceptibility"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         data, net = probe.data, probe.architecture
-        assert isinstance(net, Dense), "others are refused"
+        hidden = net.hidden_layers
+        assert hidden is not None, "others are refused"
         signals = net.preactivations(probe.tensors, data.instances)
-        squares = [slope(net.activation, signal).double().square().mean((1, 2)) for signal in signals]
-        grown = torch.stack(squares) * torch.tensor(net.next_variances)[:, None].to(squares[0])  # [L, B]
+        squares = [slope(hidden.activation, signal).double().square().mean((1, 2)) for signal in signals]
+        grown = torch.stack(squares) * torch.tensor(hidden.next_variances)[:, None].to(squares[0])  # [L, B]
         return data.over_targets(grown).movedim(0, -1)

@@ -143,9 +143,8 @@ class Protocol(Part, frozen=True):
 
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("training_run", "online_run"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("drawn_independently", "averages_hypotheses", "full_batch", "flows", "online")
+        ("drawn_independently", "averages_hypotheses", "full_batch", "flows", "single", "online", "trains")
     )
 
     @property
@@ -176,7 +175,7 @@ class Protocol(Part, frozen=True):
     @property
     def single(self) -> bool:
         """Whether every gradient is that of a single example."""
-        raise NotImplementedError
+        return False
 
     def refuses(self, learner: Learner) -> str | None:
         """Why it cannot train this learner, in one sentence; None if it can."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.architectures import Architecture
-from engine.architectures.linear import Linear
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.problems.data import Data
@@ -16,7 +15,7 @@ from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.optioned_steps import OptionedSteps
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner
-from engine.updates import BEST, GRID, Multiplicative, Rates, State
+from engine.updates import BEST, GRID, Rates, State
 
 MANY = 1 << 14
 """Weights from which on two exponentials for each weight vector are faster than one for each weight."""
@@ -43,9 +42,10 @@ class Descent:
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._multiplies = (
-            isinstance(update, Multiplicative)
+            update is not None
+            and update.by_factors
             and self._options is None
-            and isinstance(architecture, Linear)
+            and architecture.trains_weights
             and params["w"].numel() >= MANY
         )
         self._fixed = tensors
@@ -140,7 +140,7 @@ class Descent:
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
         """The step of a multiplicative rule after one example x of ±1, where e^(−η g) has two values."""
-        assert isinstance(self._update, Multiplicative), "_multiplies says so"
+        assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)

@@ -13,7 +13,6 @@ from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.spectrum import looked_at
-from engine.losses.square import Square
 from engine.measures import Measure, Probe
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
@@ -257,7 +256,7 @@ def evaluator(
 
     Where labels are xᵀw*, the mean square loss of xᵀw is (w − w*)ᵀ(XᵀX/n)(w − w*), without any prediction.
     """
-    wanted = isinstance(loss, Square) and weights is not None and not asks(measures, "train")
+    wanted = loss.is_square and weights is not None and not asks(measures, "train")
     if wanted and weights is not None and data.w_star is not None:
         square = data.instances.mean_square(data.from_w_star(weights))
         if square is not None:

@@ -20,7 +20,6 @@ Floats = NDArray[np.float64]
 class Solver(Part, frozen=True):
     """A learner that is told the examples one by one and always holds the fit to those it was told."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("begin", "solve", "values"))
     declares: ClassVar[frozenset[str]] = frozenset(("linear_in_labels", "invariance"))
 
     linear_in_labels: ClassVar[bool] = False

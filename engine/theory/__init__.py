@@ -108,10 +108,14 @@ class Line(Part, frozen=True):
     for examples drawn with replacement, of which at most k are different.
     """
 
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("direction", "group", "in_expectation", "per_learner", "per_replica", "holds", "binds")
+    )
+
     measure: ClassVar[str] = "loss"
     """The name of the measure of which it speaks."""
 
-    direction: ClassVar[Direction]
+    direction: ClassVar[Direction] = "reference"
 
     group: ClassVar[Group | None] = None
     """The group of transformations of the instances under which learners that it binds predict alike; None
@@ -134,11 +138,11 @@ class Line(Part, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         """Whether problem and protocol satisfy the theorem's conditions, and why, or what it requires."""
-        raise NotImplementedError
+        return Finding(False, f"{self.kind} does not say of what problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
-        raise NotImplementedError
+        return Finding(False, f"{self.kind} does not say what learners it binds")
 
     def value(self, at: At) -> Floats:
         """The line [S, *index] at the planned clocks, or anything that broadcasts to it.

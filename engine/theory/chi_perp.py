@@ -8,8 +8,11 @@ import numpy as np
 
 from engine.core.activations import slope
 from engine.core.lazy import torch
+from engine.core.parts import Finding
 from engine.formulas import wide_nets
-from engine.theory import At, Floats
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats
 from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_of
 
 
@@ -22,8 +25,16 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     """
 
     measure: ClassVar[str] = "susceptibility"
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "exact"
     formula: ClassVar[str] = "χ⊥ = C_w E σ′(z)², z ~ N(0, C_b + V_{l−1}); 1 is critical"
     source: ClassVar[str] = "RYH ch. 5"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return super().holds(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
         assert at.learner is not None, "a line per learner"

@@ -24,9 +24,13 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     other. Source: RYH ch. 5; theory-nets.md §24.
     """
 
+    per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
     formula: ClassVar[str] = "exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets"
     source: ClassVar[str] = "RYH ch. 5"
+
+    def holds(self, experiment: Setup) -> Finding:
+        return super().holds(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         found, signals = super().binds(learner, experiment), signals_of(learner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -39,9 +40,9 @@ class HalfSpace(Line, frozen=True):
             return Finding(False, "requires two features or more")
         return Finding(True, "labels are the signs of one direction of Gaussian instances")
 
+    @abstractmethod
     def error(self, alpha: float) -> float:
         """The 0/1 error at α > 0 examples per dimension."""
-        raise NotImplementedError
 
     def value(self, at: At) -> Floats:
         _, d = at.experiment.problem.matrix.shape()

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Meta
 
 from engine.architectures import Architecture
-from engine.architectures.spindly import Spindly
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.mirror import Mirror
@@ -56,7 +55,6 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 class Update(Part, frozen=True):
     """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("start", "step", "multiply", "squares", "no_squares"))
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "invariance",
@@ -66,6 +64,9 @@ class Update(Part, frozen=True):
             "stable_up_to",
             "multiplicative_step",
             "scalar_step",
+            "own_start",
+            "by_factors",
+            "columnwise",
         )
     )
 
@@ -78,9 +79,6 @@ class Update(Part, frozen=True):
     weights_of_state: ClassVar[bool] = False
     """Whether `step` makes the weights of its state, whatever they were before."""
 
-    own_start: ClassVar[bool] = False
-    """Whether `start` replaces the weights of the architecture, whatever these are."""
-
     def __post_init__(self) -> None:
         super().__post_init__()
         rates = getattr(self, "lr", None)
@@ -89,6 +87,14 @@ class Update(Part, frozen=True):
 
     columnwise: ClassVar[bool] = False
     """Whether every entry moves by its own gradients alone, so that inputs without any can be left out."""
+
+    by_factors: ClassVar[bool] = False
+    """Whether `step` along g is `multiply` with the factors e^(−η g)."""
+
+    @property
+    def own_start(self) -> bool:
+        """Whether `start` may replace the weights of the architecture; a rule with a start says where not."""
+        return type(self).start is not Update.start
 
     @property
     def along_gradients(self) -> bool:
@@ -133,6 +139,10 @@ class Update(Part, frozen=True):
         """Parameters and state after one step along `gradients` with the given rates."""
         raise NotImplementedError
 
+    def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
+        """Parameters and state after a step with these factors, shaped like the parameters and used up."""
+        raise NotImplementedError
+
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Whether steps commute with rotations of instances from this family, and why.
 
@@ -165,12 +175,12 @@ class Plain(Update, frozen=True):
         return descended(params, gradients, rates), state
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if isinstance(architecture, Spindly) and architecture.depth == 2:
+        if architecture.power == 2:
             return MultiplicativeStep(exponential=False, scale=2.0, power=2)
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        if architecture.kind != "linear":
+        if not architecture.trains_weights:
             return None
         return lambda slope, rate, memory: (rate * slope, memory)
 
@@ -182,9 +192,7 @@ class Multiplicative(Update, frozen=True):
     to take the exponential of each entry.
     """
 
-    def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Parameters and state after a step with these factors, shaped like the parameters and used up."""
-        raise NotImplementedError
+    by_factors: ClassVar[bool] = True
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         factors = {name: torch.exp_(g * -rates[name]) for name, g in gradients.items()}
@@ -196,7 +204,8 @@ class Diagonal(Update, frozen=True):
 
     With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]: then its
     steps are multiples of gradients and commute with rotations. The squares of one ±1 example are equal
-    within a unit, so there the two do the same. Source: theory.md §8.
+    within a unit, so there the two do the same. A member that is such a rule says so: its `invariance` is
+    `by_sizes`. Source: theory.md §8.
     """
 
     shared: Annotated[
@@ -222,7 +231,8 @@ class Diagonal(Update, frozen=True):
     def invariant_counterpart(self) -> Self:
         return msgspec.structs.replace(self, shared=True)
 
-    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+    def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
+        """The verdict of a rule to which gradients are these sizes, and what they divide."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -280,7 +290,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
     """The refusal of a rule that keeps a weight per feature from a start of its own."""
-    if architecture.kind == "linear":
+    if architecture.trains_weights:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "

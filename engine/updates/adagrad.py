@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, ScalarStep, State
 
 
@@ -17,6 +19,8 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
 
     ε stands inside the root. Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
+
+    own_start: ClassVar[bool] = False
 
     lr: Rate = 0.03125
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
@@ -33,10 +37,13 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         return new, {"h": h}
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        return self._scalar_step if architecture.kind == "linear" else None
+        return self._scalar_step if architecture.trains_weights else None
 
     def _scalar_step(
         self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         squares = memory + slope * slope
         return rate * slope / torch.sqrt(self.eps + squares), squares
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return self.by_sizes(matrix, single)

@@ -21,6 +21,7 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 5
 
     lr: Rate = 0.0884

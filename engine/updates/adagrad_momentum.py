@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, State, zeros
 
 
@@ -17,6 +19,8 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     From h = v = 0. ρ = 1 and μ = 0 are plain AdaGrad. Source: talk, "AdaGrad with momentum and exponentially
     decaying memory on the past" (which gives no formula); theory.md §4.
     """
+
+    own_start: ClassVar[bool] = False
 
     lr: Rate = 0.001953125
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v kept")] = 0.9
@@ -35,3 +39,6 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
             for name, g in gradients.items()
         }
         return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return self.by_sizes(matrix, single)

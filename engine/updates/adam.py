@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, State, zeros
 
 
@@ -17,6 +19,8 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
     and torch add theirs to the root). Source: Kingma, Ba 2015; theory.md §4.
     """
+
+    own_start: ClassVar[bool] = False
 
     lr: Rate = 0.0078125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
@@ -40,3 +44,6 @@ class Adam(Diagonal, frozen=True, tag="adam"):
             size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
             new[name] = params[name] - rates[name] * mean / size
         return new, {"m": m, "v": v, "steps": steps}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return self.by_sizes(matrix, single)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -19,6 +19,8 @@ class AGDMomentum(Update, frozen=True, tag="agd-momentum"):
     The step is that of `agd` with V_l in place of ∇_l, in its length and in its direction; an average rather
     than a sum keeps the units of G. Source: Bernstein et al. 2023 (which gives no formula); theory.md §9.
     """
+
+    own_start: ClassVar[bool] = False
 
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
 

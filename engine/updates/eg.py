@@ -23,7 +23,6 @@ class EG(Update, frozen=True, tag="eg"):
     Source: KW97; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = True
     weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.05

@@ -23,7 +23,6 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     Source: KW97; theory.md §4.
     """
 
-    own_start: ClassVar[bool] = True
     weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.25

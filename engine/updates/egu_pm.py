@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.architectures import Architecture
-from engine.architectures.linear import Linear
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.mirror import Mirror
@@ -24,6 +23,7 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
     Source: KW97; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.05
@@ -58,7 +58,7 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
         return {name: new["plus"][name] - new["minus"][name] for name in params}, new
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if not isinstance(architecture, Linear):
+        if not architecture.trains_weights:
             return None
         return MultiplicativeStep(
             exponential=True, halves=lambda params, state: (state["plus"]["w"], state["minus"]["w"])

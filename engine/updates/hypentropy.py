@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from engine.architectures import Architecture
-from engine.architectures.linear import Linear
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.mirror import Mirror
@@ -25,6 +24,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.05
@@ -48,7 +48,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return Mirror(lambda _, state: state["dual"], self._weights)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        if not isinstance(architecture, Linear):
+        if not architecture.trains_weights:
             return None
         return MultiplicativeStep(exponential=True, halves=self._halves)
 

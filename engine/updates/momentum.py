@@ -18,6 +18,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
     Source: theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     columnwise: ClassVar[bool] = True
 
     lr: Rate = 0.00048828125

@@ -21,6 +21,7 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
     into GUᵀ and A into UAUᵀ, so W into WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     matrices: ClassVar[int] = 3
 
     lr: Rate = 2.0

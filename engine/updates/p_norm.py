@@ -24,6 +24,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     number of entries, acts like EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
     """
 
+    own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
 
     lr: Rate = 0.03125

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, State
 
 
@@ -17,6 +19,8 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     Without bias correction, so first steps are up to 1/√(1 − ρ) times as long. ε stands inside the root
     (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory.md §4.
     """
+
+    own_start: ClassVar[bool] = False
 
     lr: Rate = 0.001953125
     memory: Annotated[float, Meta(ge=0, lt=1, title="memory ρ", description="share of v kept")] = 0.99
@@ -35,3 +39,6 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
             for name, w in params.items()
         }
         return new, {"v": v}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return self.by_sizes(matrix, single)

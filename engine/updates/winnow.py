@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from engine.architectures import Architecture
+from engine.core.mirror import Mirror
+from engine.core.multiplicative_step import MultiplicativeStep
+from engine.core.parts import Verdict
 from engine.losses import Loss
+from engine.problems.matrices import Matrix
 from engine.updates import Rate, only_mistakes
 from engine.updates.egu import EGU
 
@@ -15,7 +22,22 @@ class Winnow(EGU, frozen=True, tag="winnow"):
     Source: Littlestone 1988; theory.md §4.
     """
 
+    by_factors: ClassVar[bool] = True
+
     lr: Rate = 0.5
+
+    @property
+    def mirror(self) -> Mirror:
+        return super().mirror
+
+    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
+        return super().multiplicative_step(architecture)
+
+    def exponentiated_rate(self, architecture: Architecture) -> float | None:
+        return super().exponentiated_rate(architecture)
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return super().invariance(matrix, single)
 
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)

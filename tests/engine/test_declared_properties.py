@@ -5,23 +5,34 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from building import LLS, experiment, gd
+import torch
+from building import LLS, data_of, experiment, gd
 from discovery import variants
 
+from engine.architectures.dense import Dense
 from engine.architectures.linear import Linear
+from engine.architectures.spindly import Spindly
 from engine.core import catalogue
 from engine.core.groups import TRIVIAL
 from engine.core.streams import Streams
 from engine.losses.square import Square
+from engine.measures import named
+from engine.measures.loss import AverageLoss
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.matrices.rademacher import Rademacher
 from engine.problems.targets.feature import Feature
 from engine.results.invariance import verdict
+from engine.runtime.recorder import ByPredictions, ByWeights, evaluator
 from engine.solvers.ridge import Ridge
+from engine.theory.ri_signed import RISigned
+from engine.updates import Diagonal
 from engine.updates.adam import Adam
 from engine.updates.egu import EGU
+from engine.updates.egu_pm import EGUPM
 from engine.updates.gd import GD
+from engine.updates.hypentropy import Hypentropy
+from engine.updates.winnow import Winnow
 
 D, REPLICAS, ERRORS = 4, 1500, 4.5
 FAMILIES = {
@@ -242,6 +253,201 @@ class Cubic(Square, frozen=True, tag="cubic"):
 
     def value(self, predictions, labels):
         return (predictions - labels).abs() ** 3
+
+
+class Squaring(Dense, frozen=True, tag="squaring"):
+    """A net whose first layer sees the squares of the entries."""
+
+    def first(self, params, instances):
+        return (instances.rows**2 @ params["W1"].mT).mT
+
+
+class Signs(Dense, frozen=True, tag="signs"):
+    """A net that starts with signs."""
+
+    def _layer(self, stream, number, fan_out, fan_in, size):
+        return np.sign(super()._layer(stream, number, fan_out, fan_in, size))
+
+
+class Longer(Dense, frozen=True, tag="longer"):
+    """A net that acts with other factors."""
+
+    def _scalings(self, d):
+        return [scaling._replace(forward=2.0) for scaling in super()._scalings(d)]
+
+
+class Fitted(Linear, frozen=True, tag="fitted"):
+    """A neuron with weights that are made of the instances."""
+
+    def fitted(self, params, instances):
+        return {**params, "w": params["w"] + instances.rows[:, 0]}
+
+
+class Shifted(Dense, frozen=True, tag="shifted"):
+    """A net of which somebody measures other signals."""
+
+    def preactivations(self, params, instances):
+        return [signal + 1 for signal in super().preactivations(params, instances)]
+
+
+class Wider(Dense, frozen=True, tag="wider"):
+    """A dense net with other defaults."""
+
+    width: int | None = 5
+    depth: int | None = 2
+
+
+class Frozen(Dense, frozen=True, tag="frozen"):
+    """A net whose author says what still holds of it."""
+
+    def first(self, params, instances):
+        return 2 * super().first(params, instances)
+
+    def invariance(self, d):
+        return super().invariance(d)
+
+
+@pytest.mark.parametrize("member", [Squaring, Signs, Longer, Fitted, Shifted])
+def test_replacing_anything_that_a_net_is_made_of_takes_back_what_is_declared_of_it(member):
+    made = member()
+    judged = made.invariance(D)
+    assert judged.group == TRIVIAL
+    assert made.kind in judged.reason
+    assert (made.signals, made.hidden_layers, made.linear_layers, made.trains_weights) == (None,) * 3 + (
+        False,
+    )
+    assert not made.starts_at_zero
+
+
+def test_a_net_with_other_defaults_or_its_own_word_is_still_what_it_says():
+    assert Wider().invariance(D).invariant is True
+    assert Wider().signals.widths == (5, 5)
+    assert Frozen().invariance(D).invariant is True
+    assert Frozen().signals is None, "what it does not say again is taken back"
+
+
+class Once(Linear, frozen=True, tag="once"):
+    """A neuron with squared weights, whose author forgot the gradient."""
+
+    def predict(self, params, instances):
+        return instances.products(params["w"] ** 2)
+
+
+def test_a_net_that_predicts_otherwise_has_the_gradient_of_what_it_predicts_and_no_weights():
+    data = data_of(experiment("gaussian", "feature", d=D))
+    params = {"w": torch.full((1, D), 3.0, dtype=torch.float64)}
+    found = Once().gradient(params, data.instances, torch.ones_like)["w"]
+    expected = 6.0 * data.instances.rows.sum(1)
+    torch.testing.assert_close(found, expected.to(found.dtype))
+    assert Once().weights(params) is None
+
+
+class Distance(Square, frozen=True, tag="distance"):
+    """Four times the distance."""
+
+    def value(self, predictions, labels):
+        return 4 * (predictions - labels).abs()
+
+
+def test_a_loss_with_another_value_is_recorded_and_followed_as_it_is():
+    predictions, labels = torch.tensor([[1.0, -2.0, 0.5]]), torch.tensor([[0.0, 0.0, 1.0]])
+    loss = Distance()
+    assert loss.average(predictions, labels).item() == pytest.approx(4 * 3.5 / 3)
+    torch.testing.assert_close(loss.slope(predictions, labels), torch.tensor([[4.0, -4.0, -4.0]]))
+    assert loss.continuous_slope is loss.steady is False
+
+
+def test_the_recorded_loss_of_a_neuron_is_the_one_that_it_is_trained_on():
+    data, order, zero = data_of(experiment("hadamard", d=D)), None, torch.zeros(1, D, dtype=torch.float64)
+    chosen = evaluator(data, Distance(), zero, 1, (), order)
+    assert isinstance(chosen, ByPredictions)
+    assert isinstance(evaluator(data, Square(), zero, 1, (), order), ByWeights)
+
+
+def of_signs(adaptive):
+    """A class derived from a rule, or from a base of rules, whose steps are signs."""
+
+    class Signed(adaptive, frozen=True, tag="signed-sizes", kw_only=True):
+        """A step by signs."""
+
+        lr: float = 0.1
+
+        def step(self, params, gradients, rates, state):
+            return {name: w - rates[name] * gradients[name].sign() for name, w in params.items()}, state
+
+    return Signed(shared=True)
+
+
+@pytest.mark.parametrize("base", [Adam, Diagonal])
+def test_a_rule_derived_from_one_that_divides_by_sizes_is_not_judged_as_that(base):
+    assert of_signs(base).invariance(Hadamard(d=D), True).group == TRIVIAL
+
+
+def test_a_multiplicative_rule_with_a_step_of_its_own_takes_that_step():
+    class Halving(EGU, frozen=True, tag="halving"):
+        """Half of the weights, whatever the gradient."""
+
+        def step(self, params, gradients, rates, state):
+            return {name: w / 2 for name, w in params.items()}, state
+
+    assert EGU().by_factors
+    assert Winnow().by_factors
+    assert not Halving().by_factors
+    assert Halving().multiplicative_step(Linear()) is None
+
+
+def test_a_rule_with_a_start_of_its_own_may_replace_weights_unless_it_says_that_it_does_not():
+    class Ones(GD, frozen=True, tag="ones"):
+        """Gradient descent from 1."""
+
+        def start(self, params):
+            return {name: torch.ones_like(w) for name, w in params.items()}, {}
+
+    assert (GD().own_start, Adam().own_start, EGU().own_start, Ones().own_start) == (False, False, True, True)
+    assert Ones().invariance(Hadamard(d=D), True).group == TRIVIAL
+
+
+def test_rules_of_single_weights_do_not_take_a_net_derived_from_a_neuron_for_one():
+    class Cubed(Spindly, frozen=True, tag="cubed"):
+        """A spindly net of another power."""
+
+        def weights(self, params):
+            return params["u"] ** 3
+
+    assert (Spindly().power, Cubed().power) == (2, None)
+    assert GD().multiplicative_step(Spindly()) is not None
+    assert GD().multiplicative_step(Cubed()) is None
+    for rule in (EGUPM(), Hypentropy()):
+        assert rule.multiplicative_step(Linear()) is not None
+        assert rule.multiplicative_step(Axis()) is None
+
+
+def test_a_theory_line_with_another_value_says_of_whom_it_speaks_itself():
+    class Doubled(RISigned, frozen=True, tag="doubled-bound"):
+        """Twice the bound."""
+
+        def value(self, at):
+            return 2 * super().value(at)
+
+    described = experiment("hadamard", learners={"GD": gd(0.01)}, d=D)
+    assert holds("ri-signed", described).holds
+    assert not Doubled().holds(described).holds
+    assert not Doubled().binds(described.learners[0], described).holds
+    assert (Doubled().direction, Doubled().group) == ("reference", None)
+
+
+def test_two_measures_of_one_name_are_refused(monkeypatch):
+    class Other(AverageLoss, frozen=True, tag="other-loss"):
+        """Twice the loss."""
+
+        def value(self, probe):
+            return 2 * super().value(probe)
+
+    assert not Other.is_risk
+    members = {**catalogue.members("measures"), "other-loss": Other}
+    monkeypatch.setattr(catalogue, "members", lambda family: members)
+    with pytest.raises(ValueError, match="two measures are called 'loss'"):
+        named.__wrapped__()
 
 
 def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():

@@ -60,9 +60,6 @@ class Matrix(Part, frozen=True, kw_only=True):
     drawn: ClassVar[Values] = "any"
     """What every entry of `rows` is."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(
-        ("rows", "draw", "instances", "named", "arrangement", "order")
-    )
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "constant_column",
@@ -77,6 +74,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "feature_values",
             "is_orthogonal",
             "is_cube",
+            "rows_are_given",
             "is_sylvester",
             "features_are_seen",
             "second_moment",
@@ -152,6 +150,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         return None
 
     @property
+    def rows_are_given(self) -> bool:
+        """Whether the rows are somebody's own, in the `order` of a file, so that labels can be given too."""
+        return False
+
+    @property
     def is_sylvester(self) -> bool:
         """Whether `arrangement` says all there is to the instances."""
         return False
@@ -167,6 +170,10 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     def rows(self, streams: Streams) -> Rows:
         """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        raise NotImplementedError
+
+    def order(self, streams: Streams) -> NDArray[np.int64]:
+        """The number of the row given that every replica sees at each step, [R, n], where rows are given."""
         raise NotImplementedError
 
     def arrangement(self, streams: Streams) -> Arrangement:

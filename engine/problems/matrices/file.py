@@ -38,6 +38,10 @@ class File(Matrix, frozen=True, tag="file"):
         return "any" if self.rotate else self.feature_values
 
     @property
+    def rows_are_given(self) -> bool:
+        return True
+
+    @property
     def random_order(self) -> bool:
         return self.permute
 
@@ -49,7 +53,6 @@ class File(Matrix, frozen=True, tag="file"):
         return read_table(self.path, "problem.matrix.path")[self.order(streams)]
 
     def order(self, streams: Streams) -> NDArray[np.int64]:
-        """The row of the file that every replica sees at each step, [R, n]."""
         n, _ = self.size()
         if self.permute:
             return streams("order").permutation(n)

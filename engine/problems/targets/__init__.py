@@ -42,9 +42,8 @@ class Combination(NamedTuple):
 class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
-    declared_of: ClassVar[frozenset[str]] = frozenset(("columns", "combination", "labels"))
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("unit", "fixed_feature", "with_negatives", "values", "one_hot")
+        ("unit", "linear", "fixed_feature", "with_negatives", "values", "one_hot")
     )
 
     unit: ClassVar[bool] = False

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from engine.core.parts import BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.matrices.file import File as MatrixFile
 from engine.problems.table import DataPath, make_absolute, read_table, values_of
 from engine.problems.targets import Target
 
@@ -33,7 +32,7 @@ class File(Target, frozen=True, tag="file"):
         return columns
 
     def check(self, matrix: Matrix) -> None:
-        if not isinstance(matrix, MatrixFile):
+        if not matrix.rows_are_given:
             raise BadInput(
                 "problem.target.kind",
                 f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
@@ -49,7 +48,6 @@ class File(Target, frozen=True, tag="file"):
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        assert isinstance(matrix, MatrixFile), "check() admits no other family"
         return self._table()[matrix.order(streams)].swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
