@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -33,8 +33,6 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     entries of each instance among themselves. Both are part of the learner, made anew of whatever instances
     it sees: both treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
     """
-
-    experimental: ClassVar[bool] = True
 
     of: Annotated[
         Literal["features", "instances"],

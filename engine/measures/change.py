@@ -27,7 +27,6 @@ class Change(Measure, frozen=True, tag="change"):
     rounding itself let that grow. Source: theory.md §8; theory-symmetry.md §21.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "change of predictions"
 
     group: Annotated[

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
     """The excess risk (w − w*)ᵀΣ(w − w*): mean square loss on new instances, less that of w*.
 
-    Averaged over targets. Labels are made of xᵀw*, by their signs or with noise too, and Σ = E xxᵀ is σ²I, as
-    the matrix declares: no rows are needed to measure it. Unit: that of xᵀw*, squared. Source: WGL20 §4;
-    theory-bias.md §34.
+    Averaged over targets. Labels are made of xᵀw*, by their signs or with noise too, and Σ = E xxᵀ is what
+    the matrix declares, σ²I or any other: no rows are needed to measure it. Unit: that of xᵀw*, squared.
+    Source: WGL20 §4; theory-bias.md §34.
     """
 
     label: ClassVar[str] = "excess risk"
@@ -26,11 +26,13 @@ class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.second_moment is None:
-            return "the matrix declares a second moment σ²I, as gaussian does"
+            return "the matrix declares its second moment, as gaussian does"
         return needs_teacher(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data = probe.data
-        assert data.second_moment is not None, "it is refused elsewhere"
+        data, moment = probe.data, probe.data.second_moment
+        assert moment is not None, "it is refused elsewhere"
         errors = data.from_teacher(probe.drawn_weights).double()
-        return data.over_targets(data.second_moment * errors.square().sum(1)[None])[0]
+        if isinstance(moment, torch.Tensor):
+            return data.over_targets(((errors @ moment) * errors).sum(1)[None])[0]
+        return data.over_targets(moment * errors.square().sum(1)[None])[0]

@@ -20,7 +20,6 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     changes predictions towards f by no more than its root. Source: AB22; theory-symmetry.md §20.
     """
 
-    experimental: ClassVar[bool] = True
     label: ClassVar[str] = "share of the gradient that sees the labels"
     of_parameters: ClassVar[bool] = True
 

@@ -30,8 +30,9 @@ class Data:
     Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
     every label is xᵀw*: the features that have a part in each target, and their weights. `teacher` is the
     same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
-    as they were drawn. `second_moment` is σ² if the matrix declares that Σ = E xxᵀ is σ²I. `values` says what
-    every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the others.
+    as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I. `values`
+    says what every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the
+    others.
     """
 
     instances: Instances
@@ -41,7 +42,7 @@ class Data:
     variants: int = 1
     w_star: Star | None = None
     teacher: Star | None = None
-    second_moment: float | None = None
+    second_moment: float | torch.Tensor | None = None
     values: Values = "any"
     one_hot: bool = False
 
@@ -103,6 +104,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     if combination is not None and problem.matrix.features_are_seen:
         places, sizes = combination
         teacher = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
+    moment = problem.matrix.second_moment
     return Data(
         instances,
         torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
@@ -110,7 +112,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         targets,
         w_star=teacher if problem.labels == "soft" and problem.noise == 0 else None,
         teacher=teacher,
-        second_moment=problem.matrix.second_moment,
+        second_moment=torch.from_numpy(moment).to(device) if isinstance(moment, np.ndarray) else moment,
         values=problem.label_values,
         one_hot=problem.one_hot,
     )

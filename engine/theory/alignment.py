@@ -24,7 +24,6 @@ class Alignment(Line, frozen=True, tag="alignment"):
     theory-symmetry.md §20.
     """
 
-    experimental: ClassVar[bool] = True
     measure: ClassVar[str] = "gradient-alignment"
     direction: ClassVar[Direction] = "upper"
     group: ClassVar[Group | None] = SIGNED_PERMUTATIONS

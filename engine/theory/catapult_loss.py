@@ -37,7 +37,6 @@ class Beginning(NamedTuple):
 class TwoLinearLayers(Line, frozen=True):
     """A line on gradient descent on a net of two linear layers and one example, made of how it starts."""
 
-    experimental: ClassVar[bool] = True
     per_learner: ClassVar[bool] = True
     per_replica: ClassVar[bool] = True
 

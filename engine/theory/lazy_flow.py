@@ -21,7 +21,6 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     leave it learn features. Source: WGL20; theory-bias.md §34.
     """
 
-    experimental: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
     in_expectation: ClassVar[bool] = False
     per_learner: ClassVar[bool] = True

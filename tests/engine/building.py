@@ -23,6 +23,9 @@ from engine.spec.experiment import Experiment
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
 
+WORDS = ("rate_unit", "role", "where")
+"""What a learner says in a word, and is no part."""
+
 ALL = 10**9
 """More records than any training run has."""
 
@@ -63,7 +66,10 @@ def raw(
         "protocol": {"loss": loss or "square", **part(protocol)},
         "run": {"dtype": "float64", "device": "cpu", **settings},
         "learners": [
-            {"name": name, **{role: part(words) for role, words in learner.items()}}
+            {
+                "name": name,
+                **{role: words if role in WORDS else part(words) for role, words in learner.items()},
+            }
             for name, learner in learners.items()
         ],
         "claims": claims or [],

@@ -544,6 +544,35 @@ class Dense:
         return gradients
 
 
+class Normalised:
+    """A dense net of instances with standardised features, or with entries standardised among themselves."""
+
+    def __init__(self, of: str = "features", activation: str = "identity", scale: float = 1.0) -> None:
+        self.of, self.net = of, Dense(activation, scale)
+
+    def fitted(self, X: Array) -> dict[str, Array]:
+        """The means and deviations of the features over the rows."""
+        mean = [sum(column) / len(X) for column in X.T]
+        squares = [sum((x - m) ** 2 for x in column) / len(X) for column, m in zip(X.T, mean, strict=True)]
+        return {"mean": np.array(mean), "deviation": np.sqrt(squares)}
+
+    def _seen(self, params: dict[str, Array], x: Array) -> Array:
+        if self.of == "features":
+            return (x - params["mean"]) / params["deviation"]
+        mean = sum(x) / len(x)
+        deviation = math.sqrt(sum((xi - mean) ** 2 for xi in x) / len(x) + 1e-5)
+        return np.array([(xi - mean) / deviation for xi in x])
+
+    def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
+        return self.net._signals(params, self._seen(params, x))
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return self.net.predict(params, self._seen(params, x))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        return self.net.gradient(params, self._seen(params, x), slope)
+
+
 class Neuron:
     """ŷ = σ(xᵀw)."""
 
@@ -658,6 +687,7 @@ ARCHITECTURES = {
     "two-weight": TwoWeight,
     "identity-spindly": Spindly,
     "dense": Dense,
+    "normalised": Normalised,
     "dense-spindly": DenseSpindly,
     "sparse-input": SparseInput,
     "conv": Conv,

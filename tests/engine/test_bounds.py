@@ -19,6 +19,7 @@ from engine.theory import Direction
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
+NTK = gd(0.1, kind="dense", widths=[8], parametrisation="ntk")
 DRAWN = {"kind": "one-pass", "replacement": True}
 TWO = {"learners": {"GD": gd(0.01), "EGU": EGU}}
 
@@ -38,11 +39,28 @@ BOUND = {
     "chi-perp": {"net": NET},
     "two-over-eta": {"GD": gd(0.01)},
     "rank-two-layer": {"net": NET},
+    "catapult-loss": {"net": NET, "NTK": NTK},
+    "catapult-sharpness": {"net": NET, "NTK": NTK},
+    "catapult-limit": {"net": {**NET, "rate_unit": "start-sharpness"}},
+    "lazy-flow": {"GD": {"update": "gd"}, "u² − v²": gd(0.1, kind="spindly", signed=True)},
+    "alignment": {
+        "net": NET,
+        "of features": {"update": "gd", "architecture": {"kind": "normalised", "widths": [8]}},
+    },
     "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
 }
 """Learners that a bound binds; the others bind gradient descent and least squares."""
 
 HALF_SPACE = {"matrix": "gaussian", "labels": "sign"}
+
+ONE_EXAMPLE = {
+    "matrix": {"kind": "sphere", "n": 1},
+    "target": "constant",
+    "protocol": {"kind": "steps", "steps": 3},
+}
+CATAPULT = ("catapult-loss", "catapult-sharpness", "catapult-limit")
+FLOW = {"matrix": "gaussian", "protocol": {"kind": "flow", "time": 1}}
+CUBE = {"matrix": {"kind": "xor", "features": "bits"}, "protocol": "at-init"}
 
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
@@ -110,6 +128,12 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     ("two-over-eta", {"protocol": "steps"}),
+    *((kind, ONE_EXAMPLE) for kind in CATAPULT),
+    ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
+    ("lazy-flow", FLOW),
+    ("lazy-flow", {**FLOW, "target": "all", "noise": 0.1}),
+    ("alignment", CUBE),
+    ("alignment", {**CUBE, "target": {"kind": "feature", "index": 7}}),
     ("rank-span", {"target": "all"}),
     ("rank-span", {"target": "doubled", "matrix": "gaussian"}),
     ("rank-two-layer", {"target": "all", "matrix": "gaussian"}),
@@ -175,6 +199,18 @@ HOLDS_NOT = [
     ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
     ("svd-two-layer", {}, "there is one"),
     ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
+    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example with one target") for kind in CATAPULT),
+    *((kind, {**ONE_EXAMPLE, "protocol": "one-pass"}, "along the whole gradient") for kind in CATAPULT),
+    *(
+        (kind, {**ONE_EXAMPLE, "protocol": {"kind": "steps", "steps": 3, "loss": "logistic"}}, "square loss")
+        for kind in CATAPULT
+    ),
+    ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
+    ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "all rows are trained on"),
+    ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
+    ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
+    ("alignment", {**CUBE, "target": "all"}, "there are several"),
+    ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
     ("ri-bayes", {"labels": "sign"}, "the matrix is hadamard"),
     ("ri-bayes", {"matrix": "gaussian"}, "they are soft"),
     ("ri-bayes", {**HALF_SPACE, "noise": 0.1}, "they are noisy"),
@@ -226,6 +262,18 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),
     ("two-over-eta", LLS, "is a solver"),
+    *((kind, LLS, "is a solver") for kind in CATAPULT),
+    *((kind, EGU, "uses egu") for kind in CATAPULT),
+    *((kind, {"update": "momentum", "architecture": NET["architecture"]}, "momentum") for kind in CATAPULT),
+    *((kind, gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty") for kind in CATAPULT),
+    *((kind, gd(0.1, kind="dense", widths=[8, 8]), "two linear layers") for kind in CATAPULT),
+    ("catapult-limit", NET, "rates in units of 1/S₀"),
+    ("lazy-flow", LLS, "gradient flow"),
+    ("lazy-flow", EGU, "gradient flow"),
+    ("lazy-flow", gd(0.1, kind="spindly"), "tangent kernel"),
+    ("lazy-flow", NET, "tangent kernel"),
+    ("alignment", gd(0.1, kind="spindly"), "edge of its own"),
+    ("alignment", gd(0.1, kind="dense", init="identity"), "identity start"),
     ("two-over-eta", EGU, "uses egu"),
     ("rank-span", EGU, "leave the span"),
     ("rank-two-layer", {"update": "gd"}, "two fully connected linear layers"),

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from building import data_of, experiment
-from discovery import name_of, ready, variants
+from discovery import asked, name_of, ready, variants
 
 from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.matrices.gaussian import Gaussian
 
@@ -35,6 +36,11 @@ def off(values, expected):
     return np.where(gap < 1e-9, 0.0, gap / np.maximum(values.std(0) / np.sqrt(len(values)), 1e-12)).max()
 
 
+def declared(moment, d):
+    """Σ [d, d] as a family declares it: itself, or σ²."""
+    return moment * np.eye(d) if np.ndim(moment) == 0 else moment
+
+
 def moments(rows):
     """(1/n) Σ_j x_j x_jᵀ of every replica, [R, d, d]."""
     return rows.swapaxes(1, 2) @ rows / rows.shape[1]
@@ -54,7 +60,8 @@ def correlations(rows):
 @pytest.mark.parametrize("words", DECLARING, ids=name_of)
 def test_a_family_has_the_moments_that_it_declares(words):
     matrix, rows = made(words), instances(words)
-    assert off(moments(rows), matrix.second_moment * np.eye(rows.shape[2])) <= ERRORS
+    drawn = matrix.draw(Streams(range(REPLICAS))).astype(float)  # rotation makes all directions alike
+    assert off(moments(drawn), declared(matrix.second_moment, rows.shape[2])) <= ERRORS
     if matrix.isotropic:
         assert off(fourth_moments(rows), 3 * matrix.second_moment**2) <= ERRORS
         assert off(correlations(rows), matrix.second_moment**2) <= ERRORS
@@ -67,14 +74,50 @@ def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart()
 
 
 def test_the_families_that_declare_something_are_these_at_least():
-    assert {words["kind"] for words in DECLARING} >= {
-        "gaussian", "hadamard", "orthogonal", "rademacher", "sparse", "threshold", "xor"
-    }  # fmt: skip
+    declaring = {words["kind"] for words in DECLARING}
+    assert set(asked("matrices")) - declaring <= {"digits", "file"}, "what is drawn has a law"
     assert {words["kind"] for words in DECLARING if made(words).isotropic} >= {
         "gaussian",
         "sparse",
         "threshold",
     }
+
+
+class Toeplitz(Matrix, frozen=True, tag="toeplitz"):
+    """Gaussian rows whose entries i and j have the covariance ρ^|i − j|."""
+
+    d: int = D
+    rho: float = 0.6
+
+    def size(self):
+        return 20, self.d
+
+    @property
+    def second_moment(self):
+        places = np.arange(self.d)
+        return self.rho ** abs(places[:, None] - places)
+
+    def rows(self, streams):
+        root = np.linalg.cholesky(self.second_moment)
+        return streams("matrix").normal(*self.size()) @ root.T
+
+
+class Forgetful(Toeplitz, frozen=True, tag="forgetful"):
+    """Rows that ignore ρ."""
+
+    @property
+    def second_moment(self):
+        return super().second_moment
+
+    def rows(self, streams):
+        return streams("matrix").normal(*self.size())
+
+
+@pytest.mark.parametrize(("family", "true"), [(Toeplitz, True), (Forgetful, False)])
+def test_a_correlated_family_that_ignores_its_correlations_is_found_out(family, true):
+    matrix = family()
+    rows = matrix.draw(Streams(range(REPLICAS)))
+    assert (off(moments(rows), declared(matrix.second_moment, D)) <= ERRORS) == true
 
 
 def test_a_family_that_draws_its_rows_otherwise_declares_nothing_by_descent():

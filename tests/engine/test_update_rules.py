@@ -75,6 +75,10 @@ NETS = {
         {"widths": [6, 4], "parametrisation": "mup", "init": "orthogonal"},
         {"widths": [6, 4], "parametrisation": "mup", "cw": 2.0, "cb": 0.3, "activation": "tanh"},
     ],
+    "normalised": [
+        *({"of": of, "activation": "tanh", "widths": [5], "scale": 0.8} for of in ("features", "instances")),
+        {"of": "instances", "widths": [4, 3]},
+    ],
     "neuron": [
         *({"activation": activation, "init": "gaussian"} for activation in naive.TRANSFERS),
         *({"activation": activation} for activation in naive.TRANSFERS if activation not in KINKED),
@@ -104,6 +108,7 @@ SHORT = {
     ],
     "spindly": [{"depth": 3, "signed": True}],
     "neuron": [{}],
+    "normalised": [{"activation": "tanh", "widths": [5]}],
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
     "dense-spindly": [{"width": 5, "signed": True}],
 }
@@ -169,6 +174,7 @@ def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
     plain = twin(architecture["kind"], "the architecture", naive.ARCHITECTURES)
     takes = signature(plain).parameters
     net = plain(**{name: value for name, value in architecture.items() if name in takes})
+    fixed |= net.fitted(X) if hasattr(net, "fitted") else {}
     factors = net.rates(start) if hasattr(net, "rates") else {}
     rules = {}
     for name, value in start.items():

@@ -124,6 +124,15 @@ def test_excess_risk_is_the_loss_on_new_rows_without_the_noise():
         assert abs(losses.mean() - values[k, 0]) <= 4 * losses.std() / math.sqrt(len(rows))
 
 
+@pytest.mark.parametrize("signs", [True, False])
+def test_excess_risk_takes_the_second_moment_that_a_family_declares(signs):
+    matrix = {"kind": "hadamard01", "row_signs": signs, "d": D}
+    values, described = recorded("excess-risk", gd(0.05), matrix)
+    w, moment = weights(described)[:, 0], described.problem.matrix.second_moment
+    expected = [naive.excess_risk(one, np.eye(D)[3], moment) for one in w]
+    np.testing.assert_allclose(values[:, 0], expected, rtol=1e-9, atol=1e-12)
+
+
 def test_angle_error_is_the_share_of_new_rows_that_are_mistaken():
     values, described = recorded(
         "angle-error", LEARNERS["LLS"], {"kind": "gaussian", "d": D, "n": 20}, "feature", labels="sign"
@@ -152,7 +161,11 @@ def test_angle_error_keeps_its_digits_near_0():
 
 
 REFUSED = [
-    ("excess-risk", {"matrix": "hadamard01"}, "the matrix declares a second moment"),
+    (
+        "excess-risk",
+        {"matrix": {"kind": "digits", "n": 20}, "d": None},
+        "the matrix declares its second moment",
+    ),
     ("excess-risk", {"matrix": {"kind": "gaussian", "rotate": True}}, "learners see the features"),
     ("excess-risk", {"matrix": "gaussian", "target": "constant"}, "labels are made of xᵀw"),
     ("excess-risk", {"matrix": "threshold"}, "learners see the features"),
@@ -166,7 +179,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "words", "reason"), REFUSED)
 def test_a_measure_says_where_it_is_measured(name, words, reason):
     with pytest.raises(BadInput, match=f"{name} is measured only where {reason}"):
-        experiment(d=D, learners={"it": gd(0.05)}, claims=claims_of(name), **words)
+        experiment(learners={"it": gd(0.05)}, claims=claims_of(name), **{"d": D, **words})
 
 
 def test_measures_of_weights_are_recorded_only_where_a_claim_asks_for_them():

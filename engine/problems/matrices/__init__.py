@@ -13,6 +13,7 @@ from engine.core.streams import Streams
 from engine.problems.rotation import haar
 
 Rows = NDArray[np.floating[Any]]
+Floats = NDArray[np.float64]
 
 PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in random order")]
 RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
@@ -145,8 +146,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         return False
 
     @property
-    def second_moment(self) -> float | None:
-        """σ² if (1/n) Σ_j x_j x_jᵀ over the n instances has the mean σ²I; None if that is not known."""
+    def second_moment(self) -> float | Floats | None:
+        """Σ [d, d], the mean of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² where it is σ²I.
+
+        None if it is not known.
+        """
         return None
 
     @property

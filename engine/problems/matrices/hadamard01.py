@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.core.parts import Dimension, Values
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
-from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows, RowSigns
+from engine.problems.matrices import Arrangement, Floats, Matrix, PermuteRows, Rows, RowSigns
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two
 
 
@@ -39,6 +39,17 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     @property
     def is_shifted_hadamard(self) -> bool:
         return True
+
+    @property
+    def second_moment(self) -> Floats:
+        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows; and without random signs
+        ¼(h̄1ᵀ + 1h̄ᵀ) more, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1."""
+        d = self.d
+        found: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4
+        if not self.row_signs:
+            mean = (d * np.eye(d)[0] - 1) / (d - 1)
+            found += (mean[:, None] + mean) / 4
+        return found
 
     @property
     def random_order(self) -> bool:
