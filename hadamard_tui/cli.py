@@ -422,9 +422,9 @@ def _export(file: Path, done: Done) -> None:
     from hadamard_tui.sharing import exporting
 
     if done.has_pictures:
-        shown = exporting.first_picture(done.document, done.results)
+        shown = exporting.first_picture(done.document, done.results, done.outcomes)
     else:
-        shown = exporting.finished(done.experiment, done.trace, done.document)
+        shown = exporting.finished(done.experiment, done.trace, done.document, done.outcomes)
     exporting.export(file, shown, "--export")
 
 

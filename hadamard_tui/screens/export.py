@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from io import BytesIO
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.table import Table
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -68,9 +69,6 @@ class Export(Modal[None]):
         self._writing = False
 
     def compose(self) -> ComposeResult:
-        kinds = Table.grid(padding=(0, 2))
-        for suffix, (what, _) in KINDS.items():
-            kinds.add_row(suffix, what)
         with Vertical() as page:
             page.border_title = "write a file"
             page.border_subtitle = "enter writes · esc closes"
@@ -81,7 +79,7 @@ class Export(Modal[None]):
             if self.app.is_web:
                 place = "for your browser to save"
             yield Static(f"\n{place}; its end says what is written:\n", markup=False)
-            yield Static(kinds)
+            yield from _kinds()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -142,15 +140,20 @@ class Export(Modal[None]):
         try:
             done = result.result()
         except BadInput as error:
-            if opened:
-                self._refuse(error)
-            else:
-                self.app.notify(str(error).strip(), severity="error")
+            self._not_written(error, opened)
+        except Exception as error:  # what was computed is worth more than a file that cannot be made
+            self._not_written(BadInput("", f"{type(error).__name__}: {error}"), opened)
         else:
             self.dismiss()
             self.app.notify(done)
             if then is not None:
                 then()
+
+    def _not_written(self, error: BadInput, opened: bool) -> None:
+        if opened:
+            self._refuse(error)
+        else:
+            self.app.notify(str(error).strip(), severity="error")
 
     def _refuse(self, error: BadInput) -> None:
         self._say("wrong", f"▲ {str(error).strip()}")
@@ -159,6 +162,19 @@ class Export(Modal[None]):
         below = self.query_one(f"#{place}", Static)
         below.display = bool(words)
         below.update(words)
+
+
+def _kinds() -> Iterator[Static]:
+    """What there is to write by the end of the name; dimmed, and how to have it, what cannot be made here."""
+    table, missing = Table.grid(padding=(0, 2)), {}
+    for suffix, kind in KINDS.items():
+        style = "dim" if (remedy := kind.remedy) else ""
+        table.add_row(Text(suffix, style), Text(kind.about, style))
+        if remedy:
+            missing[kind.library] = remedy
+    yield Static(table)
+    for library, remedy in missing.items():
+        yield Static(f"\nwhat is dimmed needs {library}: {remedy}", markup=False, classes="missing")
 
 
 def here() -> str:

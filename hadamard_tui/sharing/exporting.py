@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
+from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
-from engine.results.outcomes import judge
+from engine.results.caption import caption
+from engine.results.outcomes import about, judge
 from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results, of_one
@@ -22,10 +28,13 @@ from engine.spec.reading import Raw
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
 from hadamard_tui.sharing.figure import figure, heat_map_figure
+from hadamard_tui.sharing.svg import svg
+from hadamard_tui.sharing.svg_heat_map import heat_map_svg
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ class Shown:
     """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
 
     The set-up may have been changed since the run. The trace does not grow. Where an experiment has pictures,
-    these are what tables and JSON are of.
+    these are what tables and JSON are of. `outcomes` are those of its claims, once they are judged.
     """
 
     set_up: Experiment | Raw
@@ -58,18 +67,23 @@ class Shown:
     series: Sequence[Series] = ()
     axes: Axes | None = None
     pictures: Pictures | None = None
+    outcomes: Sequence[Outcome] = ()
+    caption: str = ""
 
 
-def finished(experiment: Experiment, trace: Trace, document: Raw | None = None) -> Shown:
+def finished(
+    experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
+) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
-    return with_look(Shown(document or experiment, experiment, trace), look)
+    return with_look(Shown(document or experiment, experiment, trace, outcomes=outcomes), look)
 
 
-def first_picture(document: Raw, results: Results) -> Shown:
+def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
     """Runs that came to their end, with the first of their pictures."""
     experiment, trace = results.plan.experiment, next(iter(results.traces.values()))
-    return with_picture(Shown(document, experiment, trace, pictures=Pictures(document, results)), 0)
+    pictures = Pictures(document, results)
+    return with_picture(Shown(document, experiment, trace, pictures=pictures, outcomes=outcomes), 0)
 
 
 def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
@@ -84,6 +98,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     """The same with what is looked at as the chart; of a heat map that of a learner, or of the first."""
+    shown = replace(shown, caption=_caption(look.view, shown, letters(look.view)))
     with palette.on_paper():
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"
@@ -94,16 +109,37 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
     return replace(shown, series=drawing.series, axes=drawing.axes)
 
 
-KINDS: dict[str, tuple[str, Callable[[Shown], bytes]]] = {
-    ".csv": ("curves and bounds, one row per point", lambda shown: tables.as_csv(_table(shown))),
-    ".json": ("all that was computed, as run --json prints it", lambda shown: _report(shown)),
-    ".parquet": ("curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown))),
-    ".svg": ("the chart for a paper or the web", lambda shown: _figure(shown, "svg")),
-    ".pdf": ("the chart for a paper", lambda shown: _figure(shown, "pdf")),
-    ".png": ("the chart in pixels", lambda shown: _figure(shown, "png")),
-    ".toml": ("the set-up as a preset", lambda shown: preset_file.as_toml(shown.set_up).encode()),
+class Kind(NamedTuple):
+    """A kind of file: what is in it, how it is made, and the library without which it cannot be."""
+
+    about: str
+    make: Callable[[Shown], bytes]
+    library: str | None = None
+
+    @property
+    def remedy(self) -> str:
+        """The command that installs what the kind cannot be made without; nothing where it can be made."""
+        there = self.library is None or find_spec(self.library) is not None
+        return "" if there else self.installation
+
+    @property
+    def installation(self) -> str:
+        """The command that installs its library for the interpreter that runs this."""
+        return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
+
+
+KINDS: dict[str, Kind] = {
+    ".svg": Kind("the chart with its caption, for a paper or the web", lambda shown: _svg(shown)),
+    ".pdf": Kind("the same as a page", lambda shown: _figure(shown, "pdf"), "matplotlib"),
+    ".png": Kind("the same in pixels", lambda shown: _figure(shown, "png"), "matplotlib"),
+    ".csv": Kind("curves and bounds, one row per point", lambda shown: tables.as_csv(_table(shown))),
+    ".parquet": Kind(
+        "curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown)), "pyarrow"
+    ),
+    ".json": Kind("all that was computed, as run --json prints it", lambda shown: _report(shown)),
+    ".toml": Kind("the set-up as a preset", lambda shown: preset_file.as_toml(shown.set_up).encode()),
 }
-"""By suffix: what is in the file, and how it is made."""
+"""By suffix."""
 
 LONGEST_NAME = 200
 """Bytes of the name of a download; file systems take 255, and browsers number what is there already."""
@@ -123,10 +159,7 @@ def export(path: Path, shown: Shown, option: str) -> None:
 def content(path: Path, shown: Shown, option: str) -> bytes:
     """What is to be in a file that can be written, by its suffix. Raises: BadInput."""
     check(path, option)
-    try:
-        return KINDS[path.suffix.lower()][1](shown)
-    except BadInput as error:
-        raise BadInput(f"{option} {path}".strip(), error.what) from error
+    return _made(path, shown, f"{option} {path}".strip())
 
 
 def check_download(name: str) -> None:
@@ -143,13 +176,29 @@ def check_download(name: str) -> None:
 def download(name: str, shown: Shown) -> BytesIO:
     """A file for a browser to save under this name, where its user wants it. Raises: BadInput."""
     check_download(name)
-    return BytesIO(KINDS[Path(name).suffix.lower()][1](shown))
+    return BytesIO(_made(Path(name), shown, name))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """See that a name says what is in its file. Raises: BadInput."""
-    if path.suffix.lower() not in KINDS:
-        raise BadInput(f"{option} {path}", f"the end of its name says what it is; take {', '.join(KINDS)}")
+    """See that a name says what is in its file, and that such files can be made here. Raises: BadInput."""
+    where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise BadInput(where, f"the end of its name says what it is; take {', '.join(KINDS)}")
+    if kind.remedy:
+        raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
+
+
+def _made(path: Path, shown: Shown, where: str) -> bytes:
+    """What is to be in a file. Raises: BadInput, also for a library that is there and cannot be loaded."""
+    kind = KINDS[path.suffix.lower()]
+    try:
+        return kind.make(shown)
+    except BadInput as error:
+        raise BadInput(where, error.what) from error
+    except ImportError as error:
+        library = kind.library or error.name or "a library"
+        remedy = f"; install it anew with {kind.installation}" if kind.library else ""
+        raise BadInput(where, f"{library} cannot be loaded: {error}{remedy}") from error
 
 
 def _trace(shown: Shown) -> Trace:
@@ -158,12 +207,18 @@ def _trace(shown: Shown) -> Trace:
     return shown.trace
 
 
+def _caption(found: View, shown: Shown, names: dict[str, str] | None = None) -> str:
+    """What a view shows; `names` are the letters before those of the curves, where these are drawn."""
+    return caption(found, about(found.picture, shown.experiment, shown.outcomes), names)
+
+
 def _table(shown: Shown) -> tables.Table:
     if shown.pictures is None:
         results = of_one(shown.experiment, _trace(shown))
         losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
-        return tables.of_run(losses, errors)
-    return tables.of_views(shown.pictures.views)
+        return tables.of_run(losses, errors, _caption(losses, shown))
+    views = shown.pictures.views
+    return tables.of_views(views, [_caption(one, shown) for one in views])
 
 
 def _report(shown: Shown) -> bytes:
@@ -173,9 +228,23 @@ def _report(shown: Shown) -> bytes:
     return encode_pictures(shown.pictures.document, results, judge(results))
 
 
+def _svg(shown: Shown) -> bytes:
+    if (heat := _heat(shown)) is not None:
+        return heat_map_svg(heat, shown.caption)
+    return svg(shown.series, _axes(shown), shown.caption)
+
+
 def _figure(shown: Shown, kind: str) -> bytes:
-    if shown.pictures is not None and shown.pictures.heat is not None:
-        return heat_map_figure(shown.pictures.heat, kind)
+    if (heat := _heat(shown)) is not None:
+        return heat_map_figure(heat, kind, shown.caption)
+    return figure(shown.series, _axes(shown), kind, shown.caption)
+
+
+def _heat(shown: Shown) -> HeatMap | None:
+    return None if shown.pictures is None else shown.pictures.heat
+
+
+def _axes(shown: Shown) -> Axes:
     if shown.axes is None:
         raise BadInput("", "nothing is drawn yet; run the set-up first")
-    return figure(shown.series, shown.axes, kind)
+    return shown.axes

@@ -1,9 +1,10 @@
-"""The chart as a figure for a paper: vector graphics, colours for every sight, bounds labelled."""
+"""The chart as a page or a picture, by matplotlib: colours for every sight, bounds labelled, a caption."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,15 @@ SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,
-    "svg.hashsalt": "hadamard-tui",
 }
-"""Text in PDF stays text; the same chart gives the same SVG."""
+"""Text in PDF stays text."""
+
+CAPTION_SIZE, CAPTION_LETTERS, CAPTION_LINE = 8, 86, 0.16
+"""Points, letters per line, and inches per line of the caption."""
 
 
-def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
-    """The chart as `svg`, `pdf` or `png`; the same series and axes that the screen shows, on white.
+def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -> bytes:
+    """The chart as `pdf` or `png`; the same series and axes that the screen shows, on white.
 
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
     style; bounds have their name on the line.
@@ -60,13 +63,12 @@ def figure(series: Sequence[Series], axes: Axes, kind: str) -> bytes:
                 bounds += 1
             else:
                 _curve(plot, one)
-        if names := plot.get_legend_handles_labels()[1]:
-            _legend(sheet, names)
+        _foot(sheet, caption, *plot.get_legend_handles_labels())
         return _written(sheet, kind)
 
 
-def heat_map_figure(heat: HeatMap, kind: str) -> bytes:
-    """The heat map as `svg`, `pdf` or `png`, on white: the colours of the light screen, the more the darker.
+def heat_map_figure(heat: HeatMap, kind: str, caption: str = "") -> bytes:
+    """The heat map as `pdf` or `png`, on white: the colours of the light screen, the more the darker.
 
     What is missing is hatched. A file of vectors holds a picture instead of more than `MOST_CELLS` cells.
     """
@@ -107,8 +109,7 @@ def heat_map_figure(heat: HeatMap, kind: str) -> bytes:
             }
             plot.patch.set(**hatched)
             handles, names = [*handles, Patch(**hatched)], [*names, heat.missing]
-        if names:
-            _legend(sheet, names, handles)
+        _foot(sheet, caption, handles, names)
         return _written(sheet, kind)
 
 
@@ -146,17 +147,27 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
     return sheet, plot
 
 
-def _legend(sheet: Any, names: Sequence[str], handles: Sequence[Any] | None = None) -> None:
-    per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
-    entries = {} if handles is None else {"handles": handles, "labels": names}
-    sheet.legend(loc="outside lower center", ncols=per_line, frameon=False, fontsize=8, **entries)
+def _foot(sheet: Any, caption: str, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """Put a legend under the axes, and below it the caption, for which the sheet becomes higher."""
+    lines = wrap(caption, CAPTION_LETTERS, break_on_hyphens=False)
+    width, height = INCHES
+    room = CAPTION_LINE * (len(lines) + 1) if lines else 0.0
+    below = room / (height + room)
+    sheet.set_size_inches(width, height + room)
+    foot = CAPTION_LINE / 2 / (height + room)
+    sheet.text(0.02, foot, "\n".join(lines), va="bottom", fontsize=CAPTION_SIZE)
+    if names:
+        per_line = min(max(LETTERS_PER_LINE // (max(map(len, names)) + SAMPLE), 1), NAMES_PER_LINE)
+        where = {"loc": "lower center", "bbox_to_anchor": (0.5, below), "ncols": per_line}
+        legend = sheet.legend(handles, names, frameon=False, fontsize=8, **where)
+        below += foot + legend.get_window_extent().height / sheet.bbox.height
+    sheet.get_layout_engine().set(rect=(0, below, 1, 1 - below))
 
 
 def _written(sheet: Any, kind: str) -> bytes:
     """The file, without a date, so that the same figure gives the same file."""
     file = io.BytesIO()
-    dated = {"svg": "Date", "pdf": "CreationDate"}
-    metadata = {dated[kind]: None} if kind in dated else None
+    metadata = {"CreationDate": None} if kind == "pdf" else None
     sheet.savefig(file, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
     return file.getvalue()
 

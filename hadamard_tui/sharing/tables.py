@@ -41,7 +41,7 @@ BLOCK = 4096
 """Rows that are written at once: the screen may wait for so many, since threads share the interpreter."""
 
 
-def of_run(losses: View, errors: View) -> Table:
+def of_run(losses: View, errors: View, caption: str = "") -> Table:
     """Every curve of a run, then every bound that is drawn, from the views of its loss and of its 0/1 error.
 
     A row says: `learner` or the direction of a bound, whose it is, and where; the last two may be none.
@@ -52,21 +52,22 @@ def of_run(losses: View, errors: View) -> Table:
         for curve in losses.curves
     ]
     bounds = [Part((line.direction, line.kind), (line.x, line.y, None, None)) for line in losses.lines]
-    labels = {"x": losses.x_label, "loss": losses.y_label}
+    labels = {"x": losses.x_label, "loss": losses.y_label, "caption": caption}
     return Table(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
 
 
-def of_views(views: Sequence[View]) -> Table:
-    """Every curve, line of the theory and heat map of some views.
+def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
+    """Every curve, line of the theory and heat map of some views, which have a caption each.
 
     A row says: which picture, `learner`, `reference` or the direction of a line, whose it is, and where; y is
     that of a heat map, and empty elsewhere.
     """
     parts: list[Part] = []
     labels: dict[str, str] = {}
-    for number, view in enumerate(views, start=1):
+    for number, (view, caption) in enumerate(zip(views, captions, strict=True), start=1):
         picture = view.picture.name or view.picture.title or f"picture {number}"
         labels |= {f"{picture}: x": view.x_label, f"{picture}: value": view.y_label}
+        labels[f"{picture}: caption"] = caption
         for curve in view.curves:
             series = "reference" if curve.is_reference else "learner"
             parts.append(Part((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
@@ -132,16 +133,14 @@ def _no_formula(name: str) -> str:
 
 
 def as_parquet(table: Table) -> bytes:
-    """The table as Parquet. The labels of the axes are in its metadata.
+    """The table as Parquet. The labels of the axes and the captions are in its metadata.
 
-    Raises: BadInput if the library cannot be loaded or cannot make it.
+    Raises: BadInput if it cannot be made, ImportError if the library cannot be loaded.
     """
-    try:
-        import pyarrow
+    import pyarrow
 
+    try:
         return _parquet(table)
-    except ImportError as error:
-        raise BadInput("", f"pyarrow cannot be loaded: {error}") from error
     except pyarrow.ArrowException as error:
         raise BadInput("", f"the table cannot be made: {error}") from error
 

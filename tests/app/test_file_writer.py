@@ -34,7 +34,7 @@ MOST = 20.0
 class Slow:
     """An exporter that makes its file when it is let go, or refuses then."""
 
-    error: str = ""
+    error: str | Exception = ""
     makes: int = 0
     begun: Event = field(default_factory=Event)
     let_go: Event = field(default_factory=Event)
@@ -43,6 +43,8 @@ class Slow:
         self.makes += 1
         self.begun.set()
         self.let_go.wait(MOST)
+        if isinstance(self.error, Exception):
+            raise self.error
         if self.error:
             raise BadInput("", self.error)
         return b"all of it"
@@ -52,7 +54,7 @@ class Slow:
 def slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Slow]:
     exporter = Slow()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(exporting.KINDS, ".csv", ("slow", exporter))
+    monkeypatch.setitem(exporting.KINDS, ".csv", exporting.Kind("slow", exporter))
     yield exporter
     exporter.let_go.set()
 
@@ -91,6 +93,45 @@ async def test_keys_are_answered_while_a_file_is_made_and_enter_makes_no_second_
         assert app.screen is not page
         assert told(app) == [("information", f"Wrote {tmp_path / 'x.csv'}")]
     assert (slow.makes, (tmp_path / "x.csv").read_bytes()) == (1, b"all of it")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ImportError("no module of that name"), "cannot be loaded: no module of that name"),
+        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0"),
+    ],
+)
+async def test_a_file_that_cannot_be_made_for_whatever_reason_leaves_the_app_open(
+    error: Exception, words: str, page: Export, slow: Slow
+) -> None:
+    app, slow.error = Pages(), error
+    slow.let_go.set()
+    async with app.run_test() as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(Input))
+        await pilot.press("enter")
+        await until(pilot, lambda: page.query_one("#wrong", Static).display)
+        assert words in str(page.query_one("#wrong", Static).render())
+        await pilot.press("escape")
+        assert app.screen is not page
+
+
+async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
+    page: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    app = Pages()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(page)
+        await until(pilot, lambda: page.query(".missing"))
+        [hint] = page.query(".missing").results(Static)
+        assert str(hint.render()).strip() == (
+            f"what is dimmed needs matplotlib: {sys.executable} -m pip install matplotlib"
+        )
+        await pilot.press("home", "ctrl+k", *"x.png", "enter")
+        await until(pilot, lambda: page.query_one("#wrong", Static).display)
+        assert "matplotlib is not installed" in str(page.query_one("#wrong", Static).render())
 
 
 @pytest.mark.parametrize("error", ["", "no such thing"])

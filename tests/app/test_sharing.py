@@ -12,10 +12,12 @@ from textual.widgets import Input, Select, Static
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.series_builder import pinned_style
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
+from hadamard_tui.sharing.svg_page import DASHES
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.state_file import View, looked_at
 
@@ -156,8 +158,9 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
         await until(pilot, lambda: session_of(app).state == "finished")
         exporting.export(tmp_path / "chart.svg", app._shown(), "")
         text = (tmp_path / "chart.svg").read_text()
-        assert ">run 1<" in text or "<!-- run 1 -->" in text
-        assert text.count("stroke-dasharray: 7.2") >= 5, "every learner of the pinned run has its dashes"
+        assert ">run 1<" in text
+        dashes = f'stroke-dasharray="{DASHES[pinned_style(1)]}"'
+        assert text.count(dashes) >= 5, "every learner of the pinned run has its dashes"
 
 
 @pytest.mark.set_up("filled")

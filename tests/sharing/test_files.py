@@ -6,9 +6,12 @@ import copy
 import csv
 import io
 import json
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,6 +20,7 @@ import pytest
 from pyarrow import parquet
 
 from engine.core.parts import BadInput
+from engine.results.caption import caption
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -26,10 +30,22 @@ from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.looks import palette
-from hadamard_tui.sharing import tables
-from hadamard_tui.sharing.exporting import KINDS, LONGEST_NAME, Shown, download, export, finished
+from hadamard_tui.sharing import figure, tables
+from hadamard_tui.sharing.exporting import (
+    KINDS,
+    LONGEST_NAME,
+    Shown,
+    check,
+    content,
+    download,
+    export,
+    finished,
+)
+from hadamard_tui.sharing.svg import svg
 
 CHANGES = [
     "problem.matrix.d=16",
@@ -120,30 +136,88 @@ def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "result.json").read_text())["schema"] == 1
 
 
-def test_the_figure_is_vector_graphics_with_all_names_and_the_same_each_time(
-    shown: Shown, tmp_path: Path
-) -> None:
-    for name in ("one.svg", "two.svg"):
-        export(tmp_path / name, shown, "")
-    text = (tmp_path / "one.svg").read_text()
-    assert text == (tmp_path / "two.svg").read_text()
+def texts(svg: bytes) -> list[str]:
+    """What is written in an SVG."""
+    return [one.text or "" for one in ElementTree.fromstring(svg).iter() if one.tag.endswith("}text")]
+
+
+def without(library: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have a library missing; the command that installs it."""
+    monkeypatch.setitem(sys.modules, library, None)
+    return f"{sys.executable} -m pip install {library}"
+
+
+def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_time(shown: Shown) -> None:
+    text = content(Path("one.svg"), shown, "")
+    assert text == content(Path("two.svg"), shown, "")
     tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(text).iter()}
-    assert "path" in tags
+    assert {"path", "desc"} <= tags
     assert "image" not in tags
     for one in shown.series:
-        assert one.name in text, "matplotlib writes every text as a comment beside its outlines"
+        assert not one.name or one.name in texts(text)
+    losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
+    assert shown.caption == caption(losses, [], letters(losses))
+    assert shown.caption in " ".join(texts(text))
 
 
-def test_logarithmic_axes_are_labelled_with_numbers(
-    experiment: Experiment, trace: Trace, tmp_path: Path
+def test_svg_is_made_without_a_library_and_what_needs_one_says_how_to_have_it(
+    shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    whole = content(Path("chart.svg"), shown, "")
+    command = without("matplotlib", monkeypatch)
+    assert content(Path("chart.svg"), shown, "") == whole
+    for suffix in (".png", ".pdf"):
+        with pytest.raises(BadInput, match="matplotlib is not installed") as refused:
+            check(tmp_path / f"chart{suffix}", "--export")
+        assert command in str(refused.value)
+    assert [suffix for suffix, kind in KINDS.items() if kind.remedy] == [".pdf", ".png"]
+
+
+def test_a_library_that_is_there_and_cannot_be_loaded_is_one_line(
+    shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").write_text("raise ImportError('libfreetype.so: no such file')")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match="matplotlib cannot be loaded: libfreetype") as refused:
+        export(tmp_path / "chart.png", shown, "--export")
+    assert str(refused.value).startswith(f"--export {tmp_path / 'chart.png'}: ")
+    assert f"{sys.executable} -m pip install matplotlib" in str(refused.value)
+    assert not (tmp_path / "chart.png").exists()
+
+
+def test_logarithmic_axes_are_labelled_with_numbers(experiment: Experiment, trace: Trace) -> None:
     found = view(of_run(experiment), of_one(experiment, trace))
     series, axes, *_ = plot(Look(found, options=ChartOptions(x_log=True, y_log=True)))
-    export(tmp_path / "chart.svg", Shown(experiment, experiment, trace, series, axes), "")
-    text = (tmp_path / "chart.svg").read_text()
-    assert "<!-- 10 -->" in text
-    assert "<!-- 0.1 -->" in text
-    assert "math" not in text
+    shown = Shown(experiment, experiment, trace, series, axes)
+    assert {"10", "0.1"} <= set(texts(content(Path("chart.svg"), shown, "")))
+
+
+def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() -> None:
+    x = np.arange(6.0)
+    y = np.array([1.0, 2.0, np.nan, 1e300, np.inf, 1.5])
+    axes = Axes("", "", "", (0.0, 5.0), (0.0, 3.0))
+    text = svg([Series("one", x, y, "#123456", band=(y - 1, y + 1), mark="A")], axes)
+    root = ElementTree.fromstring(text)
+    paths = [one.get("d", "") for one in root.iter() if one.tag.endswith("}path")]
+    [line] = [path for path in paths if path.count("M") == 3]
+    assert line.count("L") == 1
+    numbers = [float(word) for word in re.findall(r"-?[\d.]+(?:e[+-]?\d+)?", " ".join(paths))]
+    assert max(map(abs, numbers)) < 1e6
+    assert "nan" not in text.decode()
+
+
+def test_letters_of_curves_that_end_together_stand_side_by_side() -> None:
+    x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
+    heights = {"A": 0.1, "B": 0.9, "C": 0.1005}
+    curves = [Series(mark, x, np.full(2, y), "#123456", mark=mark) for mark, y in heights.items()]
+    found = ElementTree.fromstring(svg(curves, axes)).iter()
+    ends = {one.text: one for one in found if one.get("paint-order") == "stroke"}
+    assert ends["A"].get("y") == ends["C"].get("y") != ends["B"].get("y")
+    assert float(ends["A"].get("x", "")) < float(ends["C"].get("x", ""))
+    assert ends["A"].get("x") == ends["B"].get("x")
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
@@ -174,6 +248,26 @@ def test_nothing_computed_is_nothing_to_write(suffix: str, experiment: Experimen
     with pytest.raises(BadInput, match="run the set-up first"):
         export(tmp_path / f"file{suffix}", Shown(experiment, experiment, None), "")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_caption_stands_below_the_chart_and_whole(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    sheets: list[Any] = []
+    monkeypatch.setattr(figure, "_written", lambda sheet, _: sheets.append(sheet) or b"")
+    content(Path("chart.pdf"), shown, "")
+    [sheet] = sheets
+    sheet.draw_without_rendering()
+    [words] = [text for text in sheet.texts if " ".join(text.get_text().split()) == shown.caption]
+    box = words.get_window_extent()
+    [axes], [legend] = sheet.axes, sheet.legends
+    assert box.x1 <= sheet.bbox.x1
+    assert 0 <= box.y0 < box.y1 <= legend.get_tightbbox().y0
+    assert legend.get_tightbbox().y1 <= axes.get_tightbbox().y0
+
+
+def test_a_parquet_file_has_the_caption_in_its_metadata(shown: Shown) -> None:
+    metadata = parquet.read_schema(io.BytesIO(content(Path("curves.parquet"), shown, ""))).metadata
+    losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
+    assert metadata[b"caption"].decode() == caption(losses) != ""
 
 
 @pytest.mark.parametrize("name", ["curves", "curves.xls", "missing/curves.csv"])
@@ -234,5 +328,5 @@ def test_a_download_has_a_plain_name(shown: Shown, name: str):
 def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):
     export(tmp_path / "curves.csv", shown, "")
     assert download("curves.csv", shown).read() == (tmp_path / "curves.csv").read_bytes()
-    with pytest.raises(BadInput, match=r"take \.csv"):
+    with pytest.raises(BadInput, match=r"take \.svg"):
         download("curves", shown)

@@ -84,6 +84,7 @@ def test_parquet_has_the_same_as_csv(shown: Shown):
     assert table.column_names == list(found[0])
     assert table.num_rows == len(found)
     assert table.schema.metadata[b"end: x"] == b"size"
+    assert b"GD" in table.schema.metadata[b"end: caption"]
 
 
 def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
@@ -94,9 +95,9 @@ def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
 
 
 def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
-    assert b"<!-- size -->" in content(Path("a.svg"), shown, "")
+    assert b">size<" in content(Path("a.svg"), shown, "")
     heat = with_picture(shown, 1, "GD")
-    assert b"<!-- Map -->" in content(Path("a.svg"), heat, "")
+    assert b">Map<" in content(Path("a.svg"), heat, "")
 
 
 def test_a_picture_that_there_is_not_is_no_figure_and_says_so(results: Results):

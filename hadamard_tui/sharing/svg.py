@@ -1,0 +1,173 @@
+"""The chart as SVG, from the series and axes that the screen shows, on white; no library draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.legend import hidden_note
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.sharing.svg_page import (
+    AREA_HEIGHT,
+    DASHES,
+    GROUND,
+    SAMPLE,
+    SMALL,
+    WORDS,
+    Entry,
+    Page,
+    length,
+    path_of,
+    put,
+    write,
+)
+
+SHAPES = (
+    "M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z",
+    "M-.9,-.9h1.8v1.8h-1.8z",
+    "M0,-1.2L1.1,.8H-1.1z",
+    "M0,-1.3L1.1,0L0,1.3L-1.1,0z",
+    "M0,1.2L1.1,-.8H-1.1z",
+    "M-1.2,-.4H-.4V-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2z",
+    "M0,-1.2L1.1,-.4L.7,.9H-.7L-1.1,-.4z",
+    "M-1.2,0L0,-1.2L1.2,0L.6,1H-.6z",
+)
+"""What stands on the curve of every learner besides its colour: paths around 0, about 2 wide."""
+
+SHAPE = 4.0
+APART, MOST_SHAPES, FEW_POINTS = 110.0, 12, 16
+"""Shapes stand so many pixels apart, at most so many on a curve; each of so few points has its own."""
+
+LETTER, NEAR = 11.0, 11.0
+"""Pixels of a letter at the end of a curve; letters nearer to one another than this stand in one row."""
+
+MOST_LETTERS = 6
+"""At the right of the area there is room for so many in a row."""
+
+
+def svg(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
+    """The chart as a file: every curve with its letter and a shape, a legend, and the caption below."""
+    marks = {one.mark for one in series if one.mark}
+    page = Page(axes, LETTER * (1 + min(len(marks), MOST_LETTERS)) if marks else 0.0)
+    ends = []
+    for one in series:
+        across, down = _pixels(page, axes, one)
+        if one.band is not None:
+            _band(page, axes, one)
+        _line(page.area, one, across, down)
+        if one.mark is not None:
+            for x, y in _places_of_shapes(across, down, _number(one.mark)):
+                _shape(page.area, one, x, y)
+            ends += _end(page, one, across, down)
+    _letters(page.over(), ends)
+    page.legend(_entries(series, hidden_note(lay(series, axes, 1, 1)[2])))
+    page.caption(caption)
+    return page.written()
+
+
+def _pixels(page: Page, axes: Axes, one: Series) -> tuple[np.ndarray, np.ndarray]:
+    """Where the points of a curve are; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
+    x, y = _drawable(one.x, axes.x_log), _drawable(one.y, axes.y_log)
+    return page.across(axes, x), page.down(axes, y)
+
+
+def _drawable(values: np.ndarray, log: bool) -> np.ndarray:
+    drawable = np.isfinite(values) & (values > 0) if log else np.isfinite(values)
+    return np.where(drawable, values, np.nan)
+
+
+def _band(page: Page, axes: Axes, one: Series) -> None:
+    """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
+    assert one.band is not None, "a curve without a band has none to draw"
+    across = page.across(axes, _drawable(one.x, axes.x_log))
+    low, high = (page.down(axes, border) for border in one.band)
+    there = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
+    for stretch in np.split(np.arange(len(there)), np.flatnonzero(np.diff(there)) + 1):
+        if len(stretch) > 1 and there[stretch[0]]:
+            around = np.concatenate([stretch, stretch[::-1]])
+            down = np.concatenate([low[stretch], high[stretch[::-1]]])
+            shade = {"fill": one.colour, "fill_opacity": 0.18}
+            put(page.area, "path", d=f"{path_of(across[around], down)}z", **shade)
+
+
+def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
+    if path := path_of(across, down):
+        wide = 1 if one.faint else 2 if one.mark else 1.6
+        how: dict[str, object] = {"stroke": one.colour, "stroke_width": wide, "stroke_linejoin": "round"}
+        if one.faint:
+            how["stroke_opacity"] = 0.45
+        if one.style in DASHES:
+            how["stroke_dasharray"] = DASHES[one.style]
+        put(into, "path", d=path, fill="none", **how)
+
+
+def _number(mark: str) -> int:
+    return ord(mark.upper()) - ord("A")
+
+
+def _shape(into: Element, one: Series, x: float, y: float) -> None:
+    assert one.mark is not None, "only curves with a letter have shapes"
+    where = f"translate({x:.2f} {y:.2f}) scale({SHAPE:g})"
+    shape = SHAPES[_number(one.mark) % len(SHAPES)]
+    put(into, "path", d=shape, transform=where, fill=one.colour, stroke=GROUND, stroke_width=0.2)
+
+
+def _places_of_shapes(across: np.ndarray, down: np.ndarray, number: int) -> list[tuple[float, float]]:
+    """Evenly along the curve, not where others with the same course have theirs."""
+    there = ~(np.isnan(across) | np.isnan(down))
+    x, y = across[there], down[there].clip(-AREA_HEIGHT, 3 * AREA_HEIGHT)
+    if len(x) <= FEW_POINTS:
+        return list(zip(x.tolist(), y.tolist(), strict=True))
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    step = max(APART, along[-1] / MOST_SHAPES)
+    places = np.arange(step * (0.2 + (0.37 * number) % 1), along[-1], step)
+    found = np.interp(places, along, x), np.interp(places, along, y)
+    return list(zip(*(one.tolist() for one in found), strict=True))
+
+
+def _end(page: Page, one: Series, across: np.ndarray, down: np.ndarray) -> list[tuple[float, float, Series]]:
+    """Where a curve was last inside the area; nothing for one that never is."""
+    inside = (across >= page.left - 1) & (across <= page.right + 1)
+    inside &= (down >= page.top - 1) & (down <= page.bottom + 1)
+    last = np.flatnonzero(inside)
+    return [(float(across[last[-1]]), float(down[last[-1]]), one)] if len(last) else []
+
+
+def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:
+    """A letter at the end of every curve; those of curves that end together stand side by side."""
+    rows: list[list[tuple[float, float, Series]]] = []
+    for x, y, one in sorted(ends, key=lambda end: end[1]):
+        for row in rows:
+            if abs(row[0][1] - y) < NEAR and abs(row[0][0] - x) < NEAR * len(row):
+                row.append((x, y, one))
+                break
+        else:
+            rows.append([(x, y, one)])
+    for row in rows:
+        left = max(x for x, _, _ in row) + 7
+        for place, (_, _, one) in enumerate(sorted(row, key=lambda end: end[2].mark or "")):
+            halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
+            words = {"fill": one.colour, "weight": "bold", **halo}
+            write(into, left + LETTER * place, row[0][1] + 0.35 * SMALL, one.mark or "", SMALL, **words)
+
+
+def _entries(series: Sequence[Series], note: str) -> list[Entry]:
+    """Every named series, those with a letter first, then the note."""
+    named = sorted((one for one in series if one.name), key=lambda one: not one.mark)
+    entries = [Entry(one.name.removesuffix(SMALL_LETTERS), partial(_sample, one)) for one in named]
+    return [*entries, *([Entry(note, lambda into, x, y: None)] if note else [])]
+
+
+def _sample(one: Series, into: Element, x: float, y: float) -> None:
+    """A piece of the line with its shape and its letter."""
+    room = SAMPLE - (length("M", WORDS) + 6 if one.mark else 0)
+    _line(into, one, np.array([x, x + room]), np.array([y, y]))
+    if one.mark:
+        _shape(into, one, x + room / 2, y)
+        letter = {"fill": one.colour, "weight": "bold"}
+        write(into, x + room + 5, y + 0.35 * WORDS, one.mark, WORDS, **letter)

@@ -1,0 +1,169 @@
+"""The heat map as SVG: cells, their scale, lines and marked points, on white; no library draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from hadamard_tui.charts.colour_map import STEPS, colour_map
+from hadamard_tui.charts.grid import borders, cells_at
+from hadamard_tui.charts.heat_map import Contour, HeatMap
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, Limits
+from hadamard_tui.charts.ticks import ticks
+from hadamard_tui.charts.value_scale import ValueScale, value_scale
+from hadamard_tui.sharing.svg import SHAPE, SHAPES
+from hadamard_tui.sharing.svg_page import (
+    AREA_HEIGHT,
+    DASHES,
+    GROUND,
+    INK,
+    MOST_Y_TICKS,
+    MUTED,
+    SAMPLE,
+    SMALL,
+    WORDS,
+    Entry,
+    Page,
+    length,
+    path_of,
+    put,
+    write,
+    write_upwards,
+)
+
+FROM_AREA, BAR = 18.0, 16.0
+"""Pixels between the area and the bar of colours, and how wide that is."""
+
+MISSING = "missing"
+"""The id of the pattern of what has no value."""
+
+
+def heat_map_svg(heat: HeatMap, caption: str = "") -> bytes:
+    """The heat map as a file, in the colours of the light screen: the more the darker.
+
+    What is missing is dotted. Of more cells than there are pixels those are drawn that pixels are in.
+    """
+    scale = value_scale(heat.z, heat.z_log)
+    marked = ticks(scale.limits, scale.log, MOST_Y_TICKS)
+    widest = max((length(label, SMALL) for _, label in marked), default=0.0)
+    page = Page(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
+    _cells(page, heat, scale)
+    over = page.over()
+    for contour in heat.contours:
+        across, down = page.across(heat.axes, contour.path[:, 0]), page.down(heat.axes, contour.path[:, 1])
+        _contour(page.area, contour, across, down)
+    for number, point in enumerate(heat.points):
+        x, y = page.across(heat.axes, np.array([point.x])), page.down(heat.axes, np.array([point.y]))
+        _point(over, number, float(x[0]), float(y[0]))
+    _bar(over, page, scale, heat.z_label)
+    page.legend(_entries(heat))
+    page.caption(caption)
+    return page.written()
+
+
+def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
+    """All cells of a colour as one path, cells side by side as one box."""
+    wide, high = page.right - page.left, AREA_HEIGHT
+    columns, left, right = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
+    rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
+    steps = scale.steps(heat.z[np.ix_(rows, columns)], STEPS)
+    boxes: dict[int, list[str]] = {}
+    for row in range(len(rows)):
+        top, height = page.bottom - upper[row], upper[row] - lower[row]
+        for first, last, step in _stretches(steps[row]):
+            x, width = page.left + left[first], right[last] - left[first]
+            boxes.setdefault(step, []).append(f"M{x:.2f},{top:.2f}h{width:.2f}v{height:.2f}h{-width:.2f}z")
+    colours = colour_map(dark_is_more=True).colours.tolist()
+    cells = put(page.area, "g", shape_rendering="crispEdges")
+    if -1 in boxes:
+        _pattern(page)
+    for step, paths in sorted(boxes.items()):
+        fill = f"url(#{MISSING})" if step < 0 else "#{:02x}{:02x}{:02x}".format(*colours[step])
+        put(cells, "path", d="".join(paths), fill=fill)
+
+
+def _along(
+    values: np.ndarray, limits: Limits, log: bool, size: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which cells are drawn along an axis, and the pixels at which they begin and end."""
+    if len(values) <= size:
+        edges = Scale(limits, log, 2).place(borders(values, log)) * size
+        return np.arange(len(values)), edges[:-1], edges[1:]
+    slots = np.arange(int(size))
+    step = size / len(slots)
+    return cells_at(slots, Scale(limits, log, len(slots)), values), slots * step, (slots + 1) * step
+
+
+def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """The first and the last place of every stretch of equal steps, and the step."""
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
+    ends = np.concatenate([starts[1:], [len(steps)]]) - 1
+    yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
+
+
+def _pattern(page: Page) -> None:
+    size = {"width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
+    put(page.define("pattern", id=MISSING, **size), "circle", cx=3, cy=3, r=1, fill="#8a929a")
+
+
+def _contour(into: Element, contour: Contour, across: np.ndarray, down: np.ndarray) -> None:
+    """A line in black, seamed with white, so that it is seen on every colour."""
+    path = path_of(across, down)
+    put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
+    dashes = {"stroke_dasharray": DASHES[contour.style]} if contour.style in DASHES else {}
+    put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes)
+
+
+def _point(into: Element, number: int, x: float, y: float) -> None:
+    where = f"translate({x:.2f} {y:.2f}) scale({1.2 * SHAPE:g})"
+    shape = SHAPES[number % len(SHAPES)]
+    put(into, "path", d=shape, transform=where, fill=INK, stroke=GROUND, stroke_width=0.3)
+
+
+def _bar(into: Element, page: Page, scale: ValueScale, label: str) -> None:
+    """The colours from least to most, with their numbers and what these are of."""
+    left, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
+    bar = put(into, "g", shape_rendering="crispEdges")
+    for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
+        place = {"x": f"{left:.2f}", "y": f"{page.bottom - (step + 1) * height:.2f}"}
+        size = {"width": f"{BAR:g}", "height": f"{height + 0.3:.2f}"}
+        put(bar, "rect", fill="#{:02x}{:02x}{:02x}".format(*colour), **place, **size)
+    axes = Axes("", "", "", (0.0, 1.0), scale.limits, y_log=scale.log)
+    widest = 0.0
+    for value, text in ticks(scale.limits, scale.log, MOST_Y_TICKS):
+        y = float(page.down(axes, np.array([value]))[0])
+        put(into, "path", d=f"M{left + BAR:.2f},{y:.2f}h4", stroke=MUTED)
+        write(into, left + BAR + 7, y + 0.35 * SMALL, text, SMALL, fill=MUTED)
+        widest = max(widest, length(text, SMALL))
+    words = f"{label} ({scale.hidden})" if scale.hidden else label
+    middle = (page.top + page.bottom) / 2
+    write_upwards(into, left + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
+
+
+def _entries(heat: HeatMap) -> list[Entry]:
+    """Lines and points that have names, and what the dots mean where there are any."""
+    lines = [Entry(one.name, partial(_sample, one)) for one in heat.contours if one.name]
+    points = [
+        Entry(one.name, partial(_sample_of_point, number))
+        for number, one in enumerate(heat.points)
+        if one.name
+    ]
+    missing = [Entry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
+    return [*lines, *points, *missing]
+
+
+def _sample(contour: Contour, into: Element, x: float, y: float) -> None:
+    _contour(into, contour, np.array([x, x + SAMPLE]), np.array([y, y]))
+
+
+def _sample_of_point(number: int, into: Element, x: float, y: float) -> None:
+    _point(into, number, x + SAMPLE / 2, y)
+
+
+def _sample_of_missing(into: Element, x: float, y: float) -> None:
+    box = {"x": f"{x:.2f}", "y": f"{y - 0.5 * WORDS:.2f}", "width": SAMPLE, "height": WORDS}
+    put(into, "rect", fill=f"url(#{MISSING})", stroke="#8a929a", **box)
