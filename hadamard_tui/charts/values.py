@@ -168,7 +168,7 @@ def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
-    return "stopped" if look.stopped and look.place >= look.shown else "learning"
+    return "stopped" if look.stopped and not curve.ended else "learning"
 
 
 def _without_value(curve: CurveView, pinned: bool) -> str:

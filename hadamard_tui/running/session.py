@@ -181,16 +181,16 @@ class Session:
     @property
     def state(self) -> str:
         """The state in one word, as a person sees it."""
-        if self._engine in ("idle", "loading"):
-            return "loading engine"
-        if self._engine == "waiting":
-            return "waiting"
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:
             return "replaying"
         if self._stopped:
             return "stopped"
+        if self._engine in ("idle", "loading"):
+            return "loading engine"
+        if self._engine == "waiting":
+            return "waiting"
         if self.trace is None:
             return "preparing"
         if self.over:

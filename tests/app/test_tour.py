@@ -145,5 +145,6 @@ async def test_an_empty_chart_says_what_it_waits_for(app: HadamardApp, monkeypat
         await until(pilot, lambda: chart.hint == WORDS["loading engine"])
         assert "loading engine" in screen_text(app)
         await pilot.press("h")
+        assert session_of(app).state == "stopped", "it does not wait for the engine to be loaded"
         held.set()
         await until(pilot, lambda: chart.hint == WORDS["stopped"].format(run="r"))
