@@ -191,7 +191,10 @@ class EditableExperiment:
         return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
+        """A name that no learner has; a copy of "GD 2" is "GD 3" where there is a "GD"."""
         names = {other["name"] for other in self.learners}
+        if (found := re.fullmatch(r"(.+) \d+", wanted)) and found[1] in names:
+            wanted = found[1]
         numbered = (f"{wanted} {number}" for number in itertools.count(2))
         return next(name for name in itertools.chain((wanted,), numbered) if name not in names)
 

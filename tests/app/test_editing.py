@@ -363,3 +363,13 @@ def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_ag
 ):
     assert value_of(FIELDS[name], typed) == value
     assert value_of(FIELDS[name], text_of(value)) == value
+
+
+def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: EditableExperiment):
+    def copied(name: str) -> str:
+        place = next(place for place, one in enumerate(talk.learners) if one["name"] == name)
+        return str(talk.learners[talk.copy_learner(place)]["name"])
+
+    assert [copied("GD"), copied("GD 2"), copied("GD 2")] == ["GD 2", "GD 3", "GD 4"]
+    talk.put("learners[0].name", "rate 10")
+    assert copied("rate 10") == "rate 10 2", "there is no learner “rate”, so 10 is part of the name"
