@@ -48,6 +48,7 @@ from hadamard_tui.state import own_presets, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.launch import Start
 from hadamard_tui.state.state_file import Memory, View
+from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
@@ -104,6 +105,7 @@ class HadamardApp(App[None]):
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
         keymap.use(self.config.keys)
+        clipboard.use(self.config.clipboard)
         view = view or View()
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
@@ -266,8 +268,18 @@ class HadamardApp(App[None]):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        copied = f"{command}\n\nCopied, if the terminal allows it, and written to"
-        self._tell(self.files.write("the command line", lambda: command, lambda it: f"{copied} {keep(it)}"))
+        copied = "Copied through the terminal, and" if clipboard.copies() else "To be copied by hand; it is"
+        done = f"{command}\n\n{copied} written to"
+        self._tell(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text through the browser, or through the terminal if that takes it."""
+        if self.is_web:
+            super().copy_to_clipboard(text)
+            return
+        self._clipboard = text
+        if self._driver is not None and (words := clipboard.sequence(text)):
+            self._driver.write(words)
 
     def _options(self) -> list[str]:
         """How the screen looks, as options of the command line."""
@@ -290,7 +302,13 @@ class HadamardApp(App[None]):
         pictures = None
         if session.results is not None and drawn(context.experiment):
             pictures = Pictures(session.document, session.results.snapshot())
-        shown = Shown(editable.document, context.experiment, context.trace.snapshot(), pictures=pictures)
+        shown = Shown(
+            editable.document,
+            context.experiment,
+            context.trace.snapshot(),
+            pictures=pictures,
+            outcomes=context.outcomes or (),
+        )
         look, refused = self.laboratory.picture_of(session)
         return shown if refused else exporting.with_look(shown, look, context.curve.name)
 

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Footer, Static, TextArea
 
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.terminal import clipboard
 
 
 class Failure(Modal[None]):
@@ -40,4 +41,7 @@ class Failure(Modal[None]):
     def action_copy(self) -> None:
         """Copy the traceback through the terminal."""
         self.app.copy_to_clipboard(self._traceback)
-        self.notify("The traceback is on the clipboard, if the terminal allows it.")
+        if self.app.is_web or clipboard.copies():
+            self.notify("The traceback was copied.")
+        else:
+            self.notify("This terminal does not copy; select the text with the mouse, shift held down.")

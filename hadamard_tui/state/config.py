@@ -15,11 +15,14 @@ from engine.core.texts import nearest
 from engine.spec import raw_values
 from hadamard_tui import NAME
 from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16
 """The largest configuration file; the longest that says anything is a tenth of it."""
 
 ThemeName = Literal["dark", "light", "contrast"]
+CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
+"""The values of settings that have no others."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +39,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept_points_mb: Annotated[
         float, Meta(ge=0, le=1e9, description="megabytes of finished points kept, at most; 0 keeps none")
     ] = 1024.0
+    clipboard: Annotated[
+        Clipboard,
+        Meta(description="whether the terminal is given what is copied: yes, no, or auto, where it takes it"),
+    ] = "auto"
     keys: Annotated[
         dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
     ] = {}
@@ -105,8 +112,8 @@ def _unfit(name: str, value: object) -> str:
         msgspec.convert({name: value}, Config)
     except msgspec.ValidationError as error:
         what = str(error).partition(" - at ")[0]
-        themes = f"; take {', '.join(get_args(ThemeName))}" if name == "theme" else ""
-        return f"{texts.quoted(value)} does not fit: {what}{themes}"
+        choices = f"; take {', '.join(CHOICES[name])}" if name in CHOICES else ""
+        return f"{texts.quoted(value)} does not fit: {what}{choices}"
     return ""
 
 

@@ -1,0 +1,63 @@
+"""The clipboard through the terminal: an escape sequence (OSC 52) where the terminal copies what it holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from base64 import b64encode
+from typing import Literal
+
+Clipboard = Literal["auto", "yes", "no"]
+
+WITHOUT = ("", "dumb", "linux")
+"""Terminals without a clipboard, by TERM. The sequence is noise on some of them."""
+
+BETWEEN = ("screen", "tmux")
+"""How TERM begins inside programs that stand between the terminal and this one."""
+
+PATIENCE = 1.0
+"""Seconds that tmux is waited for."""
+
+_setting: Clipboard = "auto"
+
+
+def use(setting: Clipboard) -> None:
+    """Copy from now on: always, never, or where the terminal is known to bear it."""
+    global _setting
+    _setting = setting
+
+
+def copies() -> bool:
+    """Whether the terminal is given what is copied."""
+    return bool(sequence(""))
+
+
+def sequence(text: str) -> str:
+    """What is written to the terminal for it to copy a text; nothing where it would not."""
+    plain = f"\x1b]52;c;{b64encode(text.encode()).decode()}\a"
+    if _setting != "auto":
+        return plain if _setting == "yes" else ""
+    terminal = os.environ.get("TERM", "")
+    if terminal in WITHOUT or "STY" in os.environ:
+        return ""
+    if "TMUX" in os.environ:
+        return _through_tmux(plain)
+    return "" if terminal.startswith(BETWEEN) else plain  # one on another machine, which cannot be asked
+
+
+def _through_tmux(plain: str) -> str:
+    """The sequence as tmux takes it itself, or hands it on; nothing where it does neither."""
+    if _tmux("-s", "set-clipboard") == "on":
+        return plain
+    if _tmux("-pA", "allow-passthrough") in ("on", "all"):
+        return "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    return ""
+
+
+def _tmux(scope: str, option: str) -> str:
+    """The value of an option of tmux; nothing where it cannot say."""
+    command = ["tmux", "show-options", scope, "-v", option]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
