@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from datetime import datetime
@@ -20,6 +20,7 @@ import msgspec
 from textual.actions import ActionParseResult
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import OptionList
@@ -37,7 +38,9 @@ from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
+from hadamard_tui.screens.finding import PartProvider, PresetProvider
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.screens.part_page import PartPage
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing import exporting
@@ -70,6 +73,9 @@ class HadamardApp(App[None]):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
+        *App.COMMANDS, PresetProvider, PartProvider,
+    }  # fmt: skip
     # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
     ALLOW_SELECT: ClassVar[bool] = False
     # With priority: a field would copy, and a page on top would not hear of it.
@@ -164,6 +170,15 @@ class HadamardApp(App[None]):
             await self.laboratory.run_action(name)
 
         return act
+
+    async def choose_preset(self, preset: str | None) -> None:
+        """Put up a preset, as choosing it from the list does."""
+        if preset is not None:
+            await self.laboratory.query_one(Setup).choose(preset)
+
+    def show_part(self, family: str, kind: str) -> None:
+        """Say what a part is, and which presets show it."""
+        self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def wear(self, look: str) -> None:
         """Take on a look, with the palette of its curves."""

@@ -373,10 +373,13 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Select.Changed, "#preset")
     async def _preset_chosen(self, event: Select.Changed) -> None:
         event.stop()
-        if event.value in (self._preset(), OWN):
-            return
+        if event.value not in (self._preset(), OWN):
+            await self.choose(str(event.value))
+
+    async def choose(self, preset: str) -> None:
+        """Put up a preset, given by its name or the path of a file."""
         try:
-            chosen = EditableExperiment.of(str(event.value))
+            chosen = EditableExperiment.of(preset)
         except BadInput as error:  # in a file of the person's own
             self.notify(str(error), severity="error")
             self._show_preset()

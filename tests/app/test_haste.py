@@ -26,6 +26,7 @@ from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.part_page import PartPage
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.welcome import Welcome
 from hadamard_tui.state.state_file import View
@@ -68,6 +69,7 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
     ("help", lambda app: Help(), ["escape", "?"]),
     ("failure", lambda app: Failure("Traceback\nValueError: no"), ["escape"]),
+    ("partpage", lambda app: PartPage("theory", "ri-permuted"), ["escape", "enter"]),
     ("jump", lambda app: Jump(app.laboratory), ["escape", "1", "a"]),
 ]  # fmt: skip
 

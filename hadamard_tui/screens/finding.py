@@ -1,0 +1,80 @@
+"""What the palette finds beside actions: presets, and parts by their names, words and papers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import Hit, Hits, Provider
+
+from engine.core import catalogue
+from engine.core.parts import Part, summary_of
+from engine.spec.preset_index import Entry, index
+
+if TYPE_CHECKING:
+    from hadamard_tui.app import HadamardApp
+
+BY_NAME, BY_WORDS = 1.0, 0.5
+"""How far up those stand whose names have the words that are typed, and those whose texts have them."""
+
+
+class PresetProvider(Provider):
+    """Presets by their names; by the words of titles, stories and learners; and by papers."""
+
+    _entries: tuple[Entry, ...] = ()
+
+    async def startup(self) -> None:
+        self._entries = await asyncio.to_thread(index)
+
+    async def search(self, query: str) -> Hits:
+        for one in self._entries:
+            said = " ".join((one.name, one.title, one.story, *one.learners))
+            if score := _score(query, one.name, said, one.source):
+                choose = partial(_app(self).choose_preset, one.name)
+                yield Hit(score, f"Preset: {one.name}", choose, help=one.title)
+
+
+class PartProvider(Provider):
+    """Members of all families, to be read about, with the presets that name them."""
+
+    async def search(self, query: str) -> Hits:
+        for family in catalogue.FOLDERS:
+            for kind, member in catalogue.members(family).items():
+                said = f"{kind} {inspect.getdoc(member)}"
+                if score := _score(query, kind, said, _source(member)):
+                    show = partial(_app(self).show_part, family, kind)
+                    yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary_of(member))
+
+
+def has_words(query: str, text: str, source: str) -> bool:
+    """Whether a text or its source has words that begin with each word that is typed, numbers as they are.
+
+    Theorems are looked for among sources alone, however these write them.
+    """
+    typed = _words(query)
+    said = set(_words(source if "thm" in typed else f"{text} {source}"))
+    return bool(typed) and all(
+        word in said if word.isdigit() else any(one.startswith(word) for one in said) for word in typed
+    )
+
+
+def _words(text: str) -> list[str]:
+    found = re.findall(r"\w+", text.casefold())
+    return ["thm" if word in ("theorem", "theorems", "thms") else word for word in found]
+
+
+def _source(member: type[Part]) -> str:
+    """Where a part comes from, as its documentation says it."""
+    written = (inspect.getdoc(member) or "").partition("Source:")[2]
+    return f"{getattr(member, 'source', '')} {written}"
+
+
+def _score(query: str, name: str, text: str, source: str) -> float:
+    return BY_NAME if has_words(query, name, "") else BY_WORDS * has_words(query, text, source)
+
+
+def _app(provider: Provider) -> HadamardApp:
+    return cast("HadamardApp", provider.app)

@@ -1,0 +1,69 @@
+"""What a part is: its documentation, and the presets that show it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.core import catalogue
+from engine.spec.preset_index import naming
+from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.screens.modal import Modal
+
+
+class PartPage(Modal[str | None]):
+    """Gives the name of the preset that is chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
+    DEFAULT_CSS = """
+    PartPage { align: center middle; }
+    PartPage > VerticalScroll {
+        width: 80; max-width: 96%; height: auto; max-height: 96%;
+        border: round $primary; padding: 0 1; background: $surface;
+    }
+    PartPage OptionList { height: auto; border: none; padding: 0; background: transparent; }
+    """
+
+    def __init__(self, family: str, kind: str) -> None:
+        super().__init__()
+        self._family, self._kind = family, kind
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll() as page:
+            page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
+            shown = [Option(Text.assemble((entry.name, "bold"), f"\n  {entry.title}"), id=entry.name)
+                     for entry in naming(self._kind)]  # fmt: skip
+            page.border_subtitle = "enter opens a preset · esc closes" if shown else "esc closes"
+            yield Static(about(self._family, self._kind))
+            if shown:
+                yield Static(Text("\nPresets that name it", "bold"))
+                yield OptionList(*shown, compact=True)
+            else:
+                yield Static(Text("\nNo preset names it.", "italic"))
+
+    def on_mount(self) -> None:
+        for presets in self.query(OptionList):
+            presets.focus(scroll_visible=False)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+def about(family: str, kind: str) -> Text:
+    """The documentation of a part; of a line of the theory its direction, formula and source first."""
+    member = catalogue.members(family)[kind]
+    head = Text()
+    if family == "theory":
+        direction, formula, source = (getattr(member, name) for name in ("direction", "formula", "source"))
+        head.append(f"{DIRECTIONS[direction]} {formula}", "bold").append(f"; {source}\n\n")
+    paragraphs = (inspect.getdoc(member) or "").split("\n\n")
+    return head.append("\n\n".join(" ".join(one.split()) for one in paragraphs))

@@ -1,0 +1,80 @@
+"""What the palette finds beside actions: presets, parts, and what a paper proves."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from engine.core import catalogue
+from engine.spec import presets
+from engine.spec.preset_index import index, naming
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.finding import has_words
+from hadamard_tui.screens.part_page import PartPage, about
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+def test_every_preset_is_in_the_index_with_what_it_names():
+    assert [entry.name for entry in index()] == presets.names()
+    entry = next(entry for entry in index() if entry.name == "hadamard-128")
+    described = presets.load("hadamard-128")
+    assert (entry.title, entry.source) == (described.title, described.source)
+    assert entry.learners == tuple(learner.name for learner in described.learners)
+    assert {"hadamard", "one-pass", "egu", "spindly", "lls", "ri-signed"} <= entry.kinds
+    assert "rank-64" in [entry.name for entry in naming("rank-doubling")]
+    assert naming("no-such-part") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("Theorem 5", True),
+        ("thm 5", True),
+        ("wka21 thm", True),
+        ("theorem 7", False),
+        ("theorem 1", False),
+        ("kernel", True),
+        ("Gauss kern", True),
+        ("12", True),
+        ("1", False),
+        ("theorem kernels", False),
+        ("", False),
+    ],
+)
+def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, found):
+    assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is found
+
+
+@pytest.mark.parametrize("family", catalogue.FOLDERS)
+def test_every_part_has_a_page_that_says_what_it_is(family):
+    for kind in catalogue.members(family):
+        said = about(family, kind).plain
+        assert len(said.split()) > 5
+        assert "\n" not in said.replace("\n\n", "")
+
+
+async def test_a_theorem_leads_to_its_line_and_from_there_to_a_preset(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(app.screen, Commands) and app.screen.query(Input))
+        app.screen.query_one(Input).value = "theorem 5"
+
+        def hits() -> list[str]:
+            found = app.screen.query_one(OptionList)
+            return [option.hit.text or "" for option in found.options if hasattr(option, "hit")]
+
+        await until(pilot, lambda: "Theory: ri-permuted" in hits())
+        assert "Preset: hadamard-128" in hits()
+        commands = app.screen.query_one(OptionList)
+        commands.highlighted = hits().index("Theory: ri-permuted")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, PartPage))
+        await until(pilot, lambda: "WKA21 Thm 5" in screen_text(app) and "permuted-128" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.laboratory.editable.preset == "permuted-128")
+        assert app.laboratory.session is None, "nothing runs before it is asked for"
