@@ -29,7 +29,7 @@ from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
 from engine.runtime.store import Store
-from engine.runtime.theory_lines import theory_lines, with_measured
+from engine.runtime.theory_lines import theory_lines
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
@@ -121,7 +121,6 @@ def run(
                         if store is not None and (why := learner_run.keep(experiment, store)):
                             notify(NotKept(why))
                         active.remove(learner_run)
-                        _compute_lines(experiment, trace, learner_run)
         except (MemoryError, RuntimeError) as error:
             if not memory_estimate.ran_out(error):
                 raise
@@ -261,16 +260,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             "memory": in_words(need),
         },
     )
-    for learner_run in started:
-        if learner_run.ended:
-            _compute_lines(experiment, trace, learner_run)
     return trace, started
-
-
-def _compute_lines(experiment: Experiment, trace: Trace, learner_run: LearnerRun) -> None:
-    """Compute the lines of the theory on what was measured of a learner that has ended."""
-    for curve in learner_run.in_trace:
-        trace.lines[:] = [with_measured(line, experiment, curve) for line in trace.lines]
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:

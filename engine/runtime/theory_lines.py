@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 
 from engine.core import catalogue
-from engine.core import device as devices
 from engine.core.parts import Finding
 from engine.core.streams import Streams
 from engine.measures import named
-from engine.problems.data import Data, draw
-from engine.results.trace import Along, Curve, Floats, TheoryLine
+from engine.problems.data import Data
+from engine.results.trace import Along, Floats, TheoryLine
 from engine.runtime.asked import asked
 from engine.runtime.descent import Descent, curve_name, rates_of
 from engine.runtime.training_inputs import TrainingInputs
@@ -30,7 +29,7 @@ NOTHING = np.empty(0)
 def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Floats]) -> list[TheoryLine]:
     """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
-    With values where it holds; a line on what will be measured gets them by `with_measured`.
+    With values where it holds.
     """
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
@@ -44,26 +43,6 @@ def curve_names(learner: Learner) -> dict[str, float | None]:
     if getattr(learner.update, "lr", None) == BEST:
         return {learner.name: None}
     return {curve_name(learner, rate): rate for rate in rates_of(learner)}
-
-
-def with_measured(line: TheoryLine, experiment: Experiment, curve: Curve) -> TheoryLine:
-    """A line with its values on what was measured along a curve, where it asks for that; else as it is."""
-    made: Line = catalogue.make("theory", line.kind)
-    if not made.of_measured or curve.learner not in line.applies_to or not curve.length:
-        return line
-    (learner,) = (one for one in experiment.learners if one.name == curve.learner)
-    rate = curve_names(learner).get(curve.name) or curve.rate
-    series = {name: values for name in curve.measures if (values := curve.values(name)) is not None}
-    indices = _indices(made, learner, experiment)
-    drawn = Drawn(partial(_drawn, experiment), partial(_begun, experiment))
-    at = At(experiment, drawn, curve.clocks, indices, learner, rate, series)
-    return replace(line, of_curves={**line.of_curves, curve.name: _along(made, at)})
-
-
-def _drawn(experiment: Experiment) -> Data:
-    """The data of a run, drawn again: nothing keeps it until the learners have ended."""
-    device = devices.resolve(experiment.run.device)
-    return draw(experiment.problem, _streams(experiment), experiment.dtype, device)
 
 
 def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
@@ -90,7 +69,7 @@ def _line(line: Line, at: At) -> TheoryLine:
         if not line.per_learner:
             (values,) = _along(line, at).values
             beyond = _beyond(line, at)
-        elif not line.of_measured:
+        else:
             of_curves = _of_curves(line, at, on_learners)
     return TheoryLine(
         kind=line.kind,

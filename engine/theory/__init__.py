@@ -72,9 +72,6 @@ class At:
     indices: Mapping[str, Floats] = field(default_factory=dict)
     learner: Learner | None = None
     rate: float | None = None
-    measured: Mapping[str, Floats] = field(default_factory=dict)
-    """What was measured of the learner [S, R] by name, from the start on, for a line that asks for it."""
-
     beyond: bool = False
     """Whether the clocks say what they would after the last record, if training went on."""
 
@@ -129,9 +126,6 @@ class Line(Part, frozen=True):
 
     per_replica: ClassVar[bool] = False
     """Whether it has values of its own for every replica too, as what is made of its data or its start."""
-
-    of_measured: ClassVar[bool] = False
-    """Whether it asks for what is measured of the learner, and so has values once the learner has ended."""
 
     formula: ClassVar[str]
     source: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Theory lines of any measure: with indices, of every curve its own, and on what was measured."""
+"""Theory lines of any measure: with indices, and of every curve its own."""
 
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from engine.results.report import report
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
+from engine.runtime.theory_lines import curve_names
 from engine.spec.picture import Picture
 from engine.theory import At, Direction, Line
 
@@ -45,13 +46,12 @@ class Rates(Made, frozen=True, tag="rates"):
 
 
 class Halves(Made, frozen=True, tag="halves"):
-    """Half of what the loss was at the start."""
+    """Half of the rate, where one is given."""
 
     per_learner: ClassVar[bool] = True
-    of_measured: ClassVar[bool] = True
 
     def value(self, at: At):
-        return at.measured["loss"][0].mean() / 2 * np.ones_like(at.k) + 0 * at.labels.n
+        return np.array((at.rate or 1.0) / 2)
 
 
 class Decay(Made, frozen=True, tag="decay"):
@@ -127,18 +127,6 @@ def test_a_line_of_every_curve_knows_its_rate(lines):
     }
 
 
-def test_a_line_on_what_was_measured_has_values_in_the_end(lines, monkeypatch):
-    monkeypatch.delitem(LINES, "rates")
-    described, trace = learned()
-    found = line(trace, "halves").of_curves
-    assert set(found) == {curve.name for curve in trace.curves if curve.learner != "EGU"}
-    for curve in trace.curves:
-        if curve.name in found:
-            np.testing.assert_allclose(found[curve.name].values, curve.loss[0] / 2, rtol=1e-12)
-    before = run(described, gate=lambda: 0)
-    assert line(before, "halves").of_curves == {}
-
-
 def test_lines_share_what_they_ask_of_the_labels(monkeypatch):
     found = []
     monkeypatch.setattr(labels, "_squared_singular_values", lambda one: found.append(1) or np.ones(len(one)))
@@ -174,10 +162,10 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
     monkeypatch.delitem(LINES, "rates")
     described, trace = learned()
     found = view(Picture(measure=AverageLoss()), of_one(described, trace))
-    for curve in trace.curves:
-        if curve.learner != "EGU":
-            assert found.line("halves", curve.name).y[0] == pytest.approx(curve.loss[0] / 2)
-            assert found.line("halves", curve.name).curve == curve.name
+    for learner in described.learners:
+        for name, rate in curve_names(learner).items() if learner.name != "EGU" else ():
+            assert found.line("halves", name).y[0] == (rate or 1.0) / 2
+            assert found.line("halves", name).curve == name
     with pytest.raises(KeyError):
         found.line("halves", "EGU")
 
