@@ -230,6 +230,10 @@ class Protocol(Part, frozen=True):
         """
         return {"k": self.places(n)}
 
+    def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
+        """The names of the clocks that a learner has beside the planned ones, as its training run tells."""
+        return ()
+
     def examples_seen(self, n: int) -> Floats:
         """How many different examples have been seen at every record, at most: what bounds are asked for."""
         return self.clocks(n)["k"]

@@ -157,6 +157,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         times = self.places(n)
         return {"time": times, "k": np.where(times > 0, float(self.rows(n)), 0.0)}
 
+    def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
+        return ("evaluations",)
+
     def training_run(self, inputs: TrainingInputs) -> Flowing:
         return Flowing(self, inputs)
 

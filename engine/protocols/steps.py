@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -18,6 +18,9 @@ from engine.runtime.descent import begin, rates_of
 from engine.runtime.pieces import InPieces, learning
 from engine.runtime.recorder import Block, Recorder
 from engine.runtime.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.spec.learner import Learner
 
 ROUNDING = 1e-9
 """By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""
@@ -112,6 +115,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
         steps = self.places(n)
         return {"step": steps, "k": steps * (self.batch or self.rows(n))}
 
+    def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
+        timed = hasattr(learner.update, "lr") and learner.rate_unit == "one"
+        return ("time",) if timed else ()
+
     def examples_seen(self, n: int) -> Floats:
         return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
 
@@ -134,7 +141,7 @@ class Stepping(InPieces):
         full = self._solves or not protocol.drawn_rows(n)
         draws = inputs.streams("batches")
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
-        timed = hasattr(learner.update, "lr") and learner.rate_unit == "one"
+        timed = "time" in protocol.measured_clocks(learner)
         self._rates = np.array(rates_of(learner)) if timed else None
         self._schedule, self._rate_sum = learner.schedule, 0.0
         self._recorder = Recorder(inputs, self.hypothesis, len(self._places), every_record=True)

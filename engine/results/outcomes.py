@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,15 +33,22 @@ def judge(results: Results) -> list[Outcome]:
     return found
 
 
-def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those of the outcomes whose claims speak of a picture, whatever its title, in its own measure."""
-    named = ((picture_of(experiment, one.claim.picture), one) for one in outcomes)
-    return [
-        one
-        for it, one in named
-        if msgspec.structs.replace(it, title=picture.title) == picture
-        and one.claim.measure in (None, picture.measure)
-    ]
+class Divided(NamedTuple):
+    """Outcomes by the picture of which their claims speak."""
+
+    own: list[Outcome]
+    others: list[Outcome]
+
+
+def divided(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> Divided:
+    """The outcomes of claims about a picture, whatever its title, in its own measure; and the others."""
+    found = Divided([], [])
+    for one in outcomes:
+        named = picture_of(experiment, one.claim.picture)
+        same = msgspec.structs.replace(named, title=picture.title) == picture
+        own = same and one.claim.measure in (None, picture.measure)
+        (found.own if own else found.others).append(one)
+    return found
 
 
 class _Views:

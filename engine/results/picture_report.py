@@ -9,7 +9,7 @@ import msgspec
 
 from engine.claims import Outcome
 from engine.results.caption import caption
-from engine.results.outcomes import about
+from engine.results.outcomes import Divided, divided
 from engine.results.report import numbers
 from engine.results.results import Results
 from engine.results.view import CurveView, HeatView, LineView, View
@@ -35,7 +35,7 @@ def picture_report(
             for number, point in enumerate(plan.points)
         ],
         "pictures": [
-            _picture(view(picture, results), about(picture, plan.experiment, outcomes))
+            _picture(view(picture, results), divided(picture, plan.experiment, outcomes))
             for picture in pictures_of(plan.experiment)
         ],
         "claims": [
@@ -55,20 +55,20 @@ def encode_pictures(document: Mapping[str, Any], results: Results, outcomes: Seq
     return msgspec.json.encode(picture_report(document, results, outcomes)) + b"\n"
 
 
-def _picture(found: View, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _picture(found: View, outcomes: Divided) -> dict[str, Any]:
     picture = found.picture
     return {
         "title": picture.title,
         "x": picture.x,
         "y": picture.y,
         "measure": picture.measure.name,
-        "marks": [{"name": mark.name, "x": mark.x, "y": mark.y} for mark in picture.marks],
+        "marks": [{"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.marks],
         "x_label": found.x_label,
         "y_label": found.y_label,
         "curves": [_curve(curve) for curve in found.curves],
         "theory": [_line(line) for line in found.lines],
         "heat_maps": [_heat(heat) for heat in found.heats],
-        "summary": caption(found, outcomes),
+        "summary": caption(found, outcomes.own, outcomes.others),
     }
 
 
@@ -112,3 +112,8 @@ def _heat(heat: HeatView) -> dict[str, Any]:
             for contour in heat.contours
         ],
     }
+
+
+def _of_mark(places: Sequence[float]) -> float | list[float] | None:
+    """Where a mark is: at one place, at several or, if a straight line goes on for ever, nowhere."""
+    return (places[0] if len(places) == 1 else list(places)) if places else None

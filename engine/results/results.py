@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
-from engine.spec.plan import Plan, only
+from engine.spec.plan import only
+from engine.spec.points import Plan
 
 
 @dataclass(frozen=True, eq=False)

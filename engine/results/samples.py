@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ class Samples(NamedTuple):
 def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trace) -> Samples | None:
     """What was measured of a curve; None if nothing was."""
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
-    end = trace.clocks_at(float(np.max(curve.divergences))) if ended else None
+    end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
     if measure.is_number:
         values = curve.values(measure.name)
         return None if values is None else Samples(curve.clocks, {}, values.T, end)
@@ -83,17 +83,47 @@ def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trac
     return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0), end)
 
 
-def of_line(line: TheoryLine, trace: Trace, beyond: bool = False) -> dict[str, Samples]:
+def of_line(
+    line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
+) -> dict[str, Samples]:
     """A line of the theory as if it had been measured, of a single replica if it is the same for all.
 
     By the name of the curve where every curve has its own, else by "". With `beyond` it goes on after the
-    last record, as far as it is known.
+    last record, as far as it is known. Along `clocks` that are not planned it is, as far as curves have come,
+    where they were at its records: the same for all only if these agree.
     """
     if not line.of_curves and not len(line.values):
         return {}
     whole = Along(trace.planned, {}, line.values[None])
     if beyond and line.beyond is not None:
         further = line.beyond
-        clocks = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
-        whole = Along(clocks, {}, np.append(whole.values, further.values, 1))
-    return {name: Samples(*along) for name, along in (line.of_curves or {"": whole}).items()}
+        extended = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
+        whole = Along(extended, {}, np.append(whole.values, further.values, 1))
+    found = {name: Samples(*along) for name, along in (line.of_curves or {"": whole}).items()}
+    measured = set(clocks) - trace.planned.keys()
+    return _along_measured(found, line, trace, measured) if measured else found
+
+
+def _along_measured(
+    found: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
+) -> dict[str, Samples]:
+    """A line along clocks that were measured, for every curve that it binds and that has them."""
+    own: dict[str, Samples] = {}
+    for curve in trace.curves:
+        samples = found.get(curve.name, found.get(""))
+        if samples is None or curve.learner not in line.applies_to or not measured <= curve.clocks.keys():
+            continue
+        records = min(curve.length, samples.values.shape[1])
+        clocks = {name: times[:records] for name, times in (samples.clocks | curve.clocks).items()}
+        own[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
+    longest = max(own.values(), key=lambda one: one.values.shape[1], default=None)
+    if "" not in found or longest is None:
+        return own
+    alike = all(_is_start_of(one, longest, measured) for one in own.values())
+    return {"": longest} if alike else own
+
+
+def _is_start_of(some: Samples, longest: Samples, measured: set[str]) -> bool:
+    """Whether the clocks that were measured of some agree with those of others that go further."""
+    records = some.values.shape[1]
+    return all(np.array_equal(some.clocks[name], longest.clocks[name][:records]) for name in measured)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.protocols import CLOCKS
 from engine.results import reductions
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
 from engine.spec.expressions import BadExpression, evaluate_each, names_in
 from engine.spec.picture import Picture, Read
-from engine.spec.plan import Point
+from engine.spec.points import Point
 
 Floats = NDArray[np.float64]
 
@@ -63,11 +64,18 @@ class Steps:
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
-    def along_records(self, clocks: Mapping[str, Floats]) -> bool:
+    def along_records(self, clocks: Collection[str]) -> bool:
         """Whether x goes along how far training has come, which is neither read off nor set."""
         if self._reading is not None and self._reading.over == "record":
             return False
-        return bool(self._named & clocks.keys()) and not self.picture.at.keys() & clocks.keys()
+        return not self._named.isdisjoint(clocks) and self.picture.at.keys().isdisjoint(clocks)
+
+    @property
+    def clocks(self) -> set[str]:
+        """The clocks that it cannot do without."""
+        picture = self.picture
+        factor = names_in(picture.times) if picture.times is not None else set()
+        return (self._named | factor | picture.at.keys()) & CLOCKS.keys()
 
     @property
     def change_values(self) -> bool:
@@ -132,8 +140,7 @@ class Steps:
 
     def _number(self, text: str, point: Point, samples: Samples | None) -> float | Floats:
         """An expression at a point: a number, or where it names clocks or indices an array [S, *index]."""
-        n, d = point.experiment.problem.matrix.shape()
-        known: dict[str, float | Floats] = {**point.names, "n": float(n), "d": float(d)}
+        known: dict[str, float | Floats] = {**point.numbers}
         if samples is not None:
             known |= samples.coordinates()
         try:

@@ -334,6 +334,9 @@ class TheoryLine:
     values: Floats
     measure: str = "loss"
     group: Group | None = None
+    summary: str | None = "mean"
+    """What it is about of many replicas; None for a line that goes with every summary."""
+
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     beyond: Along | None = None
@@ -393,10 +396,16 @@ class Trace:
         """Where a record is, in words."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
-    def clocks_at(self, x: float) -> dict[str, float]:
-        """What all clocks say at the record that is planned at x."""
+    def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
+        """What the clocks say at the record that is planned at x: the planned ones, and those of a curve.
+
+        Beyond its last record what a curve has measured goes on as it did there; NaN where that is not known.
+        """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
-        return {name: float(times[record]) for name, times in self.planned.items()}
+        planned = {name: float(times[record]) for name, times in self.planned.items()}
+        if curve is None:
+            return planned
+        return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
 
     @property
     def bounds(self) -> list[TheoryLine]:
@@ -416,3 +425,13 @@ class Trace:
         if not candidates:
             raise KeyError(name)
         return min(candidates, key=Curve.mean_loss)
+
+
+def _at(x: float, known: Floats, values: Floats) -> float:
+    """The value at x, linear between those known and beyond the last; NaN beyond the only one."""
+    if len(known) and x <= known[-1]:
+        return float(np.interp(x, known, values))
+    if len(known) < 2:
+        return float("nan")
+    slope = (values[-1] - values[-2]) / (known[-1] - known[-2])
+    return float(values[-1] + slope * (x - known[-1]))

@@ -13,7 +13,7 @@ from engine.core.groups import Group
 from engine.core.parts import Verdict
 from engine.results.trace import FROM_BELOW, ZERO
 from engine.spec.axis import NEAR
-from engine.spec.picture import Picture
+from engine.spec.picture import Marked, Picture
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -198,6 +198,9 @@ class LineView:
     in_expectation: bool = True
     """Whether it is about the expectation, from which a single run may stray."""
 
+    summary: str | None = "mean"
+    """What it is about of many replicas; None for a line that goes with every summary."""
+
     applies_to: tuple[str, ...]
     x: Floats
     y: Floats
@@ -213,9 +216,14 @@ class LineView:
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Whether it speaks of a curve, be it that it binds it or that the curve may beat it."""
+        """Whether it is there for a curve, be it that it binds it or that the curve may beat it."""
         own = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
         return own and self.apart == curve.apart
+
+    def says(self, curve: CurveView) -> bool:
+        """Whether it says something of a curve: of a median one about the mean does not, and vice versa."""
+        other = {"mean": "median", "median": "mean"}.get(self.summary or "") == curve.summary
+        return self.is_about(curve) and (curve.replicas == 1 or not other)
 
     def binds(self, curve: CurveView) -> bool:
         """Whether it binds a curve that it speaks of."""
@@ -241,6 +249,9 @@ class View:
     lines: list[LineView] = field(default_factory=list)
     heats: list[HeatView] = field(default_factory=list)
     """One per learner, in place of curves, where the picture has a y."""
+
+    marks: Sequence[Marked] = ()
+    """Lines at places that the picture marks, along axes where it says so."""
 
     clock: str = ""
     """The clock of the protocol."""
@@ -317,7 +328,7 @@ class View:
 
     def compared(self, curve: CurveView) -> list[LineView]:
         """The bounds that a curve is compared with: those that bind it, else those that it may beat."""
-        about = [line for line in self.lines if line.direction in FROM_BELOW and line.is_about(curve)]
+        about = [line for line in self.lines if line.direction in FROM_BELOW and line.says(curve)]
         return [line for line in about if line.binds(curve)] or about
 
     def strongest(self, curve: CurveView, x: float) -> LineView | None:
@@ -331,7 +342,7 @@ class View:
         """The strongest bound at x, else the first of the lines that tell what a curve is, by EXACTNESS."""
         if (bound := self.strongest(curve, x)) is not None:
             return bound
-        others = [line for line in self.lines if line.direction in EXACTNESS and line.is_about(curve)]
+        others = [line for line in self.lines if line.direction in EXACTNESS and line.says(curve)]
         known = [line for line in others if line.binds(curve) and not np.isnan(line.at(x))]
         return min(known, key=lambda line: EXACTNESS.index(line.direction), default=None)
 

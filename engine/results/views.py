@@ -20,10 +20,10 @@ from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import AtPoint, Steps
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
-from engine.spec.axis import NEAR
 from engine.spec.expressions import names_in
+from engine.spec.marks import marks_of
 from engine.spec.picture import Contour, Picture
-from engine.spec.plan import Plan, Point
+from engine.spec.points import Plan, Point
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +81,7 @@ def view(picture: Picture, results: Results) -> View:
         rows_log=picture.y is not None and _is_logarithmic(picture.y, plan),
         clock=plan.experiment.protocol.clock,
         as_measured=not steps.change_values,
+        marks=marks_of(plan, picture),
         absent=gathered.absent,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
@@ -105,13 +106,14 @@ def view(picture: Picture, results: Results) -> View:
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
-                name=_name(f"{kind} of {curve}" if curve else kind, picture, plan, apart),
+                name=plan.name(f"{kind} of {curve}" if curve else kind, picture, apart),
                 kind=kind,
                 apart=apart,
                 direction=taken[0][2].direction,
                 formula=taken[0][2].formula,
                 group=taken[0][2].group,
                 in_expectation=taken[0][2].in_expectation,
+                summary=taken[0][2].summary,
                 curve=curve,
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
@@ -133,10 +135,12 @@ def _over_reference(x: Floats, y: Floats, steps: Steps, reference: list[Stretch]
 
 def _places(found: View, results: Results, steps: Steps) -> Floats:
     """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
-    points = [point for point in results.plan.points if _chosen(found.picture, point)]
+    points = [point for point in results.plan.points if point.is_in(found.picture)]
     if found.along_records:
         runs = [(results.plan.points[number], trace) for number, trace in results.traces.items()]
-        runs = [run for run in runs if _chosen(found.picture, run[0])]
+        runs = [run for run in runs if run[0].is_in(found.picture)]
+        if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
+            return found.known_places
         far = max(runs, key=lambda run: steps.place(run[0], run[1].clocks_at(run[1].last)))
         return steps.places(far[0], far[1].planned)
     made_of_axes = [steps.place(point, {}) for point in points] if steps.x_of_axes else []
@@ -144,10 +148,17 @@ def _places(found: View, results: Results, steps: Steps) -> Floats:
 
 
 def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | None:
+    """On clocks that were measured it is where the learner is that has come furthest on them by then."""
     if number not in results.traces:
         return None
+    point, trace = results.plan.points[number], results.traces[number]
+    if steps.clocks <= trace.planned.keys():
+        clocks = [trace.clocks_at(clock)]
+    else:
+        there = [curve for curve in trace.curves if curve.length and steps.clocks <= curve.clocks.keys()]
+        clocks = [trace.clocks_at(min(clock, float(curve.x[-1])), curve) for curve in there]
     try:
-        return steps.place(results.plan.points[number], results.traces[number].clocks_at(clock))
+        return max((steps.place(point, one) for one in clocks), default=None)
     except BadInput:  # x is an index of the measure
         return None
 
@@ -193,7 +204,7 @@ def _contour(
     direction = ""
     for one in taken:
         for line in (line for line in one.trace.lines if line.kind == contour.line):
-            whole = of_line(line, one.trace)
+            whole = of_line(line, one.trace, clocks=steps.clocks)
             if (samples := whole.get(one.curve.name, whole.get(""))) is not None:
                 found.append((one.point, samples))
                 direction = line.direction
@@ -241,7 +252,7 @@ class _Reduction:
             diverged = int(missing.min(initial=self._replicas))
             diverged_at = next(iter(x[missing > 0].tolist()), None)
         return CurveView(
-            name=_name(name, self._picture, self._results.plan, apart),
+            name=self._results.plan.name(name, self._picture, apart),
             number=number,
             learner=curve.learner,
             apart=apart,
@@ -331,7 +342,8 @@ class _Reduction:
         first, *_ = only.trace.planned
         if self._picture.x == first:
             return at
-        return self._steps.place(only.point, only.trace.clocks_at(at))
+        place = self._steps.place(only.point, only.trace.clocks_at(at, only.curve))
+        return None if np.isnan(place) else place
 
     def _complete(self, along: bool) -> bool:
         if along:
@@ -349,7 +361,7 @@ class _Reduction:
         return [
             point
             for point in self._results.plan.points
-            if _chosen(self._picture, point)
+            if point.is_in(self._picture)
             and self._results.plan.apart(self._picture, point) == apart
             and any(one.name == learner for one in point.experiment.learners)
         ]
@@ -400,12 +412,6 @@ def _label(picture: Picture, results: Results) -> str:
     return label if picture.relative is None else f"{label}, relative to {picture.relative}"
 
 
-def _name(name: str, picture: Picture, plan: Plan, apart: Apart) -> str:
-    axes = [plan.axes[plan.number_of(axis)] for axis in picture.told_apart]
-    labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
-    return ", ".join([name, *labels])
-
-
 def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     """What there is of every curve and of every line of a picture, and why other lines are not there.
 
@@ -414,35 +420,50 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
     found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {})
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
-        if not _chosen(picture, point):
+        if not point.is_in(picture):
             continue
         apart = results.plan.apart(picture, point)
         for curve in trace.curves:
             key = curve.name, apart
             order = found.numbers.setdefault(key, len(found.numbers))
+            if not steps.clocks <= _clocks_of(curve, trace, point):
+                continue
             samples = of_curve(curve, picture.measure, point.experiment, trace)
-            if samples is None and not curve.length and steps.along_records(trace.planned):
-                name = _name(curve.name, picture, results.plan, apart)
+            if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
+                name = results.plan.name(curve.name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve)
             if samples is None:
                 continue
             if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
                 found.curves[key].append(Stretch(number, point, trace, curve, samples))
         for line in trace.lines:
-            if picture.lines is not None and line.kind not in picture.lines:
-                found.absent[line.kind] = "the picture does not name it among its lines"
-            elif not line.on_problem.holds:
-                found.absent[line.kind] = line.on_problem.reason
-            elif line.measure == picture.measure.name:
-                for name, samples in of_line(line, trace, picture.reads_places).items():
-                    found.lines[line.kind, name, apart].append((point, samples, line))
-            else:
-                why = f"it is about the {line.measure}, and this is the {picture.measure.name}"
+            if why := _absence(line, picture):
                 found.absent[line.kind] = why
+                continue
+            own = of_line(line, trace, picture.reads_places, steps.clocks)
+            for name, samples in own.items():
+                found.lines[line.kind, name, apart].append((point, samples, line))
+            if not own and len(line.values) and not line.applies_to:
+                found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
     return found
 
 
-def _chosen(picture: Picture, point: Point) -> bool:
-    """Whether a point is where `at` wants it."""
-    wanted = ((point.names[name], value) for name, value in picture.at.items() if name in point.names)
-    return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
+def _absence(line: TheoryLine, picture: Picture) -> str:
+    """Why a line is not in a picture; nothing for one that is."""
+    if picture.lines is not None and line.kind not in picture.lines:
+        return "the picture does not name it among its lines"
+    if not line.on_problem.holds:
+        return line.on_problem.reason
+    if line.measure != picture.measure.name:
+        return f"it is about the {line.measure}, and this is the {picture.measure.name}"
+    others = ("mean", "median")
+    if picture.lines is None and picture.summary in others and line.summary not in (None, picture.summary):
+        return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
+    return ""
+
+
+def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
+    """The names of the clocks that a curve has, or is going to have."""
+    protocol, learners = point.experiment.protocol, point.experiment.learners
+    measured = [protocol.measured_clocks(one) for one in learners if one.name == curve.learner]
+    return set(trace.planned).union(curve.clocks, *measured)

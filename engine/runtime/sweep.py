@@ -11,7 +11,7 @@ from engine.runtime.pacing import MOST
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run import Finished, Gate, Loaded, run
 from engine.runtime.store import Store
-from engine.spec.plan import Plan
+from engine.spec.points import Plan
 
 
 @dataclass(frozen=True)

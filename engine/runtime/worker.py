@@ -16,7 +16,7 @@ from engine.runtime.run import Loaded
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
 from engine.runtime.sweep import sweep
-from engine.spec.plan import Plan
+from engine.spec.points import Plan
 
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -13,15 +14,40 @@ from engine.spec.experiment import Experiment
 from engine.spec.expressions import BadExpression, names_in
 from engine.spec.picture import Picture
 
+SIZES = ("n", "d")
+"""What expressions of a picture may name beside dimensions."""
 
-def check_pictures(experiment: Experiment, learners: Sequence[str]) -> None:
-    """See that every picture is of something that there is, of these learners. Raises: BadInput."""
-    for number, picture in enumerate(experiment.pictures):
+
+class Dimensions(NamedTuple):
+    """What a measure has values along."""
+
+    axes: dict[str, list[str]]
+    """The names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
+
+    clocks: list[str]
+    indices: list[str]
+
+    @property
+    def of_axes(self) -> list[str]:
+        """All names that axes give numbers to."""
+        return [name for names in self.axes.values() for name in names]
+
+
+def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -> None:
+    """See that every picture of an experiment is of something that there is, of these learners.
+
+    Args:
+        experiments: as it is at the points of its axes at which its learners are; one where there are none.
+
+    Raises: BadInput.
+    """
+    first, *_ = experiments
+    for number, picture in enumerate(first.pictures):
         where = f"pictures[{number}]"
-        if picture.name is not None and picture.name in [one.name for one in experiment.pictures[:number]]:
+        if picture.name is not None and picture.name in [one.name for one in first.pictures[:number]]:
             raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
-        _check_measure(experiment, picture, where)
-        _check_dimensions(experiment, picture, where)
+        _check_measure(experiments, picture, learners, where)
+        _check_dimensions(_dimensions(experiments, picture, learners), picture, where)
         if picture.relative is not None and picture.relative not in learners:
             known = listed(map(repr, learners))
             raise BadInput(f"{where}.relative", f"there is no learner {picture.relative!r} among {known}")
@@ -46,34 +72,95 @@ def _check_contours(picture: Picture, where: str) -> None:
             raise BadInput(f"{where}.contours[{number}].line", what)
 
 
-def _check_measure(experiment: Experiment, picture: Picture, where: str) -> None:
-    reasons = [missing(picture.measure, experiment, learner) for learner in experiment.learners]
-    if all(reasons):
+def _check_measure(
+    experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
+) -> None:
+    there = [(one, learner) for one in experiments for learner in one.learners]
+    reasons = [missing(picture.measure, one, learner) for one, learner in there]
+    if all(reasons) and {learner.name for _, learner in there} >= set(learners):
         raise BadInput(f"{where}.measure", f"{picture.measure.kind} is measured only where {reasons[0]}")
 
 
-def _check_dimensions(experiment: Experiment, picture: Picture, where: str) -> None:
-    """See that what it draws along, sets, reads off and tells apart are dimensions of the results."""
-    axes = [axis.name for axis in experiment.axes]
-    columns = [name for axis in experiment.axes for name in axis.bound(axis.grid[0])]
-    indices = [
-        index.name
-        for learner in experiment.learners
-        if missing(picture.measure, experiment, learner) is None
-        for index in picture.measure.index(learner, experiment.problem)
+def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str]) -> Dimensions:
+    """What there is for a picture; all clocks if some of the learners are at none of these points."""
+    names = {learner.name for one in experiments for learner in one.learners}
+    measured = [
+        (one, learner)
+        for one in experiments
+        for learner in one.learners
+        if missing(picture.measure, one, learner) is None
     ]
-    along = dict.fromkeys([*axes, *columns, *CLOCKS, *indices])
+    clocks = (
+        list(CLOCKS)
+        if names < set(learners)
+        else [clock for one, learner in measured for clock in one.protocol.measured_clocks(learner)]
+    )
+    planned = [clock for one in experiments for clock in one.protocol.clocks(one.problem.matrix.shape()[0])]
+    indices = [
+        index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)
+    ]
+    axes = {axis.name: list(axis.bound(axis.grid[0])) for axis in experiments[0].axes}
+    return Dimensions(axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)))
+
+
+def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
+    """See that what it draws along, sets, reads off and tells apart are dimensions of the results."""
+    along = [*there.of_axes, *there.clocks, *there.indices]
     for key in ("x", "y", "times"):
-        try:
-            named = names_in(getattr(picture, key) or "")
-        except BadExpression as error:
-            raise BadInput(f"{where}.{key}", str(error)) from error
-        _check_known(named, [*along, "n", "d"], f"{where}.{key}")
-    _check_known(picture.told_apart, axes, f"{where}.curves")
-    _check_known(picture.at, list(along), f"{where}.at")
+        _check_numbers(_named(picture, key, where), there, f"{where}.{key}")
+    for key in ("x", "times"):
+        _check_known(_named(picture, key, where), [*along, *SIZES], f"{where}.{key}")
+    up = _named(picture, "y", where)
+    if made := [name for name in sorted(up) if name in (*there.clocks, *there.indices)]:
+        known = listed([*there.of_axes, *SIZES])
+        raise BadInput(f"{where}.y", f"y is made of axes, and {made[0]} is none; it may name {known}")
+    _check_known(up, [*there.of_axes, *SIZES], f"{where}.y")
+    _check_numbers(picture.at, there, f"{where}.at")
+    _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
+    _check_known(picture.at, along, f"{where}.at")
     if picture.reading is not None:
-        over = ["record", *dict.fromkeys([*axes, *indices])]
-        _check_known([picture.reading.over], over, f"{where}.read")
+        _check_known([picture.reading.over], ["record", *there.axes, *there.indices], f"{where}.read")
+    _check_what_is_left(there, picture, where)
+
+
+def _check_numbers(names: Collection[str], there: Dimensions, where: str) -> None:
+    """See that axes stand for numbers where these are needed. Raises: BadInput."""
+    for name in names:
+        if name in there.axes and name not in there.axes[name]:
+            columns = listed(there.axes[name])
+            right = f"name {columns}" if columns else "tell curves apart by it, with curves"
+            raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
+
+
+def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None:
+    """See that x and y name nothing that is read off or set, and that all else is. Raises: BadInput."""
+    over = None if picture.reading is None else picture.reading.over
+    x = _named(picture, "x", where)
+    clocks = [name for name in there.clocks if name in x]
+    if over == "record" and clocks:
+        what = f"read takes one record of each run, so nothing is left along {clocks[0]}"
+        raise BadInput(f"{where}.x", f"{what}; name an axis or an index, or leave out read")
+    for key in ("x", "y"):
+        named = _named(picture, key, where)
+        if over is not None and not named.isdisjoint(there.axes.get(over, [over])):
+            what = f"{over} is read off, so nothing is left along it"
+            raise BadInput(f"{where}.{key}", f"{what}; name another dimension")
+        for name in there.indices:
+            if name in named and name in picture.at:
+                raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
+    left = [name for name in there.indices if name not in picture.at and name != over]
+    drawn = clocks[:1] if clocks else [name for name in left if name in x][:1]
+    if others := [name for name in left if name not in drawn]:
+        what = f"{' and '.join(others)} of {picture.measure.kind} must be x, read off, or set by at"
+        raise BadInput(where, what)
+
+
+def _named(picture: Picture, key: str, where: str) -> set[str]:
+    """The names in an expression of a picture. Raises: BadInput."""
+    try:
+        return names_in(getattr(picture, key) or "")
+    except BadExpression as error:
+        raise BadInput(f"{where}.{key}", str(error)) from error
 
 
 def _check_known(names: Collection[str], known: Sequence[str], where: str) -> None:

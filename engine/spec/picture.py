@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -55,7 +56,11 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place that a picture marks by a straight line, at x or at y."""
+    """A place that a picture marks by a straight line, at x or at y.
+
+    An expression may name the axes that tell curves apart, for a line each, and those that x names (a mark at
+    y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
+    """
 
     name: Text
     x: Number | None = None
@@ -64,6 +69,20 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
             raise BadField("x", "a mark is at one place, x or y; give one of them")
+
+
+class Marked(NamedTuple):
+    """A line to be drawn: straight at one x or one y, or through the places that both have."""
+
+    name: str
+    x: tuple[float, ...] = ()
+    y: tuple[float, ...] = ()
+
+    def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
+        """x and y of its places, of a straight one from end to end of all that there is."""
+        if not self.x:
+            return tuple(x), self.y * 2
+        return self.x * (1 if self.y else 2), self.y or tuple(y)
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

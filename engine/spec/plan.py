@@ -5,88 +5,23 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any
 
-from engine.claims import Claim
 from engine.core.parts import BadInput
-from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
 from engine.spec.check_claims import check_claims
 from engine.spec.check_pictures import check_pictures
+from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
 from engine.spec.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
 from engine.spec.numbers import NAMES
-from engine.spec.picture import Picture
-from engine.spec.pictures import picture_of
+from engine.spec.points import Plan, Point
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
 """Names that mean something else in expressions and pictures."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One value of every axis, and the experiment that has them."""
-
-    place: tuple[int, ...]
-    """The number of the value of each axis."""
-
-    names: Mapping[str, float]
-    """What expressions may name here: axes, and the columns of those that are tables."""
-
-    label: str
-    experiment: Experiment
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All points of an experiment; a preset without axes has one."""
-
-    axes: tuple[Axis, ...]
-    points: tuple[Point, ...]
-
-    @property
-    def experiment(self) -> Experiment:
-        """The experiment at the first point, which stands for all where they do not differ."""
-        return self.points[0].experiment
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims about all runs together, with the numbers that they have at the first point."""
-        return self.experiment.claims
-
-    def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """The claims with the numbers that they have along a curve, at these values of the axes that tell
-        curves apart."""
-        return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
-
-    def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Which values a point has of the axes that tell the curves of a picture apart. Raises: BadInput."""
-        return tuple(point.place[self.number_of(name)] for name in picture.told_apart)
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """How many values every axis has."""
-        return tuple(len(axis.grid) for axis in self.axes)
-
-    def number_of(self, name: str) -> int:
-        """Which axis has a name. Raises: BadInput."""
-        for number, axis in enumerate(self.axes):
-            if axis.name == name:
-                return number
-        known = listed(axis.name for axis in self.axes) or "none"
-        raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
-
-    @cached_property
-    def learners(self) -> tuple[str, ...]:
-        """The names of all learners, also of those that are not at every point."""
-        return tuple(
-            dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
-        )
 
 
 def plan(raw: Mapping[str, Any]) -> Plan:
@@ -103,22 +38,22 @@ def plan(raw: Mapping[str, Any]) -> Plan:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
     found = Plan(axes, tuple(points))
     if axes:
-        check_pictures(found.experiment, found.learners)
+        check_pictures(_with_each_learner(found), found.learners)
         check_claims(found.experiment, found.learners)
-        _check_numbers(found)
+        check_points(found)
     return found
 
 
-def _check_numbers(found: Plan) -> None:
-    """See that the numbers of each claim are the same along a curve. Raises: BadInput."""
-    for number, claim in enumerate(found.claims):
-        picture = picture_of(found.experiment, claim.picture)
-        along: dict[tuple[int, ...], Claim] = {}
-        for point in found.points:
-            here = point.experiment.claims[number]
-            if along.setdefault(found.apart(picture, point), here) != here:
-                what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
-                raise BadInput(f"claims[{number}]", what)
+def _with_each_learner(found: Plan) -> list[Experiment]:
+    """The experiment at the first point, and at the first ones with learners that are not there."""
+    known: set[str] = set()
+    there: list[Experiment] = []
+    for point in found.points:
+        names = {learner.name for learner in point.experiment.learners}
+        if not there or not names <= known:
+            there.append(point.experiment)
+            known |= names
+    return there
 
 
 def only(experiment: Experiment) -> Plan:
@@ -133,7 +68,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
         if point is not None:
             if axes:  # else they were checked with all that they speak of
                 learners = [str(one["name"]) for one in raw["learners"] if "name" in one]
-                check_pictures(point.experiment, learners)
+                check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
             return point.experiment
     raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")

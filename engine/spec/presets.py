@@ -11,6 +11,7 @@ from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.spec import plan, reading
 from engine.spec.experiment import Experiment
+from engine.spec.points import Plan
 from engine.spec.reading import Raw
 
 
@@ -59,7 +60,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
         return plan.in_full(raw, plan.first(raw))
 
 
-def planned(preset: str, document: Raw) -> plan.Plan:
+def planned(preset: str, document: Raw) -> Plan:
     """All points of a preset's document. Raises: BadInput whose place begins with `preset`."""
     with _named(preset):
         return plan.plan(document)

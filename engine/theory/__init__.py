@@ -121,6 +121,9 @@ class Line(Part, frozen=True):
     in_expectation: ClassVar[bool] = True
     """Whether it is about the expectation, from which a single run may stray, or about every run."""
 
+    summary: ClassVar[Literal["mean", "median"]] = "mean"
+    """What it is about of many replicas, if it is in expectation."""
+
     per_learner: ClassVar[bool] = False
     """Whether it has values of its own for every learner that it binds, or the same for all."""
 
@@ -129,6 +132,19 @@ class Line(Part, frozen=True):
 
     formula: ClassVar[str]
     source: ClassVar[str]
+
+    @property
+    def about(self) -> str | None:
+        """The summary over replicas that it is about; None for one that goes with every summary.
+
+        That is what holds in every run, what has its own value there, and what is only for comparison.
+        """
+        goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
+        return None if goes_with_all else self.summary
+
+    def formula_in(self, experiment: Setup) -> str:
+        """The formula with the constants that it has in an experiment where it holds."""
+        return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
         """Whether problem and protocol satisfy the theorem's conditions, and why, or what it requires."""
@@ -181,6 +197,14 @@ def loss_constant(experiment: Setup) -> float:
     constant = loss_of(experiment).constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
+
+
+def times_constant(factor: str, experiment: Setup) -> str:
+    """The formula of c times a factor in parentheses, with the number that c is here and without a 1."""
+    constant = loss_constant(experiment)
+    if constant != 1:
+        return f"{constant:.3g}{factor}"
+    return factor[1:-1] if factor.endswith(")") else factor
 
 
 def fair_signs(experiment: Setup, reason: str) -> Finding:

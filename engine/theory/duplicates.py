@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant
+from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant, times_constant
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
@@ -43,6 +43,10 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
         if not matrix.random_signs:
             return Finding(False, "requires rows with both signs, or random row signs, and row_signs is off")
         return fair_signs(experiment, "independent draws leave many rows unseen, and their labels fair coins")
+
+    def formula_in(self, experiment: Setup) -> str:
+        drawn = experiment.protocol.drawn_independently
+        return times_constant("(1 − 1/d)^k" if drawn else "(1 − ⌈k/2q⌉/d)", experiment)
 
     def value(self, at: At) -> Floats:
         copies = 2 * (at.experiment.problem.matrix.repeat or 0) or 1

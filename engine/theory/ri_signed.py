@@ -6,7 +6,16 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, loss_constant, shown_once
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    RotationInvariant,
+    fair_signs,
+    loss_constant,
+    shown_once,
+    times_constant,
+)
 
 
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
@@ -34,6 +43,9 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
         return fair_signs(
             experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"
         )
+
+    def formula_in(self, experiment: Setup) -> str:
+        return times_constant("(1 − k/d)", experiment)
 
     def value(self, at: At) -> Floats:
         unseen: Floats = 1 - at.k / at.labels.n

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.results.view import ContourView, HeatView, LineView, View
-from engine.spec.picture import Mark
+from engine.spec.picture import Marked
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
@@ -60,16 +60,15 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:
-    """Straight lines through all that the series show."""
+    """Marks, straight ones through all that the series show."""
     xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
     ys, others = ys[np.isfinite(ys)], palette.current().others
     if not len(ys):
         return []
     found = []
-    for mark in view.picture.marks:
-        x = xs[[xs.argmin(), xs.argmax()]] if mark.x is None else np.full(2, mark.x)
-        y = ys[[ys.argmin(), ys.argmax()]] if mark.y is None else np.full(2, mark.y)
-        found.append(Series(mark.name, x, y, others, "pairs"))
+    for mark in view.marks:
+        x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
+        found.append(Series(mark.name, np.array(x), np.array(y), others, "pairs"))
     return found
 
 
@@ -113,7 +112,7 @@ def _x_axis(look: Look) -> tuple[Limits, bool]:
     """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
     options = look.resolved
     every = [view.places for view in (look.view, *(view for _, view in look.pinned)) if len(view.places)]
-    marks = [mark.x for mark in look.view.picture.marks if mark.x is not None]
+    marks = [x for mark in look.view.marks if not mark.y for x in mark.x]
     if not every:
         return (0.0, 1.0), False
     if look.view.along_records or options.window is not None:
@@ -135,7 +134,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
     logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
     levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
-    marks = (_contour(mark, heat) for mark in picture.marks)
+    marks = (_contour(mark, heat) for mark in view.marks)
     return HeatMap(
         heat.x,
         heat.y,
@@ -158,8 +157,6 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
     return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
-def _contour(mark: Mark, heat: HeatView) -> Contour:
-    """A straight line over a heat map."""
-    x = heat.x[[0, -1]] if mark.x is None else np.full(2, mark.x)
-    y = heat.y[[0, -1]] if mark.y is None else np.full(2, mark.y)
-    return Contour(mark.name, np.stack([x, y], 1))
+def _contour(mark: Marked, heat: HeatView) -> Contour:
+    """A mark over a heat map, a straight one from end to end."""
+    return Contour(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))

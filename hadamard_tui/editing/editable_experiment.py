@@ -14,7 +14,7 @@ from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED
-from engine.spec.plan import Plan
+from engine.spec.points import Plan
 from engine.spec.reading import Raw
 from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences

@@ -15,7 +15,8 @@ from engine.runtime.run import NotKept
 from engine.runtime.store import Store
 from engine.runtime.sweep import Begun, Event, sweep
 from engine.spec.experiment import Experiment
-from engine.spec.plan import Plan, only
+from engine.spec.plan import only
+from engine.spec.points import Plan
 from hadamard_tui.headless import console
 
 POLL_SECONDS = 0.05

@@ -21,7 +21,7 @@ from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
 from engine.spec.pictures import drawn, of_run
-from engine.spec.plan import Plan
+from engine.spec.points import Plan
 from engine.spec.reading import Raw
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look

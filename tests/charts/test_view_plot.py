@@ -9,7 +9,7 @@ import pytest
 
 from engine.core import catalogue
 from engine.results.view import CurveView, HeatView, LineView, View
-from engine.spec.picture import Mark, Picture
+from engine.spec.picture import Marked, Picture
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
@@ -155,7 +155,8 @@ def test_marks_and_lines_come_last_and_lines_say_their_formula_where_it_is_of_th
     picture = replace(along("D = 2"), lines=[line])
     marked = replace(
         picture,
-        picture=Picture(x="alpha", measure=picture.picture.measure, marks=(Mark(name="here", x=0.1),)),
+        picture=Picture(x="alpha", measure=picture.picture.measure),
+        marks=[Marked("here", x=(0.1,))],
     )
     assert [one.name for one in plot(Look(marked)).series] == ["D = 2", "ri 1 − k/d", "here"]
     read = replace(picture, as_measured=False)

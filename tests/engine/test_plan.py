@@ -83,8 +83,10 @@ def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     assert len(found.claims) == 1
     picture = found.experiment.pictures[0]
     assert [found.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
+    along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
+    claim |= {"at": 4, "above": "size"}
     with pytest.raises(BadInput, match="not the same along a curve"):
-        plan(document(axes, pictures=[{"x": "k", "measure": "loss"}], claims=[claim]))
+        plan(document(axes, pictures=along, claims=[claim]))
 
 
 def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():

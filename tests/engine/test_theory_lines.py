@@ -64,6 +64,15 @@ class Decay(Made, frozen=True, tag="decay"):
         return (1 + at.k)[:, None] / at.indices["j"]
 
 
+class Means(Made, frozen=True, tag="means"):
+    """1/(1 + k) of the mean."""
+
+    direction: ClassVar[Direction] = "asymptotic"
+
+    def value(self, at: At):
+        return 1 / (1 + at.k)
+
+
 class Seeds(Made, frozen=True, tag="seeds"):
     """1, 2 and 6 of three replicas, times 1 + k."""
 
@@ -190,3 +199,26 @@ def test_a_line_sees_the_start_that_its_learner_has_in_the_run(monkeypatch):
     assert len(found) == 2
     for along in found.values():
         np.testing.assert_allclose(along.values[:, 0], expected, rtol=1e-12)
+
+
+def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_it(monkeypatch):
+    instead(monkeypatch, {"means": Means})
+    described = experiment(learners={"GD": gd(0.05)}, d=D, replicas=3)
+    results = of_one(described, run(described))
+    median = Picture(measure=AverageLoss(), summary="median")
+    (mean,) = view(Picture(measure=AverageLoss()), results).lines
+    assert mean.kind == "means"
+    found = view(median, results)
+    assert [line.kind for line in found.lines] == []
+    assert found.absent["means"] == "it is about the mean of many replicas, and this is the median"
+    named = view(Picture(measure=AverageLoss(), summary="median", lines=("means",)), results)
+    (line,), (curve,) = named.lines, named.curves
+    assert (line.is_about(curve), line.says(curve)) == (True, False)
+
+
+def test_what_holds_in_every_run_and_what_is_only_compared_go_with_every_summary():
+    made = {kind: catalogue.make("theory", kind) for kind in catalogue.members("theory")}
+    about = {kind: line.about for kind, line in made.items()}
+    assert {about[kind] for kind in ("svd", "two-over-eta", "lazy-flow", "catapult-loss")} == {None}
+    assert {about[kind] for kind in ("ri-signed", "layer-recursion", "ri-bayes")} == {"mean"}
+    assert about["layer-recursion-finite"] == "median"

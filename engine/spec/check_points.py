@@ -1,0 +1,57 @@
+"""Whether a picture can show all points of the axes, and claims mean the same along a curve."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from engine.claims import Claim
+from engine.core.parts import BadInput
+from engine.spec.expressions import names_in
+from engine.spec.marks import marks_of
+from engine.spec.picture import Picture
+from engine.spec.pictures import picture_of
+from engine.spec.points import Plan
+
+
+def check_points(plan: Plan) -> None:
+    """See that every picture of a plan, and every claim, is one for all of its points. Raises: BadInput."""
+    for number, picture in enumerate(plan.experiment.pictures):
+        for point in plan.points:
+            here = structs.replace(point.experiment.pictures[number], marks=picture.marks)
+            if here != picture:
+                what = f"it is another where {point.label}: of its numbers only those of marks may name axes"
+                raise BadInput(f"pictures[{number}]", what)
+        marks_of(plan, picture)
+        _check_varying(plan, picture, f"pictures[{number}]")
+    _check_claims(plan)
+
+
+def _check_varying(plan: Plan, picture: Picture, where: str) -> None:
+    """See that no axis varies along a curve of a learner but those that are drawn or read off.
+
+    Raises: BadInput.
+    """
+    named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
+    over = None if picture.reading is None else picture.reading.over
+    for number, axis in enumerate(plan.axes):
+        if axis.name == over or not named.isdisjoint(axis.bound(axis.grid[0])):
+            continue
+        first: dict[tuple[str, tuple[int, ...]], int] = {}
+        for point in (point for point in plan.points if point.is_in(picture)):
+            for learner in point.experiment.learners:
+                key = learner.name, plan.apart(picture, point)
+                if first.setdefault(key, point.place[number]) != point.place[number]:
+                    what = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                    raise BadInput(where, what)
+
+
+def _check_claims(plan: Plan) -> None:
+    """See that the numbers of each claim are the same along a curve. Raises: BadInput."""
+    for number, claim in enumerate(plan.claims):
+        picture = picture_of(plan.experiment, claim.picture)
+        along: dict[tuple[int, ...], Claim] = {}
+        for point in plan.points:
+            here = point.experiment.claims[number]
+            if along.setdefault(plan.apart(picture, point), here) != here:
+                what = "its numbers are not the same along a curve; name axes in them that tell curves apart"
+                raise BadInput(f"claims[{number}]", what)

@@ -1,0 +1,92 @@
+"""The points of the axes of an experiment, at each of which there is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from engine.claims import Claim
+from engine.core.parts import BadInput
+from engine.core.texts import listed
+from engine.spec.axis import NEAR, Axis
+from engine.spec.experiment import Experiment
+from engine.spec.picture import Picture
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of every axis, and the experiment that has them."""
+
+    place: tuple[int, ...]
+    """The number of the value of each axis."""
+
+    names: Mapping[str, float]
+    """What expressions may name here: axes, and the columns of those that are tables."""
+
+    label: str
+    experiment: Experiment
+
+    def is_in(self, picture: Picture) -> bool:
+        """Whether it is where `at` of a picture wants it."""
+        wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
+        return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What expressions of a picture may name here, beside clocks and indices."""
+        n, d = self.experiment.problem.matrix.shape()
+        return {**self.names, "n": float(n), "d": float(d)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All points of an experiment; a preset without axes has one."""
+
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment at the first point, which stands for all where they do not differ."""
+        return self.points[0].experiment
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims about all runs together, with the numbers that they have at the first point."""
+        return self.experiment.claims
+
+    def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
+        """The claims with the numbers that they have along a curve, at these values of the axes that tell
+        curves apart."""
+        return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
+
+    def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
+        """Which values a point has of the axes that tell the curves of a picture apart. Raises: BadInput."""
+        return tuple(point.place[self.number_of(name)] for name in picture.told_apart)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many values every axis has."""
+        return tuple(len(axis.grid) for axis in self.axes)
+
+    def number_of(self, name: str) -> int:
+        """Which axis has a name. Raises: BadInput."""
+        for number, axis in enumerate(self.axes):
+            if axis.name == name:
+                return number
+        known = listed(axis.name for axis in self.axes) or "none"
+        raise BadInput("pictures", f"there is no axis {name!r}; there are {known}")
+
+    def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
+        """A name with the values of the axes that tell the curves of a picture apart."""
+        axes = [self.axes[self.number_of(axis)] for axis in picture.told_apart]
+        labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
+        return ", ".join([name, *labels])
+
+    @cached_property
+    def learners(self) -> tuple[str, ...]:
+        """The names of all learners, also of those that are not at every point."""
+        return tuple(
+            dict.fromkeys(learner.name for point in self.points for learner in point.experiment.learners)
+        )

@@ -1,0 +1,77 @@
+"""Marks that are expressions of axes: one for every curve, or a line along the axes that are drawn."""
+
+import numpy as np
+import pytest
+from building import gd, raw
+
+from engine.core.parts import BadInput
+from engine.results.results import Results
+from engine.results.views import view
+from engine.spec.picture import Marked
+from engine.spec.plan import plan
+
+ETAS = (0.05, 0.1, 0.2)
+RATES = {"name": "eta", "values": list(ETAS)}
+SIZES = {"name": "size", "values": [4, 8]}
+
+
+def marks(picture, mark, *axes):
+    described = raw(loss="square", learners={"GD": gd("eta")}, d="size" if SIZES in axes else 4)
+    pictures = [{"measure": "loss", "marks": [{"name": "it", **mark}], **picture}]
+    whole = plan(described | {"axes": list(axes), "pictures": pictures})
+    return view(whole.experiment.pictures[0], Results(whole)).marks
+
+
+def test_each_curve_has_its_own():
+    assert marks({"x": "k", "curves": "eta"}, {"y": "2/eta"}, RATES) == [
+        Marked("it, eta = 0.05", y=(40.0,)),
+        Marked("it, eta = 0.1", y=(20.0,)),
+        Marked("it, eta = 0.2", y=(10.0,)),
+    ]
+
+
+def test_along_the_axis_it_is_a_line():
+    assert marks({"x": "eta"}, {"y": "2/eta"}, RATES) == [Marked("it", ETAS, (40.0, 20.0, 10.0))]
+    (squared,) = marks({"x": "eta^2"}, {"y": "2/eta"}, RATES)
+    np.testing.assert_allclose(squared.x, np.square(ETAS))
+
+
+def test_one_that_is_the_same_everywhere_is_straight_and_drawn_once():
+    assert marks({"x": "k", "curves": "eta"}, {"y": "d/2"}, RATES) == [Marked("it", y=(2.0,))]
+    assert marks({"x": "eta"}, {"x": 0.1}, RATES) == [Marked("it", x=(0.1,))]
+
+
+def test_over_a_heat_map_it_runs_along_either_axis():
+    over = {"x": "eta", "y": "size"}
+    assert marks(over, {"y": "1/eta"}, RATES, SIZES) == [Marked("it", ETAS, (20.0, 10.0, 5.0))]
+    assert marks(over, {"x": "1/size"}, RATES, SIZES) == [Marked("it", (0.25, 0.125), (4.0, 8.0))]
+
+
+def test_along_one_axis_for_every_value_of_another():
+    found = marks({"x": "eta", "curves": "size"}, {"y": "size/eta"}, RATES, SIZES)
+    assert found == [
+        Marked("it, size = 4", ETAS, (80.0, 40.0, 20.0)),
+        Marked("it, size = 8", ETAS, (160.0, 80.0, 40.0)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("picture", "mark", "right"),
+    [
+        ({"x": "eta"}, {"x": "2*eta"}, "name no axes"),
+        ({"x": "eta", "y": "size"}, {"y": "size/2"}, "name no axes but eta"),
+        ({"x": "k", "y": "eta", "at": {"size": 4}}, {"y": "2/eta"}, "name no axes"),
+        ({"x": "eta", "curves": "size"}, {"x": "eta/2"}, "name no axes but size"),
+    ],
+)
+def test_one_that_would_be_at_several_places_is_refused(picture, mark, right):
+    with pytest.raises(BadInput) as caught:
+        marks(picture, mark, RATES, *([SIZES] if "size" in str(picture) else []))
+    assert caught.value.where == "pictures[0].marks[0]"
+    assert caught.value.what.endswith(f"; {right}")
+
+
+def test_a_level_that_names_an_axis_is_refused():
+    contours = [{"line": "ri-signed", "level": "eta"}]
+    with pytest.raises(BadInput, match="it is another where"):
+        marks({"x": "k", "y": "eta", "contours": contours}, {"x": 1}, RATES)
