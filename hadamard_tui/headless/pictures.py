@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleRenderable
+from rich.console import Console, ConsoleRenderable, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
 from engine.results.caption import caption
-from engine.results.outcomes import about
+from engine.results.outcomes import divided
 from engine.results.results import Results
 from engine.results.view import CurveView, LineView, View
 from engine.results.views import view
@@ -41,29 +41,46 @@ NOTHING = "—"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Every picture of an experiment with its caption, one after the other.
+    """Every picture of an experiment with its caption, its numbers and the claims about it, then the others.
 
     Raises: BadInput for one that there is not.
     """
-    experiment = results.plan.experiment
+    experiment, told = results.plan.experiment, set[int]()
     for picture in drawn(experiment):
-        found = view(picture, results)
+        found, (own, others) = view(picture, results), divided(picture, experiment, outcomes)
         yield Text("")
         if picture.y is None:
             yield chart(found, console)
-            yield Padding(_table(found, console.width), (1, 0, 0, 0))
         for heat in found.heats:
             colours = colour_map(palette.current().dark_is_more) if _has_colours(console) else None
             text = printed_heat_map(
                 heat_map(Look(found), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
-        yield said_of(found, about(picture, experiment, outcomes))
+        yield said_of(found, own, others)
+        if picture.y is None:
+            yield Padding(_table(found, console.width), (1, 0, 0, 0))
+        yield from claims([one for one in own if id(one) not in told])
+        told.update(map(id, own))
+    yield from claims([one for one in outcomes if id(one) not in told], "Other claims" if told else "Claims")
 
 
-def said_of(found: View, outcomes: Sequence[Outcome]) -> Text:
+def said_of(found: View, own: Sequence[Outcome], others: Sequence[Outcome]) -> Text:
     """The caption of a picture."""
-    return Text(f"\n{caption(found, outcomes, letters(found))}")
+    return Text(f"\n{caption(found, own, others, letters(found))}")
+
+
+def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
+    """Claims with their outcomes, below a heading; nothing where there are none."""
+    if not outcomes:
+        return
+    yield Text(f"\n{heading}", "bold")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for outcome in outcomes:
+        sign = Text("✓ holds", "green") if outcome.holds else Text("✗ fails", "bold red")
+        measured = outcome.detail if outcome.measured is None else f"measured: {outcome.detail}"
+        grid.add_row(sign, Group(outcome.claim.text, Text(measured, "dim")))
+    yield grid
 
 
 def _has_colours(console: Console) -> bool:

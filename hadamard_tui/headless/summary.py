@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from rich.console import Console, ConsoleRenderable, Group
+from rich.console import Console, ConsoleRenderable
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
 from engine.core.parts import Finding
-from engine.results.outcomes import expected_to_diverge
+from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
-from hadamard_tui.headless.pictures import chart, pictures, said_of
+from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
 
 
 def show(done: Done, console: Console, changed: bool, bounds: bool = False, notes: bool = False) -> None:
@@ -34,15 +34,16 @@ def show(done: Done, console: Console, changed: bool, bounds: bool = False, note
     losses_alone = (
         Text(""),
         chart(run["loss"], console),
-        said_of(run["loss"], done.outcomes),
+        said_of(run["loss"], *divided(run["loss"].picture, experiment, done.outcomes)),
         losses.table(run, where, console.width),
         *losses.signs(run["loss"], where),
+        *claims(done.outcomes),
     )
     for part in (
         _heading(experiment, trace),
         *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
-        *_claims(done.outcomes, changed),
+        *_about_claims(done.outcomes, changed),
         *(_lines(trace.lines) if bounds else ()),
         *(losses.notes(trace) if notes else ()),
         *_more(bounds, notes),
@@ -126,15 +127,8 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
             yield Text(f"not applicable: {line.kind} {line.on_problem.reason}", "dim")
 
 
-def _claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[ConsoleRenderable]:
-    if outcomes:
-        yield Text("\nClaims", "bold")
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for outcome in outcomes:
-        sign = Text("✓ holds", "green") if outcome.holds else Text("✗ fails", "bold red")
-        measured = outcome.detail if outcome.measured is None else f"measured: {outcome.detail}"
-        grid.add_row(sign, Group(outcome.claim.text, Text(measured, "dim")))
-    yield grid
+def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
+    """Why claims may fail, where some do."""
     if changed and not all(outcome.holds for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.claims import Outcome
+from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
 from engine.results.view import View
@@ -74,11 +75,11 @@ class PanelContext:
         """Whether x is logarithmic."""
         return bool(self.loss.resolved.x_log)
 
-    def caption(self, view: View) -> str:
+    def caption(self, view: View, room: Room = PLENTY) -> str:
         """What a picture shows, once the run is shown to its end; before that what the run is about."""
         if self.outcomes is None:
-            return self.experiment.title
-        return self.views.caption(view, self.experiment, self.outcomes)
+            return room.cut(self.experiment.title)
+        return self.views.caption(view, self.experiment, self.outcomes, room)
 
     @property
     def playhead(self) -> float | None:

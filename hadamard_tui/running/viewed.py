@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from engine.claims import Outcome
-from engine.results.caption import caption
-from engine.results.outcomes import about
+from engine.results.caption import PLENTY, Room, caption
+from engine.results.outcomes import divided
 from engine.results.results import Results
 from engine.results.view import View
 from engine.results.views import view
@@ -24,7 +24,7 @@ class Viewed:
         """`letters`: the numbers of the learners, by name, for the letters and colours of their curves."""
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
-        self._captions: dict[str, tuple[View, Sequence[Outcome], str]] = {}
+        self._captions: dict[tuple[str, Room], tuple[View, Sequence[Outcome], str]] = {}
 
     def view(self, picture: Picture, results: Results) -> View:
         """A picture of what there is by now. Raises: BadInput for one that these results do not have."""
@@ -35,12 +35,15 @@ class Viewed:
             known = self._views[name] = extent, found
         return known[1]
 
-    def caption(self, view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
-        """What a view of these shows, with the outcomes of all claims."""
-        name = repr(view.picture)
+    def caption(
+        self, view: View, experiment: Experiment, outcomes: Sequence[Outcome], room: Room = PLENTY
+    ) -> str:
+        """What a view of these shows, with the outcomes of all claims, in so much room."""
+        name = repr(view.picture), room
         known = self._captions.get(name)
         if known is None or known[0] is not view or known[1] is not outcomes:
-            words = caption(view, about(view.picture, experiment, outcomes), letters_of(view))
+            own, others = divided(view.picture, experiment, outcomes)
+            words = caption(view, own, others, letters_of(view), room)
             known = self._captions[name] = view, outcomes, words
         return known[2]
 

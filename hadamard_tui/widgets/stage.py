@@ -172,9 +172,9 @@ class Stage(Vertical):
 
     def show(self, context: PanelContext, look: Look, refused: str = "") -> None:
         """Draw a run, and what is looked at of a picture of it; or why there is no such picture."""
-        measuring = context.measuring
+        measuring, caption = context.measuring, self.query_one(Caption)
         state = (
-            self.picture,
+            (self.picture, caption.room),
             (look, refused),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
@@ -183,7 +183,7 @@ class Stage(Vertical):
             return
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
-        self.query_one(Caption).say(context.experiment.title if refused else context.caption(look.view))
+        caption.say(context.experiment.title if refused else context.caption(look.view, caption.room))
         self.query_one(Scoreboard).show(look)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)

@@ -40,7 +40,7 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert "does not bind  " not in out
     assert "--bounds says which lines of theory hold here" in out
     reasons = call("run", "small.toml", "--bounds").out
-    assert "ri-signed: c(1 − k/d), lower bound; WKA21 Thm 3" in reasons
+    assert "ri-signed: 1 − k/d, lower bound; WKA21 Thm 3" in reasons
     assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
     assert "not applicable: ri-gaussian requires Gaussian instances" in reasons
     assert "computed by" not in out

@@ -11,7 +11,7 @@ import pytest
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
-from engine.results.caption import caption
+from engine.results.caption import Room, caption
 from engine.results.view import CurveView, HeatView, LineView, View
 from engine.spec.picture import Picture
 
@@ -145,7 +145,7 @@ def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
 def test_a_valley_is_told():
     y = np.abs(K - 40.0) + 1
     assert caption(losses(curve("valley", K, y))) == (
-        "valley goes from 41 at k = 0 to 89 at 128, by way of 1 at 40."
+        "valley goes from 41 at k = 0 to 89 at 128 by way of 1 at 40."
     )
 
 
@@ -164,7 +164,7 @@ def test_divergence_conjectures_and_claims_are_told():
     guess = line(GD.y, kind="guess", direction="conjecture")
     text = caption(losses(wild, GD, EGU, lines=(BOUND, guess)))
     assert "wild diverged in 3 of 8 replicas at k = 5." in text
-    assert "guess is only conjectured." in text
+    assert text.endswith("; guess is only conjectured.")
 
 
 def test_the_first_claim_that_fails_is_named():
@@ -173,6 +173,11 @@ def test_the_first_claim_that_fails_is_named():
     assert caption(losses(GD), [holds, holds]).endswith("Both claims hold.")
     assert caption(losses(GD), [holds]).endswith("Its claim holds.")
     assert caption(losses(GD), [holds, fails]).endswith("1 of 2 claims fails: “it is so”.")
+    assert caption(losses(GD), [holds], [holds, holds]).endswith(
+        "All 3 claims hold, 1 of them about this chart."
+    )
+    assert caption(losses(GD), [], [holds] * 3).endswith("All 3 claims hold, none of them about this chart.")
+    assert caption(losses(GD), [holds], [fails]).endswith("1 of 2 claims fails: “it is so”.")
 
 
 def test_many_curves_are_told_in_short():
@@ -187,10 +192,64 @@ def test_the_name_of_the_only_learner_is_not_told_again_and_again():
         curve(f"GD, eta = {rate}", K, np.linspace(1, 0.5, D + 1), learner="GD", apart=(number,))
         for number, rate in enumerate((0.1, 0.2))
     ]
-    assert caption(losses(*flat)) == (
-        "eta = 0.1 goes from 1 at k = 0 to 0.5 at 128; eta = 0.2 goes from 1 at k = 0 to 0.5 at 128."
-    )
+    assert caption(losses(*flat)) == ("Along k = 0 to 128: eta = 0.1 from 1 to 0.5, eta = 0.2 from 1 to 0.5.")
 
 
 def test_an_empty_view_has_no_caption():
     assert caption(losses()) == ""
+
+
+CLAIM = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
+HOLD = [Outcome(CLAIM, True, None, "")] * 6
+SHORT = "B (EGU) below 0.1 after k = 21. Rotation-invariant ones not before k = 116."
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (Room(78), SHORT),
+        (Room(46, 2), SHORT),
+        (Room(95), f"{SHORT.removesuffix('.')}; all 6 claims hold."),
+        (Room(40), "B (EGU) below 0.1 after k = 21."),
+        (Room(20), "B (EGU) below 0.1…"),
+    ],
+)
+def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, said: str):
+    view = losses(GD, EGU, lines=(BOUND,))
+    assert caption(view, HOLD, letters=LETTERS, room=room) == said
+    assert room.holds(said)
+
+
+def test_a_bound_that_is_broken_is_told_in_brief_too():
+    y = GD.y - 0.2
+    text = caption(
+        losses(curve("GD", K, y), EGU, lines=(replace(BOUND, in_expectation=False),)), room=Room(110)
+    )
+    assert "GD below 1 − k/d, against the theorem" in text
+    assert "not before" not in text
+
+
+def test_captions_have_at_most_two_sentences():
+    guess = line(GD.y, kind="guess", direction="conjecture")
+    exact = line(EGU.y, direction="exact", kind="exact", applies_to=("EGU",), group=None)
+    wild = curve("wild", K, np.where(K > 4, np.nan, 1.0), missing=np.where(K > 4, 1, 0), diverged=1)
+    text = caption(losses(wild, GD, EGU, lines=(BOUND, guess, exact)), HOLD)
+    for told in ("wild diverged", "exact value", "guess is only", "All 6", "stays above 1 − k/d"):
+        assert told.lower() in text.lower()
+    assert text.count(". ") == 1
+
+
+def test_a_line_of_what_was_made_of_the_measure_has_a_name_and_no_formula():
+    x = 2.0 ** np.arange(4, 8)
+    bound = line(0.9 * x, x)
+    text = caption(replace(losses(curve("GD", x, 0.9 * x), lines=(bound,)), as_measured=False))
+    assert "Every rotation-invariant learner stays above ri-signed; GD follows that line exactly" in text
+    assert "k/d" not in text
+
+
+def test_a_median_is_not_compared_with_a_line_about_the_mean():
+    exact = line(2 * GD.y, direction="exact", applies_to=("GD",), group=None)
+    many = curve("GD", K, GD.y, summary="median", replicas=9, stderr=np.ones(len(K)))
+    assert "exact" not in caption(losses(many, lines=(exact,)))
+    assert "against" not in caption(losses(many, lines=(replace(BOUND, y=GD.y + 1),)))
+    assert "exact" in caption(losses(many, lines=(replace(exact, summary="median"),)))

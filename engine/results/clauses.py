@@ -1,0 +1,366 @@
+"""What captions are made of: clauses on what the curves and the lines of theory of a view show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.groups import ROTATIONS
+from engine.protocols import CLOCKS
+from engine.results.judgement import ENOUGH, allowed_errors
+from engine.results.view import CurveView, HeatView, LineView, View
+
+Floats = NDArray[np.float64]
+
+MOST = 3
+"""So many curves are named in a clause; of more, the first and how many others there are."""
+
+SHARE = 0.1
+"""A curve that starts at y₀ > 0 has come down once it is below SHARE·y₀."""
+
+ALIKE = 0.25
+"""Curves start alike if they do so within this share of the greatest."""
+
+FITS = 0.99
+"""The share of the variance of log y that a power law has to explain to be told."""
+
+POINTS, SPAN = 4, 4.0
+"""A power law takes at least so many places, the last at least so many times the first."""
+
+MOST_PERCENT = 1000
+"""From so many percent on a distance is told as it is."""
+
+
+class Clause(NamedTuple):
+    """A part of a sentence, at length and in brief."""
+
+    long: str
+    brief: str
+    of_theory: bool = False
+    """Whether it is for the second sentence, on what theory and claims say."""
+
+    named: bool = True
+    """Whether it begins with a name, which no capital changes."""
+
+
+class Clauses:
+    """The clauses on one view."""
+
+    def __init__(self, view: View, letters: Mapping[str, str]) -> None:
+        self._view, self._letters = view, letters
+        self._curves = [curve for curve in view.curves if np.isfinite(curve.y[curve.sound]).any()]
+        self._learners = [curve for curve in self._curves if not curve.is_reference]
+        self._low = self._threshold()
+
+    def __iter__(self) -> Iterator[Clause]:
+        """The clauses, the most telling first."""
+        if self._view.heats:
+            yield from map(self._range_of_heat, self._view.heats)
+            return
+        bound = self._strongest()
+        if self._low is not None:
+            yield self._come_down(self._low, bound)
+        if bound is not None:
+            yield self._bounded(bound)
+        followed = list(self._followed())
+        if self._low is None and not followed:
+            yield from self._shapes()
+        yield from self._diverged()
+        yield from followed
+        yield from self._conjectures()
+
+    def _name(self, curve: CurveView) -> str:
+        """The name of a curve with its letter; without that of its learner where there is no other."""
+        letter, name = self._letters.get(curve.name), curve.name
+        if all(other.learner == curve.learner for other in self._learners):
+            name = name.removeprefix(f"{curve.learner}, ")
+        return f"{letter} ({name})" if letter else name
+
+    def _at(self, x: float) -> str:
+        """A place on the x-axis, in words."""
+        return f"{self._view.picture.x} = {_number(x)}"
+
+    @property
+    def _along_clock(self) -> bool:
+        return self._view.picture.x in CLOCKS and self._view.picture.reading is None
+
+    def _threshold(self) -> float | None:
+        """A tenth of where the curves start, if they start alike above 0 and any of them comes there."""
+        if not self._along_clock or not self._learners:
+            return None
+        starts = np.array([curve.y[0] for curve in self._learners])
+        if not (np.isfinite(starts).all() and starts.min() > 0):
+            return None
+        if np.ptp(starts) > ALIKE * starts.max():
+            return None
+        low = float(f"{SHARE * starts.max():.1g}")
+        return low if any(self._below(curve, low) is not None for curve in self._learners) else None
+
+    @staticmethod
+    def _below(curve: CurveView | LineView, low: float) -> float | None:
+        """From where on a curve is below a height; None if it is not at its end."""
+        above = np.flatnonzero(~(curve.y < low))
+        first = int(above[-1]) + 1 if len(above) else 0
+        return float(curve.x[first]) if first < len(curve.x) else None
+
+    def _come_down(self, low: float, bound: LineView | None) -> Clause:
+        """Who is below a tenth of the start, in order of time."""
+        reached = [(self._below(curve, low), curve) for curve in self._learners if curve.chosen]
+        there = sorted(
+            ((at, self._name(curve)) for at, curve in reached if at is not None), key=lambda one: one[0]
+        )
+        free = there
+        if bound is not None:
+            bound_names = {self._name(curve) for curve in self._bound_by(bound)}
+            free = [one for one in there if one[1] not in bound_names] or there
+        (at, name), *others = free
+        text = f"{name} is below {_number(low)} after {self._at(at)}"
+        text += "".join(f", {other} after {_number(x)}" for x, other in others[: MOST - 1])
+        left = len(others) - (MOST - 1)
+        return Clause(
+            f"{text} and {left} more later" if left > 0 else text,
+            f"{name} below {_number(low)} after {self._at(at)}",
+        )
+
+    def _bound_by(self, line: LineView) -> list[CurveView]:
+        """The curves of the learners that a line binds."""
+        return [
+            curve
+            for curve in self._learners
+            if curve.learner in line.applies_to and line.says(curve) and curve.chosen
+        ]
+
+    def _strongest(self) -> LineView | None:
+        """The greatest of the lower bounds that bind a curve here, or of all that are drawn."""
+        lower = [line for line in self._view.lines if line.direction == "lower" and len(line.y)]
+        binding = [line for line in lower if self._bound_by(line)]
+        return max(binding or lower, key=lambda line: float(np.nanmean(line.y)), default=None)
+
+    def _bounded(self, line: LineView) -> Clause:
+        """Whom a lower bound holds up, and how those here stand to it."""
+        bound, what = self._bound_by(line), line.formula if self._view.as_measured else line.kind
+        of_rotations = line.group == ROTATIONS
+        who = "every rotation-invariant learner" if of_rotations else "every learner that it binds"
+        text, last = f"{who} stays above {what}", ""
+        if self._low is not None:
+            at = self._below(line, self._low)
+            last = f"up to {self._at(float(line.x[-1]))}" if at is None else f"before {self._at(at)}"
+            text += f" and cannot be there {last}"
+        if not bound:
+            brief = f"{what} binds none here"
+            return Clause(f"{text}; none here is one of those", brief, of_theory=True, named=False)
+        stands: dict[str, list[str]] = {}
+        for curve in bound:
+            stands.setdefault(self._standing(curve, line), []).append(self._name(curve))
+        said = [f"{_listed(names)} {_plural(how, names)}" for how, names in stands.items()]
+        brief = ", ".join(_in_brief(how, names, what) for how, names in stands.items())
+        if last and of_rotations and not any(how.startswith("is below") for how in stands):
+            brief = f"rotation-invariant ones not {last}"
+        elif last:
+            brief += f", not there {last}"
+        return Clause(f"{text}; {', '.join(said)}", brief, of_theory=True, named=False)
+
+    def _standing(self, curve: CurveView, line: LineView) -> str:
+        """How a curve stands to a lower bound that binds it."""
+        there = curve.sound & np.isfinite(curve.y)
+        x, y = curve.x[there], curve.y[there]
+        gap = y - np.interp(x, line.x, line.y)
+        rounding = self._view.rounding * abs(float(y[0]))
+        if np.abs(gap).max() <= rounding:
+            return "follows that line exactly"
+        worst = int(gap.argmin())
+        if gap[worst] >= -rounding:
+            return "stays above it"
+        of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
+        below = f"is below it by {-gap[worst]:.1g} at {self._at(float(x[worst]))}"
+        if not line.in_expectation:
+            return f"{below}, against the theorem"
+        if curve.stderr is None or curve.replicas < ENOUGH:
+            return f"{below}, as {'a single run' if of_one else 'so few runs'} may be"
+        error = np.maximum(curve.stderr[there], rounding)
+        if (gap >= -allowed_errors(curve.replicas) * error).all():
+            return "stays above it within its error"
+        return f"{below}, against the theorem"
+
+    def _followed(self) -> Iterator[Clause]:
+        """How close curves come to lines that theory says are theirs: exactly, or else in a limit."""
+        for kind in ("exact", "asymptotic"):
+            close = []
+            for line in (one for one in self._view.lines if one.direction == kind):
+                own = [one for one in self._learners if line.curve and line.says(one)]
+                for curve in own or self._bound_by(line):
+                    close.append((self._name(curve), *self._distance(curve, line)))
+            if not close:
+                continue
+            values = f"the {kind} value{'s' if len(close) > 1 else ''}"
+            alike: dict[str, list[str]] = {}
+            for name, _, how in close:
+                alike.setdefault(how, []).append(name)
+            every = [f"{_listed(names)} {_plural(how, names)}" for how, names in alike.items()]
+            left = len(every) - MOST
+            said = ", ".join(every[:MOST]) + (f", and {left} others" if left > 0 else "")
+            share = max(share for _, share, _ in close)
+            who = close[0][0] if len(close) == 1 else f"{len(close)} curves"
+            near = "at" if share == 0 else f"within {_percent(share)} of"
+            brief = f"{who} {near if share < MOST_PERCENT else 'far from'} {values}"
+            yield Clause(f"beside {values} {said}", brief, of_theory=True, named=False)
+            return
+
+    def _distance(self, curve: CurveView, line: LineView) -> tuple[float, str]:
+        """How far a curve is from a line that is its own: in percent of the line at most, and in words."""
+        there = curve.sound & np.isfinite(curve.y) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+        x, y = curve.x[there], curve.y[there]
+        if not len(x):
+            return 0.0, "has no value yet"
+        theory = np.interp(x, line.x, line.y)
+        gap = np.abs(y - theory)
+        if gap.max() <= self._view.rounding * max(abs(float(y[0])), float(np.abs(theory).max())):
+            return 0.0, "is the same to rounding"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = 100 * float(np.where(gap > 0, gap / np.abs(theory), 0.0).max())
+        off = _percent(share) if share < MOST_PERCENT else _number(float(gap.max()))
+        text = f"is off by at most {off}"
+        if curve.stderr is None or not (curve.stderr[there] > 0).all():
+            return share, text
+        return share, f"{text}, {float((gap / curve.stderr[there]).max()):.1f} standard errors"
+
+    def _shapes(self) -> Iterator[Clause]:
+        """Power laws where both axes are logarithmic, and otherwise from where to where curves go."""
+        laws, others = [], []
+        for curve in self._learners:
+            exponent = _power_law(curve) if self._view.x_log and self._view.y_log else None
+            if exponent is None:
+                others.append(curve)
+            else:
+                laws.append(f"{self._name(curve)} as {self._view.picture.x}^{exponent:.2f}")
+        if laws:
+            text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {_listed(laws)}"
+            yield Clause(text, _listed(laws), named=False)
+        if others:
+            yield self._ranges([_Range(self._name(curve), curve) for curve in others])
+
+    def _ranges(self, ranges: Sequence[_Range]) -> Clause:
+        """From where to where some curves go, and by which other values."""
+        left = len(ranges) - MOST
+        more = f", and {left} more" if left > 0 else ""
+        brief = _listed([one.values for one in ranges[:2]] + [one.name for one in ranges[2:]], 2)
+        (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
+        if len(ranges) > 1 and not others:
+            told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])
+            return Clause(f"along {self._at(first)} to {_number(last)}: {told}{more}", brief, named=False)
+        return Clause("; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more, brief)
+
+    def _range_of_heat(self, heat: HeatView) -> Clause:
+        """The least and the greatest value of a heat map, and where they are."""
+        if not np.isfinite(heat.z).any():
+            said = f"{heat.learner} has no values yet"
+            return Clause(said, said)
+        z = np.where(np.isfinite(heat.z), heat.z, np.nan)
+        least, greatest = (self._cell(heat, one(z)) for one in (np.nanargmin, np.nanargmax))
+        text = f"{self._view.y_label} of {heat.learner} goes from {least} to {greatest}"
+        ends = f"{_number(float(np.nanmin(z)))} to {_number(float(np.nanmax(z)))}"
+        return Clause(text, f"{heat.learner} {ends}", named=False)
+
+    def _cell(self, heat: HeatView, number: np.intp) -> str:
+        """The value of a cell of a heat map, and where it is."""
+        row, column = np.unravel_index(number, heat.z.shape)
+        across = f"{self._view.picture.x} = {_number(float(heat.x[column]))}"
+        up = f"{self._view.picture.y} = {_number(float(heat.y[row]))}"
+        return f"{_number(float(heat.z[row, column]))} ({across}, {up})"
+
+    def _diverged(self) -> Iterator[Clause]:
+        gone = [curve for curve in self._view.curves if curve.diverged and curve.chosen]
+        if gone:
+            said = []
+            for curve in gone:
+                those = f" in {curve.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
+                at = "" if curve.diverged_at is None else f" at {self._at(curve.diverged_at)}"
+                said.append(f"{self._name(curve)} diverged{those}{at}")
+            yield Clause(_listed(said), f"{_listed([self._name(curve) for curve in gone])} diverged")
+
+    def _conjectures(self) -> Iterator[Clause]:
+        kinds = dict.fromkeys(line.kind for line in self._view.lines if line.direction == "conjecture")
+        if kinds:
+            text = f"{_listed(list(kinds))} {'is' if len(kinds) == 1 else 'are'} only conjectured"
+            yield Clause(text, text, of_theory=True)
+
+
+class _Range:
+    """From where to where a curve goes."""
+
+    def __init__(self, name: str, curve: CurveView) -> None:
+        there = curve.sound & np.isfinite(curve.y)
+        self.name, self.x, self.y = name, curve.x[there], curve.y[there]
+
+    @property
+    def values(self) -> str:
+        """Its first and its last value."""
+        first, last = (_number(float(self.y[place])) for place in (0, -1))
+        return f"{self.name} {first}" if len(self.y) == 1 else f"{self.name} from {first} to {last}"
+
+    @property
+    def way(self) -> str:
+        """The least or the greatest value between, where it is another than those at the ends."""
+        low, high = int(self.y.argmin()), int(self.y.argmax())
+        ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
+        if self.y[low] < ends.min() - room:
+            return f" by way of {_number(float(self.y[low]))} at {_number(float(self.x[low]))}"
+        if self.y[high] > ends.max() + room:
+            return f" by way of {_number(float(self.y[high]))} at {_number(float(self.x[high]))}"
+        return ""
+
+    def told(self, along: str) -> str:
+        """All of it, on an axis of this name."""
+        first, last = (_number(float(self.y[place])) for place in (0, -1))
+        begin, end = (_number(float(self.x[place])) for place in (0, -1))
+        if len(self.x) == 1:
+            return f"{self.name} is {first} at {along} = {begin}"
+        return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"
+
+
+def _power_law(curve: CurveView) -> float | None:
+    """The exponent of y ∝ x^a by least squares in logarithms, where that is what a curve is."""
+    there = curve.sound & np.isfinite(curve.y) & (curve.y > 0) & (curve.x > 0)
+    x, y = np.log(curve.x[there]), np.log(curve.y[there])
+    if len(x) < POINTS or np.ptp(x) < np.log(SPAN) or np.ptp(y) == 0:
+        return None
+    slope, height = np.polyfit(x, y, 1)
+    left = float(np.var(y - slope * x - height))
+    return float(slope) if left <= (1 - FITS) * float(np.var(y)) else None
+
+
+def _number(value: float) -> str:
+    return f"{value:.12g}" if value == int(value) and abs(value) < 1e12 else f"{value:.3g}"
+
+
+def _listed(names: Sequence[str], most: int = MOST) -> str:
+    """Names as a sentence lists them: all, or of many the first and how many others."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _percent(share: float) -> str:
+    """A share in words, of two digits or a whole number of percent."""
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+
+
+def _in_brief(how: str, names: Sequence[str], what: str) -> str:
+    """How curves stand to a bound, in a few words."""
+    who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    against = ", against the theorem" if how.endswith("against the theorem") else ""
+    if how.startswith("follows"):
+        return f"{who} {_plural('follows', names)} {what}"
+    return f"{who} {'below' if how.startswith('is below') else 'above'} {what}{against}"
+
+
+def _plural(predicate: str, names: Sequence[str]) -> str:
+    """A predicate for one subject or for several."""
+    if len(names) == 1:
+        return predicate
+    verb, space, rest = predicate.partition(" ")
+    return f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are'}.get(verb, verb) }{space}{rest}"
