@@ -128,6 +128,13 @@ ACTIONS = (
         BELOW,
         key_display="[",
     ),
+    Action(
+        "remedy",
+        "enter",
+        "Record and run",
+        "Where a dimmed panel says what it needs: turn that on, and run again",
+        BELOW,
+    ),
     Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", BELOW),
     Action("page_up", "pageup", "Read back", "Scroll a panel of words up", BELOW),
     Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 11),

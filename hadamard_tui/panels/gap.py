@@ -7,24 +7,41 @@ from functools import partial
 import numpy as np
 from rich.text import Text
 
+from engine.core import catalogue
+from engine.results.trace import FROM_BELOW
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Pen, Plot, theory
 from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, plot
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """A lower bound on the loss."""
+    lines = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
+    bounds = [line for line in lines if line.measure == "loss" and line.direction in FROM_BELOW]
+    findings = {bound.kind: bound.holds(experiment) for bound in bounds}
+    if any(finding.holds for finding in findings.values()):
+        return None
+    reasons = "".join(f"\n{kind}: {finding.reason}." for kind, finding in findings.items())
+    return Lack(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
 
 
 def show(context: PanelContext) -> Plot | Text:
     """Loss minus the strongest bound, for all learners; 0 is the bound."""
     trace, look = context.trace, context.loss
     view = look.view
-    if not any(view.compared(curve) for curve in view.curves):
-        reasons = "".join(f"\n{bound.kind}: {bound.on_problem.reason}." for bound in trace.bounds)
-        return nothing(f"No lower bound speaks of this problem, so there is no gap to show.\n{reasons}")
     series = [one for curve in view.curves for one in Pen(look).draw(curve, partial(view.heights, curve))]
     ends = np.array(context.chart_options.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
     return plot(context, "Gap: loss − bound", "gap", [*series, zero], most=twice_the_start(view))
 
 
-PANEL = Panel("gap", "how far every learner is above or below its bound: loss − bound", show, place=40)
+PANEL = Panel(
+    "gap",
+    "how far every learner is above or below its bound: loss − bound",
+    show,
+    place=40,
+    lacks=lacks,
+)

@@ -5,19 +5,25 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.measures.error import Error
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Panel, measured, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """Labels of two classes."""
+    if experiment.problem.label_values != "any":
+        return None
+    return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
 
 
 def show(context: PanelContext) -> Plot | Text:
     """0/1 error of all learners up to what is shown."""
-    if not any(curve.length for curve in context.trace.curves):
-        return nothing("No learner has begun yet.")
     series = measured(context, "error")
     if not series:
-        return nothing("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
+        return nothing("No learner has begun yet.")
     return plot(context, "0/1 error: share of rows that are mistaken", Error.label, series)
 
 
-PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=50)
+PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=50, lacks=lacks)

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.text import Text
 
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series, limits
 from hadamard_tui.charts.series_builder import Pen, Plot
 from hadamard_tui.charts.y_limits import y_limits
 from hadamard_tui.panels.context import PanelContext
+
+
+class Remedy(NamedTuple):
+    """A value of the set-up with which a panel has something to show, and what a run does then, in words."""
+
+    place: str
+    value: Any
+    words: str
+
+
+class Lack(NamedTuple):
+    """Why a panel has nothing to show of an experiment, in a sentence, and what would change that."""
+
+    reason: str
+    remedy: Remedy | None = None
+
+
+def applies(experiment: Experiment) -> Lack | None:
+    """What panels lack that have something to show of every experiment."""
+    return None
 
 
 class Panel(NamedTuple):
@@ -23,12 +44,15 @@ class Panel(NamedTuple):
         about: what it shows, in half a sentence; all there is to say before a run.
         show: a chart; or words, where words are what it shows or why it has nothing to show.
         place: panels stand in the order of these numbers; the first nine have a digit as their key.
+        lacks: why it does not apply to an experiment, whoever is selected; None where it does. Its name is
+            dimmed then, and `show` is not called.
     """
 
     name: str
     about: str
     show: Callable[[PanelContext], Plot | Text]
     place: int = 100
+    lacks: Callable[[Experiment], Lack | None] = applies
 
 
 def plot(

@@ -10,7 +10,7 @@ from hadamard_tui.charts import view_plot
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
-from hadamard_tui.panels.spectrum import why_none
+from hadamard_tui.panels.spectrum import lacks, no_spectrum
 
 
 def show(context: PanelContext) -> Plot | Text:
@@ -20,7 +20,7 @@ def show(context: PanelContext) -> Plot | Text:
     """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):
-        return nothing(why_none(context))
+        return nothing(no_spectrum(context.curve))
     here = {
         curve.name: f"{curve.name}: {curve.y[now]:g}"
         for curve in look.view.curves
@@ -31,5 +31,9 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 PANEL = Panel(
-    "rank", "the rank of every learner's weights across targets, and the most that it can be", show, place=30
+    "rank",
+    "the rank of every learner's weights across targets, and the most that it can be",
+    show,
+    place=30,
+    lacks=lacks,
 )

@@ -6,25 +6,34 @@ import numpy as np
 from rich.text import Text
 
 from engine.measures.spectrum import SingularValues
+from engine.results.trace import Curve
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour, others
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Panel, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, Remedy, nothing, plot
 
 MOST_LINES = 256
 
 
-def why_none(context: PanelContext) -> str:
-    """Why the selected learner has no spectrum."""
-    curve = context.curve
-    if context.experiment.problem.target.columns(context.experiment.problem.matrix) < 2:
-        return (
+ALIKE = 1e-3
+"""Values that differ by less than this share of them are one line to the eye."""
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """Several targets, and a run that records spectra."""
+    if experiment.problem.target.columns(experiment.problem.matrix) < 2:
+        return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
             "Targets such as all or doubled have a spectrum."
         )
-    if not context.experiment.run.spectrum:
-        where = "in the set-up, under Run, more"
-        return f"The run does not record spectra: set spectrum to yes {where}, and run again."
+    if not experiment.run.spectrum:
+        return Lack("The run does not record spectra.", Remedy("run.spectrum", True, "records spectra"))
+    return None
+
+
+def no_spectrum(curve: Curve) -> str:
+    """Why a learner has no spectrum where others may have one."""
     if curve.length and curve.weights is None:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed once it has come to its first record."
@@ -33,32 +42,54 @@ def why_none(context: PanelContext) -> str:
 def show(context: PanelContext) -> Plot | Text:
     """Singular values up to what is shown; those that are 0 are not drawn. The greatest carries the name.
 
-    It tells the values at the playhead, where there is one.
+    It tells the values at the playhead, where there is one. Values that are all the same are one line.
     """
     curve = context.curve
     if curve.spectrum is None:
-        return nothing(why_none(context))
-    x = curve.spectrum.x
-    count = int(np.searchsorted(x, context.shown, side="right"))
-    values = np.where(curve.spectrum.values[:count] > 0, curve.spectrum.values[:count], np.nan)
-    r = values.shape[1]
-    shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
-    number = context.number(curve)
-    name = f"largest of {r} singular values"
-    if (now := context.marked(x)) is not None:
-        name += f": {curve.spectrum.values[now, 0]:.4g}, {curve.spectrum.rank[now]} above 0"
-    series = [
-        Series(
-            "" if i else name,
-            x[:count],
-            values[:, i],
-            colour(number) if i == 0 else others(),
-            faint=i > 0,
-            mark="" if i else "1",
-        )
-        for i in shown[::-1]
-    ]
+        return nothing(no_spectrum(curve))
+    spectrum = curve.spectrum
+    count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
+    x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
+    tint = colour(context.number(curve))
+    if _all_equal(values, rank):
+        series = [_one_line(x, values, rank, context.marked(spectrum.x), tint)]
+    else:
+        series = _lines(x, values, rank, context.marked(spectrum.x), tint)
     return plot(context, f"Spectrum of {curve.name}", SingularValues.label, series, floor=0.0)
 
 
-PANEL = Panel("svd", "the singular values of the selected learner's weights across targets", show, place=20)
+def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
+    """Whether at every record all values [S, r] above 0, of which there are `rank`, look the same."""
+    some = rank > 0
+    least = values[some, rank[some] - 1]
+    return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[some, 0]).all())
+
+
+def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
+    """The line of values that are equal; its name counts them at the playhead, or at the end."""
+    here = len(x) - 1 if now is None else now
+    at = "" if now is None else f": {values[here, 0]:.4g}"
+    name = f"{rank[here]} equal singular values of {values.shape[1]}, the others are 0{at}"
+    if rank[here] == values.shape[1]:
+        name = f"{rank[here]} equal singular values{at}"
+    return Series(name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
+
+
+def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
+    """A line per value, or of very many for some of them, the greatest last."""
+    values, r = np.where(values > 0, values, np.nan), values.shape[1]
+    shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
+    name = f"largest of {r} singular values"
+    if now is not None:
+        name += f": {values[now, 0]:.4g}, {rank[now]} above 0"
+    rest = [Series("", x, values[:, i], others(), faint=True) for i in shown[:0:-1]]
+    return [*rest, Series(name, x, values[:, 0], tint, mark="1")]
+
+
+PANEL = Panel(
+    "svd",
+    "the singular values of the selected learner's weights across targets",
+    show,
+    place=20,
+    lacks=lacks,
+)

@@ -6,19 +6,23 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Pen, Plot
 from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Panel, measured, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, Remedy, measured, nothing, plot
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """A run that records the train loss."""
+    if experiment.run.train_loss:
+        return None
+    record = Remedy("run.train_loss", True, "records the train loss")
+    return Lack("The run does not record the train loss.", record)
 
 
 def show(context: PanelContext) -> Plot | Text:
     """Train loss of all learners up to what is shown."""
-    if not context.experiment.run.train_loss:
-        where = "in the set-up, under Run, more"
-        return nothing(
-            f"The run does not record the train loss: set train loss to yes {where}, and run again."
-        )
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")
@@ -39,4 +43,5 @@ PANEL = Panel(
     "the loss over the examples seen, and of the selected learner that over rows unseen",
     show,
     place=60,
+    lacks=lacks,
 )

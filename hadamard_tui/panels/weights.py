@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from rich.text import Text
 
-from engine.problems.targets.feature import Feature
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Target
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import Plot, colour, others
 from hadamard_tui.panels.context import PanelContext
@@ -31,9 +34,29 @@ def show(context: PanelContext) -> Plot | Text:
     options = replace(context.chart_options, x_log=context.x_log)
     low, high = options.x_limits(context.trace.x)
     limits, x_log = _limits(series), context.x_log and low > 0
-    on = Axes(f"Weights of {curve.name}", context.trace.x_label, "weight", (low, high), limits, x_log)
+    on = Axes(_title(context), context.trace.x_label, "weight", (low, high), limits, x_log)
     note = "y stays linear: weights may be negative" if context.chart_options.y_log else ""
     return Plot(series, on, note, context.playhead)
+
+
+def _title(context: PanelContext) -> str:
+    """Whose weights these are: of several targets those of the first."""
+    problem, name = context.experiment.problem, context.curve.name
+    count = problem.target.columns(problem.matrix)
+    if count == 1:
+        return f"Weights of {name}"
+    feature = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
+    called = "" if feature is None else f": feature {feature}"
+    return f"Weights of {name} for target 1 of {count}{called}"
+
+
+@lru_cache(maxsize=4)
+def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
+    """The number of the feature that the first target is, in the first replica; None if it is none."""
+    combination = target.combination(matrix, Streams([seed]))
+    if combination is None or combination.places.shape[2] != 1:
+        return None
+    return int(combination.places[0, 0, 0])
 
 
 def weight_series(context: PanelContext) -> list[Series]:
@@ -46,9 +69,8 @@ def weight_series(context: PanelContext) -> list[Series]:
     count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
     d = curve.weights.shape[1]
     target = None
-    named = not problem.matrix.rotate and problem.matrix.feature_count() == d  # each by a weight of its own
-    if isinstance(problem.target, Feature) and named:
-        target = problem.target.index
+    if not problem.matrix.rotate and problem.matrix.feature_count() == d:  # each has a weight of its own
+        target = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
     rest = _rest(d, target)
     drawn = rest if target is None else np.append(rest, target)
     every = max(1, -(-count * len(drawn) // MOST_POINTS))

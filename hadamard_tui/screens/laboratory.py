@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -71,6 +72,8 @@ class Laboratory(Looking, Comparing):
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
+        self.watchers: list[Callable[[], None]] = []
+        """Called whenever what is shown has moved on."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
@@ -204,6 +207,8 @@ class Laboratory(Looking, Comparing):
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         self.query_one(Status).show(session, self._editable, self._pace, self._frames.rate, look, learner)
+        for watch in self.watchers:
+            watch()
 
     def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
@@ -245,6 +250,14 @@ class Laboratory(Looking, Comparing):
         self.query_one(Stage).clear(title, self._editable.running_letters, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
+        self.call_after_refresh(self._dim_panels)  # for which the first paint does not wait
+
+    def _dim_panels(self) -> None:
+        """Dim the panels that would have nothing to show."""
+        stage = self.query_one(Stage)
+        stage.dim(self._editable.experiment)
+        if self._trace is None:
+            stage.announce()
 
     # The learner selected
 

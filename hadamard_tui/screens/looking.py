@@ -13,11 +13,13 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
+from hadamard_tui.panels.panel import Remedy
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.stage import PanelView, Stage
 
 LEAPS, ZOOM = 10, 1 / 2
@@ -232,6 +234,19 @@ class Looking(Running):
             stage.announce()
         elif stage.panel is verdict.PANEL:
             session.measure(self._curve(session.trace).learner, again=True)
+
+    def action_remedy(self) -> None:
+        """Change the set-up so that the panel in sight has something to show, and run it again."""
+        if (remedy := self._remedy()) is not None:
+            self.query_one(Setup).change(remedy.place, remedy.value)
+            self.action_run()
+
+    def _remedy(self) -> Remedy | None:
+        """What the panel in sight says that it needs."""
+        panel = self.query_one(Stage).panel
+        experiment = self._editable.experiment if self.session is None else self.session.experiment
+        lack = None if panel is None else panel.lacks(experiment)
+        return None if lack is None else lack.remedy
 
     def action_page_down(self) -> None:
         self.query_one(PanelView).scroll(1)

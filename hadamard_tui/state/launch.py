@@ -14,7 +14,7 @@ from engine.spec.reading import Raw
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config, ThemeName
 from hadamard_tui.state.state_file import Memory, View
-from hadamard_tui.tours.tour import STOPS, Tour
+from hadamard_tui.tours.tour import STOPS, Tour, stop_at
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
     """A tour, without the set-up panels. Raises: BadInput for a preset or theme that is not there."""
     for stop in stops:
         presets.load(stop)
-    tour = Tour(stops or STOPS, alone)
-    start = begin(tour.editable.document, tour.stops[0], False, True, theme, ascii_only)
+    tour = Tour([stop_at(stop) for stop in stops] or STOPS, alone)
+    start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)
     start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

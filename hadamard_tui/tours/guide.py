@@ -7,8 +7,7 @@ import time
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
-
-LOOKS_PER_SECOND = 5
+from hadamard_tui.widgets.stage import Stage
 
 
 class Guide:
@@ -22,7 +21,7 @@ class Guide:
     async def start(self) -> None:
         """Show the banner and run the first stop."""
         await self._laboratory.mount(self._banner, before=0)
-        self._laboratory.set_interval(1 / LOOKS_PER_SECOND, self._look)
+        self._laboratory.watchers.append(self._look)
         await self._present()
 
     async def move(self, by: int) -> None:
@@ -35,9 +34,11 @@ class Guide:
 
     async def _present(self) -> None:
         self._ended = None
+        self._laboratory.query_one(Stage).suggest(self.tour.stop.panel)
         await self._laboratory.present(self.tour.editable)
 
-    async def _look(self) -> None:
+    def _look(self) -> None:
+        """Say what the laboratory shows, whenever that has moved on."""
         session = self._laboratory.session
         if session is None:
             self._banner.show(self.tour, self._laboratory.editable.experiment, None)
@@ -48,4 +49,5 @@ class Guide:
             now = time.monotonic()
             self._ended = now if self._ended is None else self._ended
             if now - self._ended >= REST:
-                await self.move(1)
+                self._ended = None
+                self._laboratory.call_later(self.move, 1)

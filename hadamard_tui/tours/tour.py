@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 
+
+class Stop(NamedTuple):
+    """A preset, and the panel that its story speaks of; none where the chart says it all."""
+
+    preset: str
+    panel: str | None = None
+
+
 STOPS = (
-    "hadamard-128",
-    "hadamard-128-weights",
-    "dense-128",
-    "kernels-128",
-    "rotated-128",
-    "gaussian-128",
-    "zero-one-128",
-    "upper-bound-128",
-    "sparse-solvers-128",
-    "xor-products-128",
+    Stop("hadamard-128"),
+    Stop("hadamard-128-weights", "weights"),
+    Stop("dense-128"),
+    Stop("kernels-128"),
+    Stop("rotated-128"),
+    Stop("gaussian-128"),
+    Stop("zero-one-128"),
+    Stop("upper-bound-128"),
+    Stop("sparse-solvers-128"),
+    Stop("xor-products-128"),
 )
 """From the one picture that says it all to what it does not depend on, where it ends, and why."""
 
@@ -24,18 +33,28 @@ REST = 6.0
 """Seconds that a finished run stays on the screen when the tour runs alone."""
 
 
+def stop_at(preset: str) -> Stop:
+    """The stop at a preset, with its panel if it is one of those above."""
+    return next((stop for stop in STOPS if stop.preset == preset), Stop(preset))
+
+
 class Tour:
     """Where a tour stands. Seeds are those of the presets, so that it is the same each time."""
 
-    def __init__(self, stops: Sequence[str] = STOPS, alone: bool = False) -> None:
+    def __init__(self, stops: Sequence[Stop] = STOPS, alone: bool = False) -> None:
         """`alone`: the tour goes on by itself, from the end to the start again."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
 
     @property
+    def stop(self) -> Stop:
+        """Where the tour stands."""
+        return self.stops[self.place]
+
+    @property
     def editable(self) -> EditableExperiment:
         """The set-up of this stop."""
-        return EditableExperiment.of(self.stops[self.place])
+        return EditableExperiment.of(self.stop.preset)
 
     def move(self, by: int) -> bool:
         """Go on or back; False where there is nothing further, which only a tour alone does not mind."""

@@ -52,6 +52,11 @@ class Banner(Horizontal):
     Banner #told { width: 1fr; height: 5; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = ("", "", 0)
+        """The head and the story that are shown, and for which width."""
+
     def compose(self) -> ComposeResult:
         yield Static("", id="told", markup=False)
         yield Number("seen")
@@ -62,9 +67,10 @@ class Banner(Horizontal):
         """Say where the tour stands, and the numbers at the place of the run that is looked at."""
         static = self.query_one("#told", Static)
         head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
-        told = Text.assemble((head, "bold"), "\n", fitting(head, experiment.story, static.size.width))
-        if str(static.content) != str(told):
-            static.update(told)
+        words = head, experiment.story, static.size.width
+        if words != self._words:
+            self._words = words
+            static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.x is None:
             seen.show(NOTHING, "loading engine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from typing import Any
 from weakref import WeakSet
 
 from textual import on
@@ -300,6 +301,12 @@ class Setup(VerticalScroll, can_focus=False):
     def on_descendant_blur(self) -> None:
         """What is typed after a while elsewhere is another change."""
         self._history.pause()
+
+    def change(self, place: str, value: Any) -> None:
+        """Put a value at a place as if it had been chosen in its field."""
+        self.editable.put(place, value)
+        self._follow(typed=False)
+        self._tell()
 
     async def undo(self) -> None:
         """Take the last change back, and say which it was."""

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
+from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import Plot
@@ -18,7 +19,7 @@ from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, PANELS, TABLE
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Panel
+from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
@@ -47,7 +48,8 @@ class PanelView(ContentSwitcher):
 
     def show(self, panel: Panel, context: PanelContext) -> None:
         """Draw what has changed; of several points it says which one it is of."""
-        shown = panel.show(context)
+        lack = panel.lacks(context.experiment)
+        shown = panel.show(context) if lack is None else nothing(_told(lack))
         if isinstance(shown, Plot):
             self.current = "panel-chart"
             title = ", ".join(filter(None, (shown.axes.title, context.where)))
@@ -61,10 +63,10 @@ class PanelView(ContentSwitcher):
                 self.query_one(Static).update(shown)
 
     def announce(self, about: str) -> None:
-        """Say what is going to be here. In the chart, so that most panels change nothing of the layout."""
+        """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
-        chart.hint = f"Here: {about}."
+        chart.hint = about
         chart.clear()
 
     def scroll(self, pages: int) -> None:
@@ -80,7 +82,11 @@ class Stage(Vertical):
         super().__init__(id=id)
         self._drawn: object = None
         self._asked = False
+        self._wanted: str | None = None
+        """The panel that is shown until a person chooses, if it is to be a certain one."""
         self._ascii_only = ascii_only
+        self._of: Experiment | None = None
+        """The experiment whose panels are dimmed where they do not apply."""
 
     def compose(self) -> ComposeResult:
         yield PictureRow(id="pictures")
@@ -94,17 +100,19 @@ class Stage(Vertical):
 
     def on_mount(self) -> None:
         self.query_one(Tabs).names = tuple(ABOUT)
-        self._suggest()
+        if not self._asked:
+            self.suggest(self._wanted)
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one(Scoreboard).fit(event.size.width)
         self.query_one(Caption).fit(*event.size)
-        self._suggest()
-
-    def _suggest(self) -> None:
-        """Until a person chooses: a panel where there is room for one above the table."""
         if not self._asked:
-            self._put(PANELS[0].name if self.app.size.height >= TALL else TABLE)
+            self.suggest(self._wanted)
+
+    def suggest(self, panel: str | None = None) -> None:
+        """Until a person chooses: this panel, or the first where there is room for one above the table."""
+        self._asked, self._wanted = False, panel
+        self._put(panel or (PANELS[0].name if self.app.size.height >= TALL else TABLE))
 
     @property
     def chosen(self) -> str:
@@ -182,6 +190,7 @@ class Stage(Vertical):
         if state == self._drawn:
             return
         self._drawn = state
+        self.dim(context.experiment)
         self._show_picture(look, context.curve.learner, refused)
         caption.say(context.experiment.title if refused else context.caption(look.view, caption.room))
         self.query_one(Scoreboard).show(look)
@@ -211,6 +220,21 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Say in the panel what it is going to show."""
+        """Say in the panel what it is going to show, or why that is nothing."""
         if self.panel is not None:
-            self.query_one(PanelView).announce(self.panel.about)
+            lack = None if self._of is None else self.panel.lacks(self._of)
+            about = f"Here: {self.panel.about}."
+            self.query_one(PanelView).announce(about if lack is None else f"{about}\n{_told(lack)}")
+
+    def dim(self, experiment: Experiment) -> None:
+        """Dim the names of the panels that do not apply to an experiment."""
+        if experiment is not self._of:
+            self._of = experiment
+            self.query_one(Tabs).dimmed = frozenset(one.name for one in PANELS if one.lacks(experiment))
+
+
+def _told(lack: Lack) -> str:
+    """Why a panel does not apply, and which key makes it."""
+    if lack.remedy is None:
+        return lack.reason
+    return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

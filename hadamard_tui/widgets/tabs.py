@@ -1,4 +1,4 @@
-"""The row of panels: their numbers and names, the one that is shown marked."""
+"""The row of panels: their numbers and names, the one shown marked, those that do not apply dimmed."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Tabs(Widget):
 
     names: reactive[tuple[str, ...]] = reactive(())
     chosen: reactive[str] = reactive("")
+    dimmed: reactive[frozenset[str]] = reactive(frozenset())
+    """The names of the panels that do not apply."""
 
     @property
     def starts(self) -> dict[int, int]:
@@ -30,12 +32,15 @@ class Tabs(Widget):
         return starts
 
     def render(self) -> Content:
+        shown = labels(self.names, self.chosen, self.content_size.width)
         return Content(" ").join(
-            Content.from_markup(
-                f"[@click=screen.panel({number}){' bold reverse' if chosen else ''}]$text[/]", text=text
-            )
-            for number, text, chosen in labels(self.names, self.chosen, self.content_size.width)
+            Content.from_markup(f"[@click=screen.panel({number}){self._style(number)}]$text[/]", text=text)
+            for number, text, _ in shown
         )
+
+    def _style(self, number: int) -> str:
+        name = self.names[number - 1]
+        return f"{' bold reverse' if name == self.chosen else ''}{' dim' if name in self.dimmed else ''}"
 
 
 def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str, bool]]:

@@ -17,7 +17,7 @@ from hadamard_tui.keyboard.actions import ACTIONS, Action
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
-from hadamard_tui.tours.tour import Tour
+from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
@@ -118,6 +118,7 @@ TRIALS: dict[str, Trial] = {
     "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
     "previous_learner": Trial(selected),
+    "remedy": Trial(lambda app: app.laboratory.editable.experiment.run.train_loss, ("6",), alone=True),
     "page_down": Trial(scrolled, (RUN, "8"), (80, 24)),
     "page_up": Trial(scrolled, (RUN, "8", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,), alone=True),
@@ -175,7 +176,7 @@ async def test_every_action_acts(
 ):
     monkeypatch.chdir(tmp_path)
     trial = TRIALS[actions[0].id]
-    tour = Tour(("hadamard-128", "zero-one-128")) if trial.tour else None
+    tour = Tour((Stop("hadamard-128"), Stop("zero-one-128"))) if trial.tour else None
     editable.put("run.replicas", trial.replicas)
     editable.put("pictures", list(trial.pictures))
     app = HadamardApp(editable, tour=tour)

@@ -43,9 +43,10 @@ from hadamard_tui.panels import (
 )
 from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running import certificate_worker as measuring_module
 from hadamard_tui.running.certificate_worker import Measuring
-from hadamard_tui.widgets.tabs import labels
+from hadamard_tui.widgets.tabs import Tabs, labels
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -76,6 +77,13 @@ def many() -> PanelContext:
     return context_of("all-targets-128", "run.spectrum=true", "run.train_loss=true")
 
 
+def reason(panel: Panel, *settings: str, preset: str = "hadamard-128") -> str:
+    """Why a panel does not apply to an experiment."""
+    lack = panel.lacks(presets.load(preset, [*SMALL, *settings]))
+    assert lack is not None
+    return lack.reason
+
+
 def words(shown: Plot | Text) -> str:
     assert isinstance(shown, Text), "expected words, got a chart"
     return shown.plain
@@ -95,6 +103,8 @@ def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, ma
                 ChartOptions(x_log=True, y_log=True),
                 ChartOptions(smooth=True, window=(3.0, 9.0)),
             ):
+                if panel.lacks(context.experiment) is not None:
+                    continue
                 shown = panel.show(replace(context, place=place, chart_options=chart_options))
                 assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
 
@@ -128,6 +138,18 @@ def test_weights_tell_their_values_at_the_playhead(one: PanelContext):
     assert now[3] == pytest.approx(5 / 16, abs=1e-5), "GD from 0 on Hadamard rows: the target's weight is k/d"
 
 
+def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
+    many: PanelContext, one: PanelContext
+):
+    shown = weights_panel.show(many)
+    assert isinstance(shown, Plot)
+    assert shown.axes.title == "Weights of GD for target 1 of 16: feature 0"
+    assert (shown.series[-1].name, shown.series[-1].mark) == ("weight 0, the target", "★")
+    assert many.curve.weights is not None
+    assert (shown.series[-1].y == many.curve.weights[:, 0]).all()
+    assert weights_panel.show(one).axes.title == "Weights of GD"  # type: ignore[union-attr]
+
+
 def test_a_learner_without_weights_per_feature_is_told_in_words():
     context = context_of("hadamard-128", 'learners.GD.architecture={kind="dense", activation="relu"}')
     assert "not linear in the instance" in words(weights_panel.show(context))
@@ -156,13 +178,32 @@ def test_no_weight_is_the_targets_where_targets_name_other_features_than_are_see
 
 
 def test_there_is_no_spectrum_of_one_target(one: PanelContext):
-    for panel in (spectrum, rank):
-        assert "There is one target" in words(panel.show(one))
+    for panel in (spectrum.PANEL, rank.PANEL):
+        lack = panel.lacks(one.experiment)
+        assert lack is not None
+        assert "There is one target" in lack.reason
+        assert lack.remedy is None
 
 
-def test_a_spectrum_that_is_not_recorded_is_told_with_how_to_record_it():
-    context = context_of("all-targets-128", "run.spectrum=false")
-    assert "set spectrum to yes" in words(spectrum.show(context))
+@pytest.mark.parametrize(
+    ("panel", "place"),
+    [
+        (spectrum.PANEL, "run.spectrum"),
+        (rank.PANEL, "run.spectrum"),
+        (train.PANEL, "run.train_loss"),
+    ],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, place: str):
+    editable = EditableExperiment(presets.load("all-targets-128", [*SMALL, f"{place}=false"]), None)
+    lack = panel.lacks(editable.experiment)
+    assert lack is not None
+    assert "does not record" in lack.reason
+    assert lack.remedy is not None
+    assert lack.remedy.place == place
+    editable.put(lack.remedy.place, lack.remedy.value)
+    assert editable.error is None
+    assert panel.lacks(editable.experiment) is None
 
 
 def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
@@ -184,17 +225,27 @@ def test_ranks_and_singular_values_are_told_at_the_playhead(many: PanelContext):
     assert "GD: 5" in series(rank.show(context))
     assert context.curve.weights is not None
     # GD from 0 on orthogonal rows of length 4 for all 16 targets: five rows are learned, each by 1.
-    assert "largest of 16 singular values: 1, 5 above 0" in series(spectrum.show(context))
+    assert "5 equal singular values of 16, the others are 0: 1" in series(spectrum.show(context))
+    egu = replace(context, curve=many.trace.curves[-1])
+    assert any(name.startswith("largest of 16 singular values: ") for name in series(spectrum.show(egu)))
+
+
+def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: PanelContext):
+    shown = spectrum.show(many)
+    assert isinstance(shown, Plot)
+    [line] = shown.series
+    assert line.name == "16 equal singular values"
+    assert line.y[1:] == pytest.approx(np.ones(16), abs=1e-5)
+    assert np.isnan(line.y[0]), "before the first example all of them are 0"
 
 
 def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
-    for curve in many.trace.curves:
-        if curve.spectrum is None:
-            continue
-        shown = spectrum.show(replace(many, curve=curve))
-        assert isinstance(shown, Plot)
-        drawn = np.stack([line.y for line in shown.series], axis=1)[:, ::-1]
-        assert (np.nan_to_num(drawn) == curve.spectrum.values).all()
+    curve = many.trace.curves[-1]
+    assert curve.spectrum is not None
+    shown = spectrum.show(replace(many, curve=curve))
+    assert isinstance(shown, Plot)
+    drawn = np.stack([line.y for line in shown.series], axis=1)[:, ::-1]
+    assert (np.nan_to_num(drawn) == curve.spectrum.values).all()
 
 
 def test_the_gap_is_loss_minus_bound(one: PanelContext):
@@ -221,9 +272,10 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
 
 
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
-    context = context_of("hadamard-128", "problem.matrix.row_signs=false", "problem.matrix.permute=false")
-    assert "no gap to show" in words(gap.show(context))
-    assert "row_signs is off" in words(gap.show(context))
+    said = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
+    assert "no gap to show" in said
+    assert "row_signs is off" in said
+    assert gap.lacks(presets.load("hadamard-128", SMALL)) is None
 
 
 def test_mistakes_are_those_of_the_trace_and_need_signs(one: PanelContext):
@@ -231,11 +283,11 @@ def test_mistakes_are_those_of_the_trace_and_need_signs(one: PanelContext):
     for curve in one.trace.curves:
         assert curve.mean("error") is not None
         assert shown[curve.name].y == pytest.approx(curve.mean("error"))
-    assert "no 0/1 error" in words(mistakes.show(context_of("gaussian-128")))
+    assert "no 0/1 error" in reason(mistakes.PANEL, preset="gaussian-128")
 
 
 def test_the_train_loss_is_shown_where_it_is_recorded(one: PanelContext, many: PanelContext):
-    assert "set train loss to yes" in words(train.show(one))
+    assert train.lacks(one.experiment) is not None
     shown = series(train.show(many))
     train_loss = many.curve.mean("train")
     assert train_loss is not None
@@ -406,6 +458,29 @@ async def test_quitting_does_not_wait_for_a_measurement(app: HadamardApp, monkey
     assert not app.laboratory.end(0.4)
     assert time.monotonic() - begun < 0.5
     held.set()
+
+
+async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_which_can_be_undone(small):
+    changes = {"target": {"kind": "all"}}
+    editable = EditableExperiment(small, "hadamard-128")
+    for name, value in changes.items():
+        editable.put(f"problem.{name}", value)
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        tabs = app.laboratory.query_one(Tabs)
+        await until(pilot, lambda: tabs.dimmed == {"svd", "rank", "train"})
+        await pilot.press("2")
+        await until(pilot, lambda: "Enter records spectra and runs again." in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: session_of(app).experiment.run.spectrum)
+        await until(pilot, lambda: tabs.dimmed == {"train"})
+        await until(pilot, lambda: "equal singular value" in screen_text(app))
+        again = session_of(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert session_of(app) is again, "there is nothing more to turn on"
+        await pilot.press("u")
+        assert not app.laboratory.editable.experiment.run.spectrum
 
 
 async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):

@@ -12,13 +12,15 @@ from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.panels import ABOUT, TABLE
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
 from hadamard_tui.tours import guide
-from hadamard_tui.tours.tour import STOPS, Tour
+from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text, session_of
@@ -26,6 +28,7 @@ from .test_runs import screen_text, session_of
 pytestmark = pytest.mark.set_up("empty")
 
 TWO = ("hadamard-128", "zero-one-128")
+BOTH = tuple(map(Stop, TWO))
 
 
 def banner(app: HadamardApp) -> str:
@@ -43,11 +46,18 @@ def at(app: HadamardApp, preset: str) -> bool:
 
 def test_every_stop_is_a_preset_with_a_story() -> None:
     for stop in STOPS:
-        assert presets.load(stop).story
+        assert presets.load(stop.preset).story
+        assert stop.panel in (None, *ABOUT)
+        assert (stop.panel == "weights") == ("weights" in presets.load(stop.preset).title)
+
+
+def test_a_preset_that_a_tour_is_given_has_the_panel_that_its_story_speaks_of() -> None:
+    assert stop_at("hadamard-128-weights").panel == "weights"
+    assert stop_at("rank-64") == Stop("rank-64")
 
 
 @pytest.mark.parametrize("width", [1, 30, 60, 200])
-@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("stop", [stop.preset for stop in STOPS])
 def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
     experiment = presets.load(stop)
     told = fitting(experiment.title, experiment.story, width)
@@ -59,7 +69,7 @@ def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> N
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(size: tuple[int, int]):
-    tour = Tour(TWO)
+    tour = Tour(BOTH)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: at(app, TWO[0]))
@@ -81,9 +91,28 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         assert "< Back" in screen_text(app)
 
 
+async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
+    tour = Tour((Stop("hadamard-128"), Stop("hadamard-128-weights", "weights")))
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        stage = app.laboratory.query_one(Stage)
+        await until(pilot, lambda: at(app, TWO[0]))
+        assert stage.chosen == TABLE
+        await pilot.press("greater_than_sign")
+        await until(pilot, lambda: at(app, "hadamard-128-weights"))
+        assert stage.chosen == "weights"
+        await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
+        app.laboratory._tick()
+        shown = app.laboratory.query_one("#seen Digits", Digits).value
+        assert shown == f"{app.laboratory.look.x:g}"
+        await pilot.press("less_than_sign")
+        await until(pilot, lambda: at(app, TWO[0]))
+        assert stage.chosen == TABLE
+
+
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
-    tour = Tour(TWO, alone=True)
+    tour = Tour(BOTH, alone=True)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f")
