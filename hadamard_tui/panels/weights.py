@@ -77,8 +77,12 @@ def weight_series(context: PanelContext) -> list[Series]:
     x = curve.weights_x[:count:every]
     weights = np.ascontiguousarray(curve.weights[:count:every, drawn].T)
     other = "other " if target is not None else ""
+    count_of_targets = problem.target.columns(problem.matrix)
+    whose = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
     name = f"{len(rest)} {other}weights" + (f" of {d}" if len(drawn) < d else "")
-    of_target = f"weight {target}, the target"
+    if target is None and count_of_targets > 1:
+        name += f" for {whose}"
+    of_target = f"weight {target}, {whose}"
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += "" if target is None else f": {now[target]:.3f}"

@@ -144,7 +144,7 @@ def test_weights_of_several_targets_say_whose_they_are_and_mark_its_own(
     shown = weights_panel.show(many)
     assert isinstance(shown, Plot)
     assert shown.axes.title == "Weights of GD for target 1 of 16: feature 0"
-    assert (shown.series[-1].name, shown.series[-1].mark) == ("weight 0, the target", "★")
+    assert (shown.series[-1].name, shown.series[-1].mark) == ("weight 0, target 1 of 16", "★")
     assert many.curve.weights is not None
     assert (shown.series[-1].y == many.curve.weights[:, 0]).all()
     assert weights_panel.show(one).axes.title == "Weights of GD"  # type: ignore[union-attr]
