@@ -15,7 +15,7 @@ from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
 from engine.results.caption import caption
-from engine.results.outcomes import about, judge
+from engine.results.outcomes import divided, judge
 from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results, of_one
@@ -209,7 +209,8 @@ def _trace(shown: Shown) -> Trace:
 
 def _caption(found: View, shown: Shown, names: dict[str, str] | None = None) -> str:
     """What a view shows; `names` are the letters before those of the curves, where these are drawn."""
-    return caption(found, about(found.picture, shown.experiment, shown.outcomes), names)
+    own, others = divided(found.picture, shown.experiment, shown.outcomes)
+    return caption(found, own, others, names)
 
 
 def _table(shown: Shown) -> tables.Table:
