@@ -133,11 +133,12 @@ async def test_two_axes_make_a_heat_map_of_the_learner_selected() -> None:
         assert found.z[1, 1] == pytest.approx(heat.reading.z)
 
 
-async def test_a_picture_that_results_do_not_have_says_why_in_the_chart() -> None:
+async def test_a_picture_that_no_results_have_is_refused_before_anything_runs() -> None:
     app = app_of(editable({"title": "Wrong", "x": "k", "measure": "loss"}))
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: "size varies along a curve" in screen_text(app))
+        await until(pilot, lambda: "size varies along a curve" in str(app.laboratory.editable.error))
+        assert app.laboratory.session is None
 
 
 async def test_without_pictures_there_is_no_row_of_them() -> None:

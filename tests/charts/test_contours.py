@@ -5,7 +5,7 @@ import pytest
 
 from engine.core import catalogue
 from engine.results.view import ContourView, HeatView, View
-from engine.spec.picture import Mark, Picture
+from engine.spec.picture import Marked, Picture
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
@@ -105,12 +105,14 @@ def test_dashes_have_gaps_in_any_direction(steep):
     assert dots.sum() == 20
 
 
-def seen(contour: ContourView | None, **picture) -> HeatMap:
+def seen(contour: ContourView | None, marks: tuple[Marked, ...] = (), **picture) -> HeatMap:
     """The chart of a learner's map with a contour, over x = 1 … 100 and y = 0 … 2."""
     x, y = np.array([1.0, 10.0, 100.0]), np.array([0.0, 1.0, 2.0])
     heat = HeatView("net", x, y, np.ones((3, 3)), None, () if contour is None else (contour,))
     measure = catalogue.make("measures", "loss")
-    found = View(Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5)
+    found = View(
+        Picture(x="k", y="cw", measure=measure, **picture), "k", "loss", True, False, 1e-5, marks=marks
+    )
     found.heats.append(heat)
     return heat_map(Look(found), heat)
 
@@ -118,7 +120,7 @@ def seen(contour: ContourView | None, **picture) -> HeatMap:
 def test_a_line_of_the_theory_is_drawn_where_it_has_its_level_beside_the_marks():
     values = np.add.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])  # log₁₀ x + y
     contour = ContourView("critical", "chi-perp", "exact", 1.5, values)
-    line, mark = seen(contour, marks=(Mark("here", y=1.0),)).contours
+    line, mark = seen(contour, marks=(Marked("here", (), (1.0,)),)).contours
     assert (line.name, line.style, mark.name) == ("critical", "dashed", "here")
     assert len(line.path) > 2
     assert np.log10(line.path[:, 0]) + line.path[:, 1] == pytest.approx(np.full(len(line.path), 1.5))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
-from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.picture_report import encode_pictures
 from engine.results.results import Results
@@ -31,7 +28,6 @@ DOCUMENT: Raw = {
     "pictures": [
         {"name": "end", "x": "size", "measure": "loss", "at": {"k": 2}},
         {"title": "Map", "x": "k", "y": "size", "measure": "loss"},
-        {"title": "Curves", "x": "k", "measure": "loss"},
     ],
     "claims": [{"kind": "value", "text": "half", "at": 4, "equals": 0.5, "within": 1e-6, "curve": "GD"}],
 }
@@ -44,18 +40,7 @@ def results() -> Results:
 
 @pytest.fixture
 def shown(results: Results) -> Shown:
-    drawable = replace(results.plan, points=tuple(_without_last_picture(results)))
-    return first_picture(DOCUMENT, Results(drawable, results.traces, results.finished))
-
-
-def _without_last_picture(results: Results) -> list[plans.Point]:
-    return [
-        replace(
-            point,
-            experiment=msgspec.structs.replace(point.experiment, pictures=point.experiment.pictures[:2]),
-        )
-        for point in results.plan.points
-    ]
+    return first_picture(DOCUMENT, results)
 
 
 def rows(text: bytes) -> list[dict[str, str]]:
@@ -98,12 +83,6 @@ def test_the_figure_is_that_of_the_picture_which_is_shown(shown: Shown):
     assert b">size<" in content(Path("a.svg"), shown, "")
     heat = with_picture(shown, 1, "GD")
     assert b">Map<" in content(Path("a.svg"), heat, "")
-
-
-def test_a_picture_that_there_is_not_is_no_figure_and_says_so(results: Results):
-    broken = with_picture(first_picture(DOCUMENT, results), 2)
-    with pytest.raises(BadInput, match="nothing is drawn"):
-        content(Path("a.svg"), broken, "")
 
 
 def test_results_that_are_exported_do_not_grow(results: Results):
