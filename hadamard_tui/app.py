@@ -36,6 +36,7 @@ from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
+from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.finding import PartProvider, PresetProvider
@@ -204,12 +205,20 @@ class HadamardApp(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Stops are gone to on a tour only."""
-        return self._guide is not None if action in ("next_stop", "previous_stop") else True
+        return self._guide is not None if action in ("next_stop", "previous_stop", "back_to_stop") else True
 
     async def action_next_stop(self) -> None:
         """The next preset of a tour."""
         if self._guide is not None:
             await self._guide.move(1)
+
+    async def action_back_to_stop(self) -> None:
+        """The preset of a tour as it was before a person changed it."""
+        if self._guide is not None:
+            await self._guide.back()
+
+    def action_blank(self) -> None:
+        self.push_screen(Blank())
 
     async def action_previous_stop(self) -> None:
         """The preset before on a tour."""

@@ -301,18 +301,19 @@ def list_parts(
 def open_demo(
     stops: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PRESET|FILE.toml]…", help="Where to go; ten presets if not given."),
+        typer.Argument(metavar="[PRESET|TALK|FILE.toml]…", help="Where to go; ten presets if not given."),
     ] = None,
     script: Annotated[bool, _flag("--script", help="Let the tour run alone, over and over.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
 ) -> int:
-    """Go through presets as a guided tour, for a lecture.
+    """Go through presets as a guided tour, for a lecture; alt2021 retells the talk on Hadamard matrices.
 
-    Page down, or >, moves on; page up, or <, goes back.
+    Page down, or >, moves on; page up, or <, goes back; a full stop blanks the screen. Whatever you change on
+    the way, backspace goes back to the tour.
     """
     stops = stops or []
-    _need_terminal(stops[0] if stops else DEFAULT_PRESET)
+    _need_terminal(DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin_tour
 
     start = begin_tour(stops, script, theme, ascii_only)

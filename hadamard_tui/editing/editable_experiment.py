@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -56,9 +57,9 @@ class EditableExperiment:
         self.give_letters()
 
     @classmethod
-    def of(cls, preset: str) -> EditableExperiment:
-        """The set-up of a preset. Raises: BadInput."""
-        return cls(presets.document(preset), preset)
+    def of(cls, preset: str, changes: Iterable[str] = ()) -> EditableExperiment:
+        """The set-up of a preset, with changes such as `problem.matrix.d=256`. Raises: BadInput."""
+        return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
         """It came from this preset file, which says `document`."""

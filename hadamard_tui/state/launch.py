@@ -14,7 +14,8 @@ from engine.spec.reading import Raw
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config, ThemeName
 from hadamard_tui.state.state_file import Memory, View
-from hadamard_tui.tours.tour import STOPS, Tour, stop_at
+from hadamard_tui.tours.talk import stops_of
+from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,17 @@ def begin(
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Start:
-    """A tour, without the set-up panels. Raises: BadInput for a preset or theme that is not there."""
-    for stop in stops:
-        presets.load(stop)
-    tour = Tour([stop_at(stop) for stop in stops] or STOPS, alone)
+    """A tour through presets and talks, without the set-up panels.
+
+    Raises: BadInput for a preset, talk or theme that is not there.
+    """
+    found: list[Stop] = []
+    for given in stops:
+        talk = stops_of(given)
+        if talk is None:
+            presets.load(given)
+        found += [stop_at(given)] if talk is None else talk
+    tour = Tour(found or STOPS, alone)
     start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)
     start.view.setup_hidden = True
     return replace(start, tour=tour, first=False)

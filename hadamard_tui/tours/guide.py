@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 
+from engine.spec.reading import Raw
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
@@ -17,9 +19,13 @@ class Guide:
         self.tour, self._laboratory = tour, laboratory
         self._banner = Banner()
         self._ended: float | None = None
+        self._begun = 0.0
+        self._shown: Raw | None = None
+        """The set-up of the stop as it was put up."""
 
     async def start(self) -> None:
         """Show the banner and run the first stop."""
+        self._begun = time.monotonic()
         await self._laboratory.mount(self._banner, before=0)
         self._laboratory.watchers.append(self._look)
         await self._present()
@@ -32,19 +38,30 @@ class Guide:
             end = "The tour ends here." if by > 0 else "The tour begins here."
             self._laboratory.notify(end)
 
+    async def back(self) -> None:
+        """Put up the stop again, whatever has been changed since."""
+        await self._present()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the set-up is another than the stop has."""
+        return self._shown is not None and self._laboratory.editable.raw != self._shown
+
     async def _present(self) -> None:
         self._ended = None
         self._laboratory.query_one(Stage).suggest(self.tour.stop.panel)
-        await self._laboratory.present(self.tour.editable)
+        editable = self.tour.editable
+        self._shown = copy.deepcopy(editable.raw)
+        await self._laboratory.present(editable)
 
     def _look(self) -> None:
         """Say what the laboratory shows, whenever that has moved on."""
-        session = self._laboratory.session
+        session, seconds = self._laboratory.session, time.monotonic() - self._begun
         if session is None:
-            self._banner.show(self.tour, self._laboratory.editable.experiment, None)
+            self._banner.show(self.tour, self._laboratory.editable.experiment, None, seconds, self.changed)
             return
         look = None if session.trace is None else session.look()
-        self._banner.show(self.tour, session.experiment, look)
+        self._banner.show(self.tour, session.experiment, look, seconds, self.changed)
         if self.tour.alone and session.state in ("finished", "failed"):
             now = time.monotonic()
             self._ended = now if self._ended is None else self._ended

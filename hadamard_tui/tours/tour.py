@@ -9,10 +9,18 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 
 class Stop(NamedTuple):
-    """A preset, and the panel that its story speaks of; none where the chart says it all."""
+    """A preset, and what is shown of it.
+
+    Args:
+        panel: the panel that is spoken of; none where the chart says it all.
+        line: what the speaker says; nothing for the story of the preset.
+        changes: of the preset, such as `problem.matrix.d=256`.
+    """
 
     preset: str
     panel: str | None = None
+    line: str = ""
+    changes: tuple[str, ...] = ()
 
 
 STOPS = (
@@ -54,7 +62,7 @@ class Tour:
     @property
     def editable(self) -> EditableExperiment:
         """The set-up of this stop."""
-        return EditableExperiment.of(self.stop.preset)
+        return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     def move(self, by: int) -> bool:
         """Go on or back; False where there is nothing further, which only a tour alone does not mind."""

@@ -13,6 +13,7 @@ from textual.widgets import Digits, Label, Static
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import looked_at, lowest_ratio
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.tours.tour import Tour
 
 NOTHING = "–"
@@ -63,11 +64,21 @@ class Banner(Horizontal):
         yield Number("best")
         yield Number("ratio")
 
-    def show(self, tour: Tour, experiment: Experiment, look: Look | None) -> None:
-        """Say where the tour stands, and the numbers at the place of the run that is looked at."""
+    def show(
+        self, tour: Tour, experiment: Experiment, look: Look | None, seconds: float, changed: bool
+    ) -> None:
+        """Say where the tour stands and since when, and the numbers at the place that is looked at.
+
+        `changed` says that the set-up is not that of the stop.
+        """
         static = self.query_one("#told", Static)
-        head = f"{tour.place + 1} of {len(tour.stops)}  {experiment.title}"
-        words = head, experiment.story, static.size.width
+        since = f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+        what = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
+        place, width = f"{tour.place + 1} of {len(tour.stops)}  {since}", static.size.width
+        head = f"{place}  {what}"
+        if tour.stop.line and not changed and len(head) > width:
+            head = place  # what the speaker says comes before the title
+        words = head, tour.stop.line or experiment.story, width
         if words != self._words:
             self._words = words
             static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))

@@ -128,6 +128,8 @@ TRIALS: dict[str, Trial] = {
     "delete_run": Trial(pinned, (RUN, "c", "l"), alone=True),
     "next_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
     "previous_stop": Trial(lambda app: app._guide and app._guide.tour.place, tour=True),
+    "back_to_stop": Trial(names, ("d",), tour=True, alone=True),
+    "blank": Trial(screen, last=("x",)),
     "add_learner": Trial(names),
     "copy_learner": Trial(names),
     "remove_learner": Trial(names),

@@ -1,0 +1,107 @@
+"""Talks: files of stops, with the speaker's lines, a blank screen, and a way back from every detour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.core.parts import BadInput
+from engine.spec import presets
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.blank import Blank
+from hadamard_tui.tours import talk
+from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.widgets.banner import fitting
+
+from .conftest import SMALL, WIDE, until
+from .test_runs import screen_text
+from .test_tour import at, banner
+
+pytestmark = pytest.mark.set_up("empty")
+
+TEXT = """
+title = "Two stops"
+[[stops]]
+preset = "hadamard-128"
+line = "Half of the examples, half of the loss."
+set = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]"]
+[[stops]]
+preset = "zero-one-128"
+panel = "weights"
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.toml"
+    file.write_text(TEXT)
+    return file
+
+
+@pytest.mark.parametrize("name", talk.names())
+@pytest.mark.parametrize("width", [55, 90])
+def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
+    stops = talk.stops_of(name)
+    assert stops is not None
+    for stop in stops:
+        assert fitting("20 of 20  59:59", stop.line, width) == stop.line
+
+
+def test_a_talk_file_has_presets_with_lines_panels_and_changes(written: Path):
+    first, second = talk.stops_of(str(written)) or []
+    assert first.line == "Half of the examples, half of the loss."
+    assert second == Stop("zero-one-128", "weights")
+    assert Tour([first]).editable.experiment.problem.matrix.shape() == (16, 16)
+    assert talk.stops_of("hadamard-128") is None
+    assert talk.stops_of(str(presets.path_of("hadamard-128"))) is None
+
+
+def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
+    (written.parent / "own.toml").write_bytes(presets.path_of("hadamard-128").read_bytes())
+    written.write_text('title = "T"\nstops = [{preset = "own.toml"}]')
+    (stop,) = talk.stops_of(str(written)) or []
+    assert Tour([stop]).editable.experiment == presets.load("hadamard-128")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "said"),
+    [
+        ('"hadamard-128"', '"hadamad-128"', "stops[0]: hadamad-128", "did you mean hadamard-128"),
+        ('"weights"', '"weight"', "stops[1].panel", "there is no panel 'weight'"),
+        ("line =", "lines =", "", "unknown field `lines`"),
+        ("d=16", "d=x", "stops[0]: hadamard-128: problem.matrix.d", "'x'"),
+        ("Two stops", "Two \\u001b stops", "title", "control"),
+        ("[[stops]]", "[[stops", "line 3", "malformed"),
+    ],
+)
+def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, said: str):
+    written.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(BadInput) as caught:
+        talk.stops_of(str(written))
+    assert where in caught.value.where
+    assert said in caught.value.what
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
+    written: Path, size: tuple[int, int]
+):
+    tour = Tour(talk.stops_of(str(written)) or [])
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await until(pilot, lambda: "1 of 2  0:0" in banner(app) and "half of the loss." in banner(app))
+        await pilot.press("d")
+        await until(pilot, lambda: "what if? backspace goes back" in banner(app))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "what if?" not in banner(app))
+        assert len(app.laboratory.editable.learners) == 5
+        await pilot.press("full_stop")
+        await until(pilot, lambda: isinstance(app.screen, Blank))
+        await until(pilot, lambda: not screen_text(app).strip())
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen is app.laboratory)
+        await pilot.press("pagedown")
+        await until(pilot, lambda: at(app, "zero-one-128"))
