@@ -118,6 +118,27 @@ def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     assert len(list(Path(stores[0]._folder).rglob("*.npz"))) == 5
 
 
+def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(call, file, monkeypatch):
+    (file.parent / "cache").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file.parent / "cache"))
+    code, out, err = call("run", str(file), "--json")
+    assert code == 0
+    assert json.loads(out)["pictures"]
+    assert err.strip().count("\n") == 0
+    assert err.startswith("finished points are not kept: ")
+    assert "Not a directory" in err
+
+
+def test_nothing_is_kept_if_the_configuration_says_so(call, file, monkeypatch):
+    folder = file.parent / "config" / "hadamard-tui"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("kept_points_mb = 0\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(file.parent / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file.parent / "cache"))
+    assert call("run", str(file), "--json").code == 0
+    assert not (file.parent / "cache").exists()
+
+
 def test_without_axes_nothing_is_kept(call, small, monkeypatch):
     stores = []
     before = outcome.compute_all
