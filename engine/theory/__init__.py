@@ -106,7 +106,7 @@ class Line(Part, frozen=True):
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("direction", "group", "in_expectation", "per_learner", "per_replica", "holds", "binds")
+        ("direction", "group", "in_expectation", "summary", "per_learner", "per_replica", "holds", "binds")
     )
 
     measure: ClassVar[str] = "loss"

@@ -189,6 +189,13 @@ def test_a_family_that_draws_otherwise_is_not_certified_isotropic(matrix):
     assert not holds("noise", with_matrix(matrix, noise=0.1)).holds
 
 
+def test_features_are_those_seen_only_where_a_family_shows_its_rows_themselves():
+    assert Gaussian(d=D).features_are_seen
+    assert not Gaussian(d=D, rotate=True).features_are_seen
+    assert not Stretched(d=D).features_are_seen
+    assert data_of(with_matrix(Stretched(d=D))).w_star is None
+
+
 def test_a_family_with_other_defaults_or_its_own_word_keeps_what_is_declared():
     for matrix in (Wide(d=D), Rescaled(d=D)):
         assert holds("ri-gaussian", with_matrix(matrix)).holds

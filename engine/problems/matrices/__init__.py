@@ -128,7 +128,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     @property
     def features_are_linear(self) -> bool:
         """Whether the features that targets name are entries of the instances, up to their rotation."""
-        return type(self).named is Matrix.named
+        return type(self).named is Matrix.named and type(self).instances is Matrix.instances
 
     @property
     def feature_values(self) -> Values:
