@@ -16,6 +16,7 @@ from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
+from hadamard_tui.screens.running import EngineSpoke
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
@@ -369,3 +370,12 @@ async def test_the_status_keeps_the_lowest_ratio_when_the_bound_has_come_to_zero
             for x, loss in zip(curve.x[:-1], curve.loss, strict=False)
         )
         assert f"lowest ratio {lowest[0]:.3f} {lowest[1]} at {lowest[2]:g}" in status_of(app)
+
+
+async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        full = engine_run.NotKept("No space left on device")
+        app.laboratory.post_message(EngineSpoke(session_of(app), full))
+        await until(pilot, lambda: any("No space left" in note.message for note in app._notifications))
