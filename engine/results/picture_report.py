@@ -10,8 +10,9 @@ import msgspec
 from engine.claims import Outcome
 from engine.results.caption import caption
 from engine.results.outcomes import Divided, divided
-from engine.results.report import numbers
+from engine.results.report import claim, number, numbers, theorem, what_ran
 from engine.results.results import Results
+from engine.results.trace import TheoryLine, Trace
 from engine.results.view import CurveView, HeatView, LineView, View
 from engine.results.views import view
 from engine.spec.pictures import pictures_of
@@ -25,28 +26,27 @@ def picture_report(
     Numbers that are not finite are null.
     """
     plan = results.plan
+    traces = reversed(list(results.traces.values()))  # so that the reasons are those at the first point
+    sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
         "schema": 2,
         "experiment": {"given": document, "resolved": msgspec.to_builtins(plan.experiment)},
         "environment": next((trace.environment for trace in results.traces.values()), {}),
         "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in plan.axes],
         "points": [
-            {"names": dict(point.names), "label": point.label, "finished": number in results.finished}
-            for number, point in enumerate(plan.points)
+            {
+                "names": dict(point.names),
+                "label": point.label,
+                "finished": place in results.finished,
+                "runs": _runs(results.traces.get(place)),
+            }
+            for place, point in enumerate(plan.points)
         ],
         "pictures": [
-            _picture(view(picture, results), divided(picture, plan.experiment, outcomes))
+            _picture(view(picture, results), divided(picture, plan.experiment, outcomes), sources)
             for picture in pictures_of(plan.experiment)
         ],
-        "claims": [
-            {
-                "text": outcome.claim.text,
-                "holds": outcome.holds,
-                "measured": outcome.measured,
-                "detail": outcome.detail,
-            }
-            for outcome in outcomes
-        ],
+        "claims": [claim(outcome) for outcome in outcomes],
     }
 
 
@@ -55,7 +55,7 @@ def encode_pictures(document: Mapping[str, Any], results: Results, outcomes: Seq
     return msgspec.json.encode(picture_report(document, results, outcomes)) + b"\n"
 
 
-def _picture(found: View, outcomes: Divided) -> dict[str, Any]:
+def _picture(found: View, outcomes: Divided, sources: Mapping[str, TheoryLine]) -> dict[str, Any]:
     picture = found.picture
     return {
         "title": picture.title,
@@ -66,24 +66,36 @@ def _picture(found: View, outcomes: Divided) -> dict[str, Any]:
         "x_label": found.x_label,
         "y_label": found.y_label,
         "curves": [_curve(curve) for curve in found.curves],
-        "theory": [_line(line) for line in found.lines],
+        "theory": [_line(line, sources[line.kind]) for line in found.lines],
         "heat_maps": [_heat(heat) for heat in found.heats],
         "summary": caption(found, outcomes.own, outcomes.others),
     }
 
 
+def _runs(trace: Trace | None) -> list[dict[str, Any]]:
+    """What was run at a point: every learner, at each of its rates."""
+    return [] if trace is None else [{"name": one.name, **what_ran(one, numbers)} for one in trace.curves]
+
+
 def _curve(curve: CurveView) -> dict[str, Any]:
+    verdict = curve.verdict
     return {
         "name": curve.name,
         "learner": curve.learner,
         "reference": curve.is_reference,
+        "verdict": None if verdict is None else {"invariant": verdict.invariant, "reason": verdict.reason},
+        "path": curve.backend,
+        "rate": number(curve.rate),
+        "replicas": curve.replicas,
+        "diverged": curve.diverged,
+        "diverged_at": number(curve.diverged_at),
         "x": numbers(curve.x),
         "y": numbers(curve.y),
         "stderr": None if curve.stderr is None else numbers(curve.stderr),
     }
 
 
-def _line(line: LineView) -> dict[str, Any]:
+def _line(line: LineView, source: TheoryLine) -> dict[str, Any]:
     return {
         "name": line.name,
         "kind": line.kind,
@@ -91,6 +103,7 @@ def _line(line: LineView) -> dict[str, Any]:
         "applies_to": list(line.applies_to),
         "x": numbers(line.x),
         "y": numbers(line.y),
+        **theorem(source),
     }
 
 

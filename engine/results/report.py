@@ -9,10 +9,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.results.outcomes import judge
+from engine.claims import Outcome
+from engine.results.caption import caption
+from engine.results.outcomes import divided, judge
 from engine.results.results import of_one
 from engine.results.trace import Curve, Floats, Spectrum, TheoryLine, Trace
+from engine.results.views import view
 from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
 
 MEASURES = ("error", "train", "unseen")
 """They are null where they were not measured; others are there only where they were."""
@@ -21,7 +25,10 @@ Series = Callable[[Floats], Any]
 
 
 def report(experiment: Experiment, trace: Trace) -> dict[str, Any]:
-    """Experiment, environment, curves, bounds and claims; numbers that are not finite become null."""
+    """Experiment, environment, curves, lines of theory, claims and a caption; null for what is not finite.
+
+    `x` is what the `clock` says; `k` has the same numbers, whichever clock that is.
+    """
     return _report(experiment, trace, numbers)
 
 
@@ -36,40 +43,73 @@ def encode(experiment: Experiment, trace: Trace) -> bytes:
 
 def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, Any]:
     """The report, with `series` for arrays of numbers."""
+    results, picture = of_one(experiment, trace), of_run(experiment)
+    outcomes = judge(results)
     return {
         "schema": 1,
         "experiment": msgspec.to_builtins(experiment),
         "environment": trace.environment,
+        "clock": next(iter(trace.planned)),
         "curves": [_curve(curve, series) for curve in trace.curves],
         "bounds": [_bound(bound, series) for bound in trace.bounds],
-        "claims": [
-            {
-                "text": outcome.claim.text,
-                "holds": outcome.holds,
-                "measured": _number(outcome.measured),
-                "detail": outcome.detail,
-            }
-            for outcome in judge(of_one(experiment, trace))
-        ],
+        "theory": [_line(line, series) for line in trace.lines if line not in trace.bounds],
+        "claims": [claim(outcome) for outcome in outcomes],
+        "summary": caption(view(picture, results), *divided(picture, experiment, outcomes)),
+    }
+
+
+def claim(outcome: Outcome) -> dict[str, Any]:
+    """A claim and its outcome."""
+    return {
+        "text": outcome.claim.text,
+        "holds": outcome.holds,
+        "measured": number(outcome.measured),
+        "stderr": number(outcome.stderr),
+        "detail": outcome.detail,
+    }
+
+
+def what_ran(curve: Curve, series: Series) -> dict[str, Any]:
+    """What was run for a curve, and what became of it; `path` is the name of the backend."""
+    return {
+        "learner": curve.learner,
+        "rate": number(curve.rate),
+        "best": curve.best,
+        "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
+        "diverged_at": number(curve.diverged_at),
+        "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
+        "path": curve.backend,
+        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
+    }
+
+
+def theorem(line: TheoryLine) -> dict[str, Any]:
+    """What a line says, and why it holds and binds each learner, or not."""
+    return {
+        "measure": line.measure,
+        "reasons": {
+            "problem": line.on_problem.reason,
+            **{name: finding.reason for name, finding in line.on_learners.items()},
+        },
+        "formula": line.formula,
+        "source": line.source,
     }
 
 
 def _curve(curve: Curve, series: Series) -> dict[str, Any]:
     return {
-        "learner": curve.learner,
-        "rate": _number(curve.rate),
-        "best": curve.best,
-        "grid": [{"rate": rate, "mean_loss": _number(mean)} for rate, mean in curve.grid.items()],
-        "k": series(curve.x),
+        **what_ran(curve, series),
+        **_along(curve.x, series),
         "loss": series(curve.loss),
         **{measure: _maybe(curve.mean(measure), series) for measure in _listed(curve)},
         "stderr": _maybe(curve.stderr, series),
         "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
-        "diverged_at": _number(curve.diverged_at),
-        "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
-        "path": curve.backend,
-        "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
     }
+
+
+def _along(x: Floats, series: Series) -> dict[str, Any]:
+    places = series(x)
+    return {"x": places, "k": places}
 
 
 def _listed(curve: Curve) -> list[str]:
@@ -84,7 +124,7 @@ def _maybe(values: Floats | None, series: Series) -> Any:
 
 def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
     return {
-        "k": series(spectrum.x),
+        **_along(spectrum.x, series),
         "rank": spectrum.rank.tolist(),
         "values": [series(values) for values in spectrum.values],
     }
@@ -94,33 +134,48 @@ def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
     return {
         "id": bound.kind,
         "kind": bound.direction,
-        "k": series(bound.x),
+        **_along(bound.x, series),
         "loss": series(bound.values),
         "applies_to": bound.applies_to,
-        "reasons": {
-            "problem": bound.on_problem.reason,
-            **{name: finding.reason for name, finding in bound.on_learners.items()},
-        },
-        "formula": bound.formula,
-        "source": bound.source,
+        **theorem(bound),
     }
 
 
-def _number(value: float | None) -> float | int | None:
+def _line(line: TheoryLine, series: Series) -> dict[str, Any]:
+    """A line on another measure than the loss, or with values of its own for every curve."""
+    return {
+        "id": line.kind,
+        "kind": line.direction,
+        "x": series(line.x),
+        "values": series(line.values),
+        "of_curves": {
+            name: {
+                "x": series(next(iter(along.clocks.values()))),
+                **{index: series(places) for index, places in along.indices.items()},
+                "values": series(along.values.mean(0)),
+            }
+            for name, along in line.of_curves.items()
+        },
+        "applies_to": line.applies_to,
+        **theorem(line),
+    }
+
+
+def number(value: float | None) -> float | int | None:
+    """A number for JSON: null for what is not finite, a whole one as such."""
     if value is None or not math.isfinite(value):
         return None
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
-def numbers(values: Floats) -> list[float | int | None]:
-    """Numbers for JSON: null for what is not finite, whole ones as such."""
-    """Each as `_number` has it."""
+def numbers(values: Floats) -> list[Any]:
+    """Numbers for JSON, each as `number` has it, in lists as the array has dimensions."""
     found = values.astype(object)
     finite = np.isfinite(values)
     whole = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
     found[whole] = values[whole].astype(np.int64)
     found[~finite] = None
-    numbers: list[float | int | None] = found.tolist()
+    numbers: list[Any] = found.tolist()
     return numbers
 
 

@@ -46,6 +46,9 @@ class CurveView:
     verdict: Verdict | None = None
     """Whether its learner is rotation invariant."""
 
+    backend: str | None = None
+    """The name of what computed it; None where that is not the same all along."""
+
     rate: float | None = None
     """Its rate, if it is one of several or the best of some, and the same all along."""
 

@@ -258,6 +258,7 @@ class _Reduction:
             apart=apart,
             is_best=lambda: first.trace.curve(curve.learner) is curve,
             verdict=curve.verdict,
+            backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
             rate=curve.rate if len(self._taken) == 1 else None,
             grid=curve.grid if len(self._taken) == 1 else {},
             oracle_tuned=curve.oracle_tuned,

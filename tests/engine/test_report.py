@@ -41,17 +41,19 @@ def measured(request):
 def test_the_keys_are_those_of_schema_1(measured):
     found = strict(encode(*measured))
     assert found["schema"] == 1
-    assert found.keys() == {"schema", "experiment", "environment", "curves", "bounds", "claims"}
+    assert found.keys() == {
+        *("schema", "experiment", "environment", "clock", "curves", "bounds", "theory", "claims", "summary")
+    }
     assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
     for curve in found["curves"]:
-        assert curve.keys() >= {"learner", "k", "loss", "stderr", "diverged_at", "verdict"}
+        assert curve.keys() >= {"learner", "x", "k", "loss", "stderr", "diverged_at", "verdict", "path"}
         assert curve["verdict"].keys() == {"invariant", "reason"}
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
     for bound in found["bounds"]:
         assert bound.keys() >= {"id", "kind", "k", "loss", "applies_to", "source"}
         assert bound["kind"] in ("lower", "upper", "conjecture")
     for claim in found["claims"]:
-        assert claim.keys() >= {"text", "holds", "measured"}
+        assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 
 
 def test_the_numbers_are_those_that_were_computed(measured):
@@ -109,7 +111,7 @@ def test_every_number_is_what_json_has_for_it_alone():
         [0.0, -0.0, 3.0, -7.0, 0.1, 2.0**53 - 1, 2.0**53, -(2.0**60), 1e300, np.nan, np.inf, -np.inf]
     )
     numbers = reports.numbers(values)
-    assert json.dumps(numbers) == json.dumps([reports._number(value) for value in values.tolist()])
+    assert json.dumps(numbers) == json.dumps([reports.number(value) for value in values.tolist()])
 
 
 def test_it_is_one_line(measured):
@@ -146,3 +148,28 @@ def test_a_claim_about_a_curve_that_diverged_is_told_in_json():
     (told,) = strict(encode(described, run(described)))["claims"]
     assert told["holds"] is False
     assert told["detail"].endswith("; it diverged at k = 1")
+
+
+def test_epochs_are_called_epochs_and_k_has_them_too():
+    described = experiment("gaussian", d=4, protocol={"kind": "epochs", "epochs": 3})
+    found = report(described, run(described))
+    (curve, *_), (bound, *_) = found["curves"], found["bounds"]
+    assert found["clock"] == "epoch"
+    assert curve["x"] == curve["k"] == [0, 1, 2, 3]
+    assert bound["x"] == bound["k"]
+
+
+def test_it_has_the_caption_of_the_run():
+    described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
+    found = report(described, run(described))
+    assert found["summary"].endswith("GD follows that line exactly; its claim holds.")
+
+
+def test_lines_of_other_measures_are_among_the_theory():
+    described = experiment(target="all", learners={"LLS": LLS, "GD": gd(0.05)}, d=4, spectrum=True)
+    found = {line["id"]: line for line in report(described, run(described))["theory"]}
+    span = found["rank-span"]
+    assert (span["measure"], span["kind"], span["formula"]) == ("rank", "upper", "k")
+    assert span["reasons"].keys() == {"problem", "LLS", "GD"}
+    values = span["values"] or span["of_curves"]["GD"]["values"]
+    assert values == [0, 1, 2, 3, 4]
