@@ -38,13 +38,39 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     if how.take is not None:
         return taken(how.take, values, axis)
     if how.first_below is not None:
-        reached = values < how.first_below
+        threshold, reached = how.first_below, values < how.first_below
     else:
         assert how.first_above is not None, "a read has exactly one form"
-        reached = values > how.first_above
-    found = np.where(reached.any(axis), places[reached.argmax(axis)], np.inf)
+        threshold, reached = how.first_above, values > how.first_above
+    first = reached.argmax(axis)
+    found = places[first]
+    if how.between != "no":
+        found = _crossing(how.between == "log", threshold, values, places, first, axis)
+    found = np.where(reached.any(axis), found, np.inf)
     unknown = ~reached.any(axis) & np.isnan(values).any(axis)
     return np.asarray(np.where(unknown, np.nan, found))
+
+
+def _crossing(
+    log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
+) -> Floats:
+    """Where a line from the place before the first one that has passed a threshold crosses it.
+
+    It is straight, or with `log` straight in logarithms; the first place itself where it is not known.
+    """
+
+    def at(numbers: NDArray[np.intp]) -> Floats:
+        return np.take_along_axis(values, np.expand_dims(numbers, axis), axis).squeeze(axis)
+
+    before = np.maximum(first - 1, 0)
+    x, y = (places[before], places[first]), (at(before), at(first))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if log:
+            x, y = (np.log(x[0]), np.log(x[1])), (np.log(y[0]), np.log(y[1]))
+            threshold = np.log(threshold)
+        crossed = x[0] + (y[0] - threshold) / (y[0] - y[1]) * (x[1] - x[0])
+        known = np.isfinite([*x, *y, crossed]).all(0) & (first > 0)
+        return np.where(known, np.exp(crossed) if log else crossed, places[first])
 
 
 def taken(how: str, values: Floats, axis: int) -> Floats:

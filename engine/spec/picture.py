@@ -35,7 +35,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `over` is `record` (how far training has come), an axis, or an index of the measure. `first_below` and
     `first_above` are the place along it at which the measure first is, of every replica, or with
-    `of = "mean"` of their mean.
+    `of = "mean"` of their mean: the first of those measured, or with `between` a place before it, where a
+    straight line from the one before crosses the threshold (linear), or one in the logarithms of place and
+    measure (log). Where a logarithm is missing, it is the place measured.
     """
 
     over: Text = "record"
@@ -43,11 +45,14 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_below: Number | None = None
     first_above: Number | None = None
     of: Literal["replica", "mean"] = "replica"
+    between: Literal["no", "linear", "log"] = "no"
 
     def __post_init__(self) -> None:
         given = [self.take, self.first_below, self.first_above]
         if sum(one is not None for one in given) != 1:
             raise BadField("take", "a read needs exactly one of take, first_below, first_above")
+        if self.between != "no" and self.take is not None:
+            raise BadField("between", "it is for first_below and first_above; leave it out")
 
     @property
     def is_place(self) -> bool:

@@ -18,6 +18,7 @@ from engine.spec.experiment import Experiment
 from engine.spec.plan import only
 from engine.spec.points import Plan
 from hadamard_tui.headless import console
+from hadamard_tui.running.progress import share
 
 POLL_SECONDS = 0.05
 
@@ -61,8 +62,8 @@ def compute_all(
         while not outcome.done():
             wait([outcome], POLL_SECONDS)
             for results in begun:
-                what, share = state(results)
-                progress.update(task, description=what, completed=share, total=1.0)
+                what, done = state(results)
+                progress.update(task, description=what, completed=done, total=1.0)
     return outcome.result()
 
 
@@ -72,18 +73,6 @@ def state(results: Results) -> tuple[str, float]:
     here = max(results.traces, default=None)
     if here is None:
         return "preparing", 0.0
-    trace = results.traces[here]
-    part = 0.0 if here in results.finished else done(trace) / max(whole(trace), 1)
     where = f" {points[here].label}," if points[here].label else ""
-    share = (len(results.finished) + part) / len(points)
-    return f"running,{where} in about {trace.environment['memory']}", share
-
-
-def done(trace: Trace) -> int:
-    """The records that are there; a learner that ended early leaves none to wait for."""
-    return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
-
-
-def whole(trace: Trace) -> int:
-    """The records of all learners together."""
-    return sum(curve.capacity for curve in trace.curves)
+    memory = results.traces[here].environment["memory"]
+    return f"running,{where} in about {memory}", share(results)

@@ -28,6 +28,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
+from hadamard_tui.running.progress import Remaining, share
 from hadamard_tui.running.runs import Kept
 from hadamard_tui.running.viewed import Viewed
 from hadamard_tui.state import kept_points
@@ -74,6 +75,7 @@ class Session:
         self._owed = 0
         self._worked = 0.0
         self._since: float | None = None
+        self._remaining = Remaining()
         store = kept_points.store() if plan.axes else None
         self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
@@ -249,6 +251,11 @@ class Session:
             self.measuring.ask(learner)
 
     @property
+    def remaining(self) -> str:
+        """How long the points of the axes that are left are going to take, in words; nothing if unknown."""
+        return self._remaining.words if self.plan.axes and self.computing else ""
+
+    @property
     def speed(self) -> float:
         """How far the engine comes per second with all learners, on the clock of the x-axis."""
         if self.trace is None:
@@ -260,6 +267,8 @@ class Session:
         """Move the playback on by `seconds`."""
         if self.trace is None:
             return
+        if self.plan.axes and self.results is not None and self.computing:
+            self._remaining.see(seconds, share(self.results))
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1
         replaying = self.playback.replaying

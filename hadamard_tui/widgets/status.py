@@ -116,9 +116,9 @@ def _points(session: Session | None) -> tuple[str, str, str]:
     """Which point of the axes is shown, at length, in brief, and as a mere number."""
     if session is None or not session.count:
         return "", "", ""
-    where, count = session.where, session.count
-    brief = where.replace(" = ", "=").replace(", ", ",")
-    return f"  {where} ({count.replace('/', ' of ')})", f" {brief} {count}", f" {count}"
+    where, count, left = session.where, session.count, session.remaining
+    brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
+    return f"  {where} ({count.replace('/', ' of ')}{left})", f" {brief} {count}{left}", f" {count}{left}"
 
 
 def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Piece, Piece]:

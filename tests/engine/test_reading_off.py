@@ -1,0 +1,45 @@
+"""Places that are read off: those that were measured, or between them where a line crosses the threshold."""
+
+import numpy as np
+import pytest
+
+from engine.core.parts import BadField
+from engine.results import reductions
+from engine.spec.picture import Read
+
+PLACES = np.array([1.0, 2, 4, 8, 16, 32])
+
+
+def test_a_power_law_is_read_off_exactly_in_logarithms():
+    powers = np.array([-0.5, -1.0, -2.0])
+    values = 3 * PLACES ** powers[:, None]
+    found = reductions.read(Read(first_below=0.6, between="log"), values, PLACES, 1)
+    np.testing.assert_allclose(found, (0.6 / 3) ** (1 / powers), rtol=1e-12)
+    assert reductions.read(Read(first_below=0.6), values, PLACES, 1).tolist() == [32, 8, 4]
+
+
+def test_a_straight_line_is_read_off_exactly():
+    values = np.stack([5 - PLACES / 4, 4 - PLACES / 8]).T[:, None]  # [places, 1, replicas]
+    found = reductions.read(Read(first_below=3.2, between="linear"), values, PLACES, 0)
+    np.testing.assert_allclose(found, [[7.2, 6.4]], rtol=1e-12)
+    rising = reductions.read(Read(first_above=1.3, between="linear"), PLACES / 10, PLACES, 0)
+    np.testing.assert_allclose(rising, 13)
+
+
+@pytest.mark.parametrize("between", ["linear", "log"])
+def test_what_is_not_between_two_places_is_the_place_that_was_measured(between):
+    how = Read(first_below=1.0, between=between)
+    values = np.array([[0.5, 0.4], [2, 3], [np.nan, 0.5], [np.nan, np.nan]])
+    found = reductions.read(how, values, PLACES[:2], 1)
+    np.testing.assert_array_equal(found, [1, np.inf, 2, np.nan])
+
+
+def test_where_there_is_no_logarithm_it_is_the_place_that_was_measured():
+    how = Read(first_below=0.5, between="log")
+    assert reductions.read(how, np.array([1.0, 0.0]), PLACES[:2], 0) == 2
+    assert reductions.read(how, np.array([1.0, 0.1]), np.array([0.0, 1.0]), 0) == 1
+
+
+def test_a_value_of_the_measure_is_between_no_places():
+    with pytest.raises(BadField, match="leave it out"):
+        Read(take="max", between="log")
