@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.core.groups import Group
 from engine.core.parts import Verdict
+from engine.results.bound_class import BoundClass
 from engine.results.trace import FROM_BELOW, ZERO
 from engine.spec.axis import NEAR
 from engine.spec.picture import Marked, Picture
@@ -48,6 +49,9 @@ class CurveView:
 
     backend: str | None = None
     """The name of what computed it; None where that is not the same all along."""
+
+    bound_class: BoundClass | None = None
+    """Whether proved lower bounds bind its learner; None where no bound from below holds of the problem."""
 
     rate: float | None = None
     """Its rate, if it is one of several or the best of some, and the same all along."""

@@ -15,6 +15,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.results import reductions
+from engine.results.bound_class import class_in_run
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import AtPoint, Steps
@@ -259,6 +260,7 @@ class _Reduction:
             is_best=lambda: first.trace.curve(curve.learner) is curve,
             verdict=curve.verdict,
             backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
+            bound_class=class_in_run(curve.learner, curve.verdict, first.trace.lines),
             rate=curve.rate if len(self._taken) == 1 else None,
             grid=curve.grid if len(self._taken) == 1 else {},
             oracle_tuned=curve.oracle_tuned,
@@ -373,7 +375,9 @@ def _is_reference(curve: Curve, point: Point) -> bool:
     return any(one.name == curve.learner and one.role == "reference" for one in point.experiment.learners)
 
 
-def _to_come(name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve) -> CurveView:
+def _to_come(
+    name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
+) -> CurveView:
     """A curve along the records of a run of which there are none yet."""
     return CurveView(
         name=name,
@@ -382,6 +386,7 @@ def _to_come(name: str, number: int, apart: Apart, at: tuple[int, Point], curve:
         apart=apart,
         is_best=lambda: curve.best,
         verdict=curve.verdict,
+        bound_class=class_in_run(curve.learner, curve.verdict, trace.lines),
         rate=curve.rate,
         oracle_tuned=curve.oracle_tuned,
         x=NOTHING,
@@ -432,7 +437,7 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             samples = of_curve(curve, picture.measure, point.experiment, trace)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(curve.name, picture, apart)
-                found.to_come[key] = _to_come(name, order, apart, (number, point), curve)
+                found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
             if samples is None:
                 continue
             if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):

@@ -31,11 +31,16 @@ def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Float
 
     With values where it holds.
     """
+    at = At(experiment, Drawn(lambda: data, partial(_begun, experiment)), planned)
+    return [_line(line, at) for line in lines_about(experiment)]
+
+
+def lines_about(experiment: Experiment) -> list[Line]:
+    """The lines on a measure recorded in an experiment, or of which a picture of it has contours."""
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
     lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
-    at = At(experiment, Drawn(lambda: data, partial(_begun, experiment)), planned)
-    return [_line(line, at) for line in lines if line.measure in recorded or line.kind in drawn]
+    return [line for line in lines if line.measure in recorded or line.kind in drawn]
 
 
 def curve_names(learner: Learner) -> dict[str, float | None]:

@@ -13,7 +13,7 @@ from hadamard_tui.charts.colour_map import ColourMap
 from hadamard_tui.charts.frame import Frame, frame
 from hadamard_tui.charts.half_blocks import FRAME, HALVES, LINE_MARKS, NOTE, TITLE, Inked, paint
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.legend import SAMPLES, Piece, elided, wrapped
+from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, elided, wrapped
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 # The least size at which each part is worth its cells.
@@ -109,7 +109,8 @@ def _legend(
     if height < _LEGEND_HEIGHT or not (entries or scale.hidden):
         return ()
     lines = max(2, height // _ROWS_PER_LEGEND_LINE)
-    return wrapped(tuple((entry, place) for place, entry in enumerate(entries)), width, lines, scale.hidden)
+    listed = tuple(Entry((Part(entry, "", place),)) for place, entry in enumerate(entries))
+    return wrapped(listed, width, lines, lines, scale.hidden)
 
 
 def _put_frame(cells: Inked, surround: Frame) -> None:

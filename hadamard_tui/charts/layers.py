@@ -24,7 +24,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
     hidden = 0
     for shared, members in _by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
-        hidden += lost * len(members)
+        hidden += lost * sum(not series[index].is_region for index in members)
         ys = []
         for index in members:
             y = series[index].y if order is None else series[index].y[order]

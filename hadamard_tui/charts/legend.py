@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
 SAMPLES: dict[LineStyle, str] = {
@@ -19,8 +21,10 @@ SAMPLES: dict[LineStyle, str] = {
     "long": "── ",
     "pairs": "·· ",
 }
+SAME, NEARLY = "= ", "≈ "
+"""What stands before a series that runs along the first of its group: equal to it, or only near."""
+
 _GAP = 3
-_Entry = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -32,20 +36,69 @@ class Piece:
     index: int
 
 
-def legend(series: Sequence[Series], width: int, lines: int, note: str = "") -> tuple[tuple[Piece, ...], ...]:
-    """At most `lines` lines, series with a mark first; what does not fit is counted ("+3 more"); the note
-    ends the last line."""
-    named = sorted(
-        (index for index, one in enumerate(series) if one.name), key=lambda index: not series[index].mark
-    )
+class Part(NamedTuple):
+    """What a legend says of one series, with its formula and without."""
+
+    text: str
+    formula: str
+    at: int
+
+
+class Entry(NamedTuple):
+    """Series that run along each other, mostly one; `elsewhere`: the name stands in the picture, too."""
+
+    parts: tuple[Part, ...]
+    elsewhere: bool = False
+
+
+Row = list[Piece]
+
+
+def legend(
+    series: Sequence[Series],
+    width: int,
+    lines: int,
+    note: str = "",
+    most: int | None = None,
+    groups: Sequence[tuple[int, ...]] = (),
+    named: Collection[int] = (),
+    marks: Sequence[str | None] = (),
+) -> tuple[tuple[Piece, ...], ...]:
+    """What fits into `lines` lines, series with a mark first; the note ends the last line.
+
+    Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
+    `most` at most. What has no room even so is counted ("+3 more").
+
+    Args:
+        groups: positions of series that run along each other; they are one entry.
+        named: positions of the series whose names stand in the picture.
+        marks: what the series are marked with, if not with their own marks.
+    """
+    marks = marks or [one.mark for one in series]
+    grouped = {index for group in groups for index in group}
+    alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped]
+    every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        (
-            " ".join(filter(None, (series[index].mark, SAMPLES[series[index].style], series[index].name))),
-            index,
+        Entry(
+            tuple(_part(series[at], at, marks[at], _relation(series, group[0], at)) for at in group),
+            len(group) == 1 and group[0] in named,
         )
-        for index in named
+        for group in every
     )
-    return wrapped(entries, width, lines, note) if lines > 0 and width > 0 and (entries or note) else ()
+    if lines <= 0 or width <= 0 or not (entries or note):
+        return ()
+    return wrapped(entries, width, lines, max(lines, most or 0), note)
+
+
+def _relation(series: Sequence[Series], lead: int, index: int) -> str:
+    if lead == index:
+        return ""
+    return SAME if are_equal(series[lead], series[index]) else NEARLY
+
+
+def _part(one: Series, index: int, mark: str | None, before: str) -> Part:
+    text = " ".join(filter(None, (mark, SAMPLES[one.style], one.name)))
+    return Part(before + text, one.formula, index)
 
 
 def hidden_note(points: int) -> str:
@@ -54,46 +107,66 @@ def hidden_note(points: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def wrapped(entries: tuple[_Entry, ...], width: int, lines: int, note: str) -> tuple[tuple[Piece, ...], ...]:
-    """(text, position) entries on at most `lines` lines, as `legend` has them."""
-    rows: list[list[_Entry]] = [[]]
-    left_out = 0
-    for place, (text, index) in enumerate(entries):
-        entry = elided(text, width), index
-        if _length(rows[-1]) + cell_len(entry[0]) > width:
-            if len(rows) == lines:
-                left_out = len(entries) - place
-                break
-            rows.append([])
-        rows[-1].append(entry)
-
+def wrapped(
+    entries: tuple[Entry, ...], width: int, lines: int, most: int, note: str
+) -> tuple[tuple[Piece, ...], ...]:
+    """Entries on at most `lines` lines, or `most`, as `legend` has them."""
     note = elided(note, width)
-    if note and not left_out and len(rows) < lines and _length(rows[-1]) + cell_len(note) > width:
-        rows.append([])
-    while rows[-1] and _length(rows[-1]) + _length(_tail(left_out, note)) - _GAP > width:
-        rows[-1].pop()
-        left_out += 1
-
-    placed = [_pieces(row) for row in rows]
-    if left_out and _length([*rows[-1], *_tail(left_out, note)]) - _GAP <= width:
-        placed[-1] = _pieces([*rows[-1], (f"+{left_out} more", -1)])
+    whole = [[(f"{text} {formula}".rstrip(), at) for text, formula, at in one.parts] for one in entries]
+    names = [[(text, at) for text, _, at in one.parts] for one in entries]
+    here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
+    roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
+    for texts, count in ((whole, lines * roomy), (names, lines), (here, lines), (here, most)):
+        rows = _rows(texts, width)
+        if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
+            rows.append([])
+        if len(rows) <= count:
+            break
+    else:
+        rows = _cut(rows, width, most, note)
     if note:
-        placed[-1].append(Piece(width - cell_len(note), note, -1))
-    return tuple(tuple(row) for row in placed)
+        rows[-1].append(Piece(width - cell_len(note), note, -1))
+    return tuple(tuple(row) for row in rows)
 
 
-def _tail(left_out: int, note: str) -> list[_Entry]:
-    """What the last line has to hold after its entries."""
-    return [(text, -1) for text in (f"+{left_out} more" if left_out else "", note) if text]
+def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
+    """Entries one after the other, each on a line of its own if it has no room behind another; of one that
+    is too long for a line the parts are."""
+    rows: list[Row] = [[]]
+    for texts in entries:
+        length = sum(cell_len(text) + 1 for text, _ in texts) - 1
+        for place, (text, index) in enumerate(texts):
+            text = elided(text, width)
+            gap = 0 if not rows[-1] else 1 if place else _GAP
+            needed = min(length, width) if place == 0 else cell_len(text)
+            if rows[-1] and _end(rows[-1]) + gap + needed > width:
+                rows.append([])
+                gap = 0
+            rows[-1].append(Piece(_end(rows[-1]) + gap, text, index))
+    return rows
 
 
-def _length(row: Sequence[_Entry]) -> int:
-    """Cells taken by a row, with a gap after each entry."""
-    return sum(cell_len(text) + _GAP for text, _ in row)
+def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
+    """The first lines with a count of what is left out, and room for a note at their end."""
+    kept, left_out = rows[:most], sum(map(len, rows[most:]))
+    while kept[-1] and _end(kept[-1]) + _needed(f"+{left_out} more" if left_out else "", note) > width:
+        kept[-1].pop()
+        left_out += 1
+    if left_out:
+        column = _end(kept[-1]) + _GAP * bool(kept[-1])
+        if column + cell_len(f"+{left_out} more") + (cell_len(note) + _GAP if note else 0) <= width:
+            kept[-1].append(Piece(column, f"+{left_out} more", -1))
+    return kept
 
 
-def _pieces(row: Sequence[_Entry]) -> list[Piece]:
-    return [Piece(_length(row[:place]), text, index) for place, (text, index) in enumerate(row)]
+def _needed(*texts: str) -> int:
+    """Cells that texts take behind others."""
+    return sum(cell_len(text) + _GAP for text in texts if text)
+
+
+def _end(row: Row) -> int:
+    """Where a row ends."""
+    return row[-1].column + cell_len(row[-1].text) if row else 0
 
 
 def elided(text: str, width: int) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from rich.cells import cell_len
 
+from hadamard_tui.charts.coincidence import coincident
 from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.frame import Layer, arrange, draw, uncoloured
+from hadamard_tui.charts.contrast import faded
+from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.legend import Piece, hidden_note, legend
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.spans import Spans
 
@@ -21,47 +23,82 @@ _SPARSE_MARKER = "·"
 _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
 _LEGEND_LINES = 6
+_TURN = 2  # columns of each of the curves that run along each other
+_SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
-    """A chart of `height` lines of `width` cells, the legend at its foot; without bands.
+    """A chart of `height` lines of `width` cells, the legend at its foot; without the errors of curves.
 
-    Every curve has its own marker (its `mark` where it has one) and so reads without colour. Curves are
-    thinned to the columns of the chart before plotext sees them, which also keeps NaN and ±inf from it.
+    Every curve has its own marker (its `mark` where it has one) and so reads without colour; curves that run
+    along each other have theirs by turns. Curves are thinned to the columns of the chart before plotext sees
+    them, which also keeps NaN and ±inf from it.
     """
-    series = _marked(series)
-    hidden = lay(series, axes, 1, 1)[2]
-    names = legend(series, width, min(_LEGEND_LINES, height // 4), hidden_note(hidden))
+    markers = _markers(series)
+    *_, hidden = lay(series, axes, 1, 1)
+    groups = coincident(series, lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)[0])
+    note = hidden_note(hidden)
+    names = legend(series, width, min(_LEGEND_LINES, height // 4), note, height // 3, groups, marks=markers)
     layout = arrange(axes, width, height - len(names), (1, 1))
-    lines = lay(series, axes, layout.columns, layout.rows)[0] if layout.boxed else None
-    layers = [_layer(one, index, lines, layout.rows) for index, one in enumerate(series)] if lines else []
+    layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []
     chart = draw(layout, layers)
     text = "\n".join([chart, *(_line(pieces, series) for pieces in names)])
     return text if colour else uncoloured(text)
 
 
-def _marked(series: Sequence[Series]) -> list[Series]:
-    """The series with a marker each."""
-    taken = {one.mark for one in series}
-    free = [marker for marker in _MARKERS if marker not in taken]
-    return [
-        one
-        if one.mark
-        else replace(one, mark=free[index % len(free)] if free else _MARKERS[index % len(_MARKERS)])
-        for index, one in enumerate(series)
+def _layers(
+    series: Sequence[Series],
+    markers: Sequence[str],
+    axes: Axes,
+    layout: Layout,
+    groups: Sequence[tuple[int, ...]],
+) -> list[Layer]:
+    """Regions, then every curve where it is its turn to be seen."""
+    lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
+    seen = lines.shown.copy()
+    for group in groups:
+        turn = np.arange(layout.columns) // _TURN % len(group)
+        for place, index in enumerate(group):
+            seen[index] &= (turn == place) | ~lines.shown[list(group)].all(0)
+    regions = [_region(one, index, bands, layout.rows) for index, one in enumerate(series) if one.is_region]
+    curves = [
+        _layer(one, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
+        for at, one in enumerate(series)
     ]
+    return [*regions, *curves]
 
 
-def _layer(one: Series, index: int, lines: Spans, rows: int) -> Layer:
-    """Every cell of one curve, from the runs of its columns."""
+def _region(one: Series, index: int, bands: Spans, rows: int) -> Layer:
+    """Some of the cells of a region."""
+    inside = [
+        (column, rows - 1 - row)
+        for column in np.flatnonzero(bands.shown[index]).tolist()
+        if column % _SHADE[0] == 0
+        for row in range(bands.top[index, column], bands.bottom[index, column] + 1)
+        if row % _SHADE[1] == column // _SHADE[0] % _SHADE[1]
+    ]
+    columns, places = [column for column, _ in inside], [row for _, row in inside]
+    return Layer(columns, places, [_SPARSE_MARKER] * len(inside), triplet(faded(one.colour)))
+
+
+def _markers(series: Sequence[Series]) -> list[str]:
+    """A marker for each of the series: its mark, or one that no other has as far as there are any."""
+    taken = {one.mark for one in series}
+    free = [marker for marker in _MARKERS if marker not in taken] or list(_MARKERS)
+    return [one.mark or free[index % len(free)] for index, one in enumerate(series)]
+
+
+def _layer(
+    one: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
+) -> Layer:
+    """The cells of one curve in the columns where it is seen, from the runs of these."""
     every = _SPARSE.get(one.style, 1)
-    marker = one.mark or _MARKERS[0]
-    shown = np.flatnonzero(lines.shown[index])
+    shown = np.flatnonzero(seen)
     cells: list[tuple[int, int, str]] = []
     for column in shown.tolist():
         own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if own or column % every == 0:
-            run = range(lines.top[index, column], lines.bottom[index, column] + 1)
+            run = range(top[column], bottom[column] + 1)
             cells += [(column, rows - 1 - row, marker if own else _SPARSE_MARKER) for row in run]
     return Layer(
         [cell[0] for cell in cells],

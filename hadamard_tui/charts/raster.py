@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hadamard_tui.charts.code_points import write
+from hadamard_tui.charts.coincidence import coincident
 from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.line_names import line_names
 from hadamard_tui.charts.patterns import PATTERNS
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -16,6 +19,8 @@ from hadamard_tui.charts.spans import Spans
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD = ord("┊")
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
+_TURN, _THROUGH = 4, 6  # cells of each series of those that share a line; from what shows through to the next
+_APART = 4  # dots of a column in a band
 _BLANK, BRAILLE = ord(" "), 0x2800
 # Unicode's numbering of the dots: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -29,6 +34,8 @@ class Picture:
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     hidden: int  # points that no limits could show
+    groups: Sequence[tuple[int, ...]]  # series that run along each other, drawn as one
+    named: frozenset[int]  # series whose names stand near their ends
 
 
 def paint(
@@ -36,28 +43,72 @@ def paint(
 ) -> Picture:
     """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
 
+    Series that run along each other are drawn once, in the colours of all by turns. Where a curve covers a
+    line without a mark, as one of the theory, this shows now and then.
+
     Args:
         playhead: where on the x axis to draw a vertical line behind everything, in data units.
     """
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
+    groups = coincident(series, lines)
     on = lines.shown & (_patterns(series, wide) | lines.lone)
+    for lead, *others in groups:
+        on[others] &= ~lines.shown[lead]
 
     band_owner = _owners(bands, bands.shown, rows, columns)
-    line_owner = _owners(lines, on, rows, columns)
-    bits = braille(_dots(lines, on, high) | (_dots(bands, bands.shown, high) & _stipple(high, wide)))
+    line_owner = _by_turns(_owners(lines, on, rows, columns), groups, lines.shown)
+    line_owner = _showing_through(line_owner, _owners(lines, on & _is_line(series), rows, columns))
+    bits = braille(_dots(lines, on, high) | _shade(series, bands, high))
 
     glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
     for index, row, column in _marks(series, lines, rows, columns):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
+    names = line_names(series, lines, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
+    for index, row, column, name in names:
+        span = write(glyphs, row, column, name)
+        assert span is not None, "a name is put inside"
+        colours[row, span] = line_owner[row, span] = index
 
     faint_lines = np.array([*(one.faint for one in series), True])  # −1, no line at all, picks the last
     if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
         behind = glyphs[:, at // DOTS_ACROSS]
         behind[behind == _BLANK] = PLAYHEAD
-    return Picture(glyphs, colours, (colours >= 0) & faint_lines[line_owner], hidden)
+    faint = (colours >= 0) & faint_lines[line_owner]
+    return Picture(glyphs, colours, faint, hidden, groups, frozenset(one.at for one in names))
+
+
+def _is_line(series: Sequence[Series]) -> np.ndarray:
+    """Which series are lines beside the curves, bool [series, 1]."""
+    lines = [not (one.mark or one.faint) and one.style in PATTERNS for one in series]
+    return np.array(lines, dtype=bool)[:, None]
+
+
+def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
+    """The owner of each cell, where those of the first of each group are shared among all that are shown."""
+    columns = np.arange(owner.shape[1])
+    there = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
+    for group in groups:
+        taking = np.array(group, owner.dtype)[columns // _TURN % len(group)]
+        owner = np.where((owner == group[0]) & there[taking, columns], taking, owner)
+    return owner
+
+
+def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The owner of each cell, which now and then is what is below it, if anything."""
+    through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
+    return np.where(through, below, owner)
+
+
+def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
+    """The dots of the bands, bool [high, wide]; regions have fewer."""
+    is_region = np.array([one.is_region for one in series], dtype=bool)
+    dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
+    for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
+        dots |= _dots(bands, bands.shown & which[:, None], high) & _stipple(*dots.shape, apart)
+    return dots
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
@@ -69,10 +120,10 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
     return on
 
 
-def _stipple(high: int, wide: int) -> np.ndarray:
-    """The sparse texture of bands, bool [high, wide]."""
+def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
+    """The sparse texture of bands, bool [high, wide]; dots of a column are so far apart."""
     row, column = np.arange(high)[:, None], np.arange(wide)
-    pattern: np.ndarray = (column % 2 == 0) & (row % 4 == column % 4)
+    pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
     return pattern
 
 

@@ -23,11 +23,13 @@ class Series:
 
     Args:
         name: shown in the legend; a series without a name is drawn but not listed.
+        formula: behind the name in the legend, where there is room.
         x, y: points, both of shape [n]; NaN in y makes a gap.
         colour: any rich or Textual colour, "#e69f00" or "bright_blue".
         band: lower and upper border of a shaded region, both of shape [n].
         mark: one letter drawn at the last visible point, so that curves differ without colour.
         faint: drawn dimmed, for curves that are only context.
+        is_region: only its band is drawn, a region of the theory, more lightly than the error of a curve.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Series:
     band: tuple[np.ndarray, np.ndarray] | None = None
     mark: str | None = None
     faint: bool = False
+    formula: str = ""
+    is_region: bool = False
 
     def __post_init__(self) -> None:
         for part in (self.y, *(self.band or ())):

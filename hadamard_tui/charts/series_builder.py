@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import colorsys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from engine.results.bound_class import BoundClass
 from engine.results.view import CurveView, View
-from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.smoothing import smoothed
@@ -34,6 +33,11 @@ RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "long", "pairs")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 
+STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
+"""Line styles of learners, for the first of those with the same colour, the second, ….
+
+Beyond the last of them letters alone tell curves apart."""
+
 SMALL_LETTERS = ", small letters"
 """What the legend says of a pinned run beside its name."""
 
@@ -51,6 +55,8 @@ class Plot(NamedTuple):
     axes: Axes
     note: str = ""
     playhead: float | None = None
+    smoothed: str = ""
+    """How far curves were smoothed, in words; nothing where they were not."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,9 @@ class Pen:
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
-        tint, style = self._tint(curve), self._style(curve)
+        tint, style = colour_of(curve, self.number > 0), self._style(curve)
         if options.smooth and length and curve.clock is not None:
-            half = max(1, round(curve.planned * SMOOTHED_SHARE))
-            shown = smoothed(y, picked, half) - under
+            shown = smoothed(y, picked, _reach(curve)) - under
             lines.append(Series("", at, raw, tint, faint=True))
         if curve.stderr is not None and options.band and not self.number:
             error = curve.stderr[:length][picked]
@@ -100,19 +105,27 @@ class Pen:
         )
         return lines
 
-    def _tint(self, curve: CurveView) -> str:
-        if self.number:
-            return pinned_colour(curve.number, self.number)
-        return colour_of(curve)
-
     def _style(self, curve: CurveView) -> LineStyle:
         if self.number:
             return pinned_style(self.number)
-        return "long" if curve.is_reference else "solid"
+        return style_of(curve)
 
     def _mark(self, curve: CurveView) -> str | None:
         letter = letter_of(curve)
         return (letter.lower() if self.number else letter) or None
+
+
+def smoothing(look: Look) -> str:
+    """How far the curves of a view are smoothed, in words; nothing where they are not."""
+    reaches = [_reach(curve) for curve in look.view.curves if curve.clock is not None and len(curve.x)]
+    if not (look.options.smooth and reaches):
+        return ""
+    return f"smoothed over ± {max(reaches)} record{'s' * (max(reaches) > 1)}"
+
+
+def _reach(curve: CurveView) -> int:
+    """Over so many records on either side a curve is smoothed."""
+    return max(1, round(curve.planned * SMOOTHED_SHARE))
 
 
 def mark(number: int) -> str:
@@ -120,9 +133,10 @@ def mark(number: int) -> str:
     return chr(ord("A") + number % 26)
 
 
-def colour(number: int) -> str:
-    """The colour of learner `number`."""
-    colours = palette.current().learners
+def colour(number: int, bound_class: BoundClass | None, pinned: bool = False) -> str:
+    """The colour of learner `number`: cold where proved bounds bind it, warm where none does."""
+    tints = palette.current().pinned if pinned else palette.current().learners
+    colours = tints.of(bound_class)
     return colours[number % len(colours)]
 
 
@@ -136,14 +150,22 @@ def letters(view: View) -> dict[str, str]:
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.is_reference}
 
 
-def colour_of(curve: CurveView) -> str:
-    """The colour of a curve."""
-    return theory() if curve.is_reference else colour(curve.number)
+def colour_of(curve: CurveView, pinned: bool = False) -> str:
+    """The colour of a curve, or of one of a pinned run."""
+    return theory() if curve.is_reference else colour(curve.number, curve.bound_class, pinned)
 
 
-def theory() -> str:
-    """The colour of bounds."""
-    return palette.current().theory
+def style_of(curve: CurveView) -> LineStyle:
+    """The line style of a curve; of those with the same colour each has another."""
+    if curve.is_reference:
+        return "long"
+    turn = curve.number // len(palette.current().learners.of(curve.bound_class))
+    return STYLES[turn % len(STYLES)]
+
+
+def theory(proved: bool = True) -> str:
+    """The colour of lines of the theory."""
+    return palette.current().theory if proved else palette.current().unproved
 
 
 def others() -> str:
@@ -154,15 +176,3 @@ def others() -> str:
 def pinned_style(run: int) -> LineStyle:
     """The line style of pinned run 1, 2, …."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]
-
-
-def pinned_colour(learner: int, run: int) -> str:
-    """The colour of a learner of pinned run 1, 2, …: its own, paler, and turned a little for every run.
-
-    On a light ground it is darker instead, so that it stands out there, too.
-    """
-    red, green, blue = (part / 255 for part in triplet(colour(learner)))
-    hue, light, vivid = colorsys.rgb_to_hls(red, green, blue)
-    far = 0.0 if sum(triplet(palette.current().ground)) > 3 * 128 else 1.0
-    faded = colorsys.hls_to_rgb((hue + 0.07 * (run - 1)) % 1, light + (far - light) * 0.45, vivid * 0.75)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in faded)

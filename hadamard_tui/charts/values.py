@@ -13,7 +13,7 @@ import numpy as np
 from engine.results.trace import ZERO
 from engine.results.view import CurveView, HeatView, LineView, View
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark, pinned_colour
+from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     found = Value(
         mark=letter.lower() if run else letter,
         name=f"{curve.name} · {name}" if run else curve.name,
-        tint=pinned_colour(curve.number, run) if run else colour_of(curve),
+        tint=colour_of(curve, run > 0),
         learner=curve.learner,
         state=_without_value(curve, run > 0),
         rounding=view.rounding,
@@ -186,7 +186,7 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
     return Value(
         mark=mark(number),
         name=heat.learner,
-        tint=colour(number),
+        tint=colour(number, None),
         learner=heat.learner,
         state="done" if there else "waiting",
         value=value if there else None,

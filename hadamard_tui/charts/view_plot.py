@@ -3,72 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
-from engine.results.view import ContourView, HeatView, LineView, View
+from engine.results.view import ContourView, CurveView, HeatView, LineView, View
 from engine.spec.picture import Marked
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, Series, limits
-from hadamard_tui.charts.series_builder import SMALL_LETTERS, Pen, Plot, pinned_colour, pinned_style, theory
+from hadamard_tui.charts.series_builder import (
+    SMALL_LETTERS,
+    Pen,
+    Plot,
+    colour_of,
+    others,
+    pinned_style,
+    smoothing,
+    theory,
+)
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.charts.y_limits import log_limits, risk_limits, still_limits, y_limits
-from hadamard_tui.looks import palette
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
 """Those of lines that are less than proved; others are dashed."""
+
+
+PROVED = ("lower", "upper", "exact")
+"""The directions of lines that are proved; others are fainter."""
 
 
 def plot(look: Look) -> Plot:
     """The chart of a view, as a person looks at it."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
-    return Plot(series, axes, refused, look.playhead)
+    return Plot([*_region(look), *series], axes, refused, look.playhead, smoothing(look))
 
 
 def view_series(look: Look) -> list[Series]:
-    """The curves of pinned runs, those of the view, then its lines and marks.
-
-    Lines come last: their dashes stay visible on a curve that runs along them.
-    """
-    series = [
+    """What is faint, the lines and marks of the view, the curves of pinned runs and then its own, on top."""
+    curves = [
         one
         for number, (name, other) in enumerate(look.pinned, start=1)
         for one in _pinned(name, other, Pen(look, number))
     ]
-    series += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
-    series += [_line(line, look) for line in look.view.lines]
-    return [*series, *_marks(look.view, series)]
+    curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+    lines = [_line(line, look) for line in look.view.lines]
+    lines = [*_marks(look.view, [*curves, *lines]), *lines]
+    faint = [one for one in curves if one.faint]
+    return [*faint, *lines, *(one for one in curves if not one.faint)]
+
+
+def _region(look: Look) -> list[Series]:
+    """Where no learner of the picture comes that proved lower bounds bind, as far as these are right."""
+    each = [_proved(look.view, curve) for curve in look.view.curves]
+    each = [lines for lines in each if lines]
+    if not each:
+        return []
+    x = np.unique(np.concatenate([line.x[_picked(line, look)] for lines in each for line in lines]))
+    held = [reduce(np.fmax, [_along(line, x) for line in lines]) for lines in each]
+    band = np.full_like(x, -np.inf), reduce(np.fmin, held)
+    return [Series("", x, np.full_like(x, np.nan), theory(), band=band, faint=True, is_region=True)]
+
+
+def _proved(view: View, curve: CurveView) -> list[LineView]:
+    """The proved lower bounds that bind a curve."""
+    about = [] if curve.is_reference else view.compared(curve)
+    return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
+
+
+def _along(line: LineView, x: np.ndarray) -> np.ndarray:
+    """A line at x, NaN where it is not."""
+    found: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
+    return found
+
+
+def _picked(line: LineView, look: Look) -> np.ndarray:
+    """The points of a line to draw."""
+    picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
+    there: np.ndarray = picked[~np.isnan(line.y[picked])]
+    return there
 
 
 def _pinned(name: str, view: View, pen: Pen) -> list[Series]:
     """The curves of a pinned run, with small letters, and its name for the legend."""
-    nothing, tint = np.empty(0), pinned_colour(0, pen.number)
+    nothing, first = np.empty(0), next(iter(view.curves), None)
+    tint = others() if first is None else colour_of(first, pinned=True)
     title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pinned_style(pen.number))
     return [title, *(one for curve in view.curves for one in pen.draw(curve))]
 
 
 def _line(line: LineView, look: Look) -> Series:
-    picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
-    picked = picked[~np.isnan(line.y[picked])]
+    picked = _picked(line, look)
     says_formula = look.view.as_measured and not line.curve and not line.apart
-    name = f"{line.name} {line.formula}" if says_formula else line.name
+    formula = line.formula if says_formula else ""
     style = LINE_STYLES.get(line.direction, "dashed")
-    return Series(name, line.x[picked], line.y[picked], theory(), style)
+    tint = theory(line.direction in PROVED)
+    return Series(line.name, line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     """Marks, straight ones through all that the series show."""
     xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
-    ys, others = ys[np.isfinite(ys)], palette.current().others
+    ys = ys[np.isfinite(ys)]
     if not len(ys):
         return []
     found = []
     for mark in view.marks:
         x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
-        found.append(Series(mark.name, np.array(x), np.array(y), others, "pairs"))
+        found.append(Series(mark.name, np.array(x), np.array(y), others(), "pairs"))
     return found
 
 

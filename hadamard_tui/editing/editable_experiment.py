@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from engine.core.parts import BadInput
+from engine.results.bound_class import BoundClass
+from engine.runtime.bound_classes import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
@@ -49,6 +51,7 @@ class EditableExperiment:
         self.preset = preset
         self.off = dict(off or {})
         self._names = Names()
+        self._classes: tuple[Experiment, Mapping[str, BoundClass | None]] | None = None
         self._origin_document = _document_of(preset) or document
         self._origin = plans.first(self._origin_document)
         if experiment == self._origin and document == plans.in_full({}, experiment):
@@ -86,6 +89,13 @@ class EditableExperiment:
         """The numbers of the learners that run, by name."""
         running = (place for place in range(len(self.learners)) if place not in self.off)
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
+
+    @property
+    def classes(self) -> Mapping[str, BoundClass | None]:
+        """Whether proved bounds are going to bind the learners that run, by name."""
+        if self._classes is None or self._classes[0] is not self.experiment:
+            self._classes = self.experiment, bound_classes(self.experiment)
+        return self._classes[1]
 
     def _accept(self, experiment: Experiment, given: Raw, claims: Fitting) -> None:
         """Take what `given` describes, with the words that are true of it, and the claims that fit it."""

@@ -12,7 +12,7 @@ from engine.claims import Outcome
 from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
-from engine.results.view import View
+from engine.results.view import CurveView, View
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions
@@ -66,9 +66,13 @@ class PanelContext:
         """The curves of the run with their numbers."""
         return [(self.number(curve), curve) for curve in self.trace.curves]
 
+    def drawn(self, curve: Curve) -> CurveView:
+        """A curve of the run as it is drawn, with its letter and its colour."""
+        return next(one for one in self.loss.view.curves if one.name == curve.name)
+
     def number(self, curve: Curve) -> int:
-        """The number of a curve of the run, from which its letter and its colour follow."""
-        return next(one.number for one in self.loss.view.curves if one.name == curve.name)
+        """The number of a curve of the run, from which its letter follows."""
+        return self.drawn(curve).number
 
     @property
     def x_log(self) -> bool:

@@ -11,7 +11,7 @@ from engine.core import catalogue
 from engine.results.trace import FROM_BELOW
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Pen, Plot, theory
+from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory
 from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, plot
@@ -35,7 +35,8 @@ def show(context: PanelContext) -> Plot | Text:
     series = [one for curve in view.curves for one in Pen(look).draw(curve, partial(view.heights, curve))]
     ends = np.array(context.chart_options.window or (trace.x[0], trace.x[-1]))
     zero = Series("the bound", ends, np.zeros(2), theory(), style="dashed")
-    return plot(context, "Gap: loss − bound", "gap", [*series, zero], most=twice_the_start(view))
+    most = twice_the_start(view)
+    return plot(context, "Gap: loss − bound", "gap", [zero, *series], most=most, smoothed=smoothing(look))
 
 
 PANEL = Panel(

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from engine.measures.error import Error
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.charts.series_builder import Plot, smoothing
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
 
@@ -23,7 +23,8 @@ def show(context: PanelContext) -> Plot | Text:
     series = measured(context, "error")
     if not series:
         return nothing("No learner has begun yet.")
-    return plot(context, "0/1 error: share of rows that are mistaken", Error.label, series)
+    title = "0/1 error: share of rows that are mistaken"
+    return plot(context, title, Error.label, series, smoothed=smoothing(context.loss))
 
 
 PANEL = Panel("error", "0/1 error: the share of rows that are mistaken", show, place=50, lacks=lacks)

@@ -62,10 +62,12 @@ def plot(
     series: Iterable[Series],
     floor: float = np.inf,
     most: float = np.inf,
+    smoothed: str = "",
 ) -> Plot:
     """A chart along the x-axis of the run.
 
     Its axes hold `floor` and what is in sight of the series, no more than ± `most` where they are linear.
+    `smoothed` says how far these were smoothed.
     """
     series, options = list(series), replace(context.chart_options, x_log=context.x_log)
     low, high = options.x_limits(context.trace.x)
@@ -75,9 +77,8 @@ def plot(
     held = (values if floor == np.inf else np.append(values, floor)).clip(-most, most)
     labels = title, context.trace.x_label, y_label
     x_log, y_log = context.x_log and low > 0, y_axis is not None
-    return Plot(
-        series, Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log), refused, context.playhead
-    )
+    axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
+    return Plot(series, axes, refused, context.playhead, smoothed)
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:

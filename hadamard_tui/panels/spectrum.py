@@ -9,7 +9,7 @@ from engine.measures.spectrum import SingularValues
 from engine.results.trace import Curve
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Plot, colour, others
+from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, Remedy, nothing, plot
 
@@ -50,7 +50,7 @@ def show(context: PanelContext) -> Plot | Text:
     spectrum = curve.spectrum
     count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
-    tint = colour(context.number(curve))
+    tint = colour_of(context.drawn(curve))
     if _all_equal(values, rank):
         series = [_one_line(x, values, rank, context.marked(spectrum.x), tint)]
     else:

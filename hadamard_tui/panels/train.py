@@ -7,7 +7,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series_builder import Pen, Plot
+from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, Remedy, measured, nothing, plot
@@ -35,7 +35,8 @@ def show(context: PanelContext) -> Plot | Text:
         for one in Pen(unseen).draw(curve)
     ]
     most = twice_the_start(context.loss.view)
-    return plot(context, "Loss over the examples seen", "train loss", series, most=most)
+    title, smoothed = "Loss over the examples seen", smoothing(context.loss)
+    return plot(context, title, "train loss", series, most=most, smoothed=smoothed)
 
 
 PANEL = Panel(

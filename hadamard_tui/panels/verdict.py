@@ -7,7 +7,7 @@ from rich.text import Text
 
 from engine.results.judgement import standing
 from engine.results.trace import Curve, TheoryLine
-from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour, mark
+from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.certificate_worker import Measuring
@@ -20,8 +20,9 @@ def show(context: PanelContext) -> Text:
 
 
 def _learner(context: PanelContext, curve: Curve) -> Text:
-    number = context.number(curve)
-    text = Text.assemble((f"{mark(number)} {curve.name}", f"bold {colour(number)}"), "\n")
+    drawn = context.drawn(curve)
+    name = f"{letter_of(drawn)} {curve.name}".strip()
+    text = Text.assemble((name, f"bold {colour_of(drawn)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(context.measuring, curve.learner)).append("\n")
     bounds = [bound for bound in context.trace.bounds if curve.learner in bound.applies_to]

@@ -12,7 +12,7 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Target
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import Plot, colour, others
+from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 
@@ -92,7 +92,7 @@ def weight_series(context: PanelContext) -> list[Series]:
         for number, line in enumerate(weights[: len(rest)])
     ]
     if target is not None:
-        lines.append(Series(of_target, x, weights[-1], colour(1), mark="★"))
+        lines.append(Series(of_target, x, weights[-1], colour_of(context.drawn(curve)), mark="★"))
     return lines
 
 

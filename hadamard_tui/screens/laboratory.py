@@ -69,6 +69,7 @@ class Laboratory(Looking, Comparing):
         super().__init__(editable, Pace(left.pace, left.unlimited))
         self._rate = rate or FrameRate(Config().fps)
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
+        self._painted = False
         self._frames = Frames(self._rate.most)
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
@@ -91,8 +92,15 @@ class Laboratory(Looking, Comparing):
         self._pick(min(self._left.learner, len(self._editable.learners) - 1))
         self._forget()
         self._frame()
+        self.call_after_refresh(self._colour_learners)
         if self._autorun:
             self.call_after_refresh(self.action_run)
+
+    def _colour_learners(self) -> None:
+        """Show in the empty table what bounds say of the learners: the first paint does not wait for it."""
+        self._painted = True
+        if self.session is None:
+            self.show_set_up()
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
@@ -247,7 +255,8 @@ class Laboratory(Looking, Comparing):
         experiment = self._editable.experiment
         title, error = experiment.title or "Your own experiment", self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
-        self.query_one(Stage).clear(title, self._editable.running_letters, drawn(experiment), refused)
+        letters, classes = self._editable.running_letters, self._editable.classes if self._painted else {}
+        self.query_one(Stage).clear(title, letters, classes, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
         self.call_after_refresh(self._dim_panels)  # for which the first paint does not wait

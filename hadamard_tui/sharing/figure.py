@@ -50,7 +50,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     """The chart as `pdf` or `png`; the same series and axes that the screen shows, on white.
 
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
-    style; bounds have their name on the line.
+    style; bounds have their name on the line, and are wider, so that they are seen under a curve.
     """
     from matplotlib import rc_context
 
@@ -58,7 +58,9 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
         sheet, plot = _axes(axes)
         bounds = 0
         for one in series:
-            if one.style in BOUNDS:
+            if one.is_region:
+                _region(plot, one, axes)
+            elif one.style in BOUNDS:
                 _bound(plot, one, axes, bounds)
                 bounds += 1
             else:
@@ -191,8 +193,15 @@ def _curve(plot: Any, one: Series) -> None:
         plot.fill_between(one.x, *one.band, color=one.colour, alpha=0.2, linewidth=0)
 
 
+def _region(plot: Any, one: Series, axes: Axes) -> None:
+    """Shade a region of the theory lightly."""
+    assert one.band is not None, "a region is a band"
+    low, high = (np.clip(edge, *axes.y_limits) for edge in one.band)
+    plot.fill_between(one.x, low, high, color=one.colour, alpha=0.08, linewidth=0)
+
+
 def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
-    plot.plot(one.x, one.y, color=one.colour, linewidth=1.0, linestyle=STYLES[one.style])
+    plot.plot(one.x, one.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
     inside = np.flatnonzero(
         np.isfinite(one.y)
         & (one.y >= axes.y_limits[0])
@@ -203,7 +212,7 @@ def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
     if inside.size:
         place = inside[int(inside.size * min(0.35 + 0.2 * number, 0.95))]
         plot.annotate(
-            one.name,
+            f"{one.name} {one.formula}".rstrip(),
             (one.x[place], one.y[place]),
             xytext=(4, 4),
             textcoords="offset points",

@@ -11,8 +11,9 @@ from textual import events
 from textual.message import Message
 
 from hadamard_tui.charts.colour import parse
+from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Frame, frame
-from hadamard_tui.charts.legend import hidden_note, legend
+from hadamard_tui.charts.legend import Piece, hidden_note, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -20,6 +21,8 @@ from hadamard_tui.widgets.cell_view import CellView
 
 # There is a legend from this height on, of two lines, or of one for so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
+# Rather than hide a name it takes more lines, one for so many rows.
+_LEAST_ROWS_PER_LEGEND_LINE = 3
 
 
 class ChartView(CellView):
@@ -51,6 +54,7 @@ class ChartView(CellView):
         self._note = ""
         self._playhead: float | None = None
         self._area = range(0)  # the columns of the plot area
+        self._legend_lines = 1
 
     def show(
         self, series: Sequence[Series], axes: Axes, note: str = "", playhead: float | None = None
@@ -111,25 +115,34 @@ class ChartView(CellView):
             return self._hinted()
         (width, height), (glyphs, inks) = self.size, self._empty()
 
-        # How many points are hidden is known only once they are painted. If the legend needs another line to
-        # say so, the picture gets smaller: paint once more.
-        most = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
-        names = legend(self._series, width, most, self._note)
+        # What the legend has to say is known only once the picture is painted, and how much room there is for
+        # the picture only once the legend is. A legend that is too long or too short has it painted anew.
+        tried: set[int] = set()
         while True:
-            surround = frame(self._axes, width, height - len(names))
+            tried.add(self._legend_lines)
+            surround = frame(self._axes, width, height - self._legend_lines)
             picture = paint(self._series, self._axes, surround.columns, surround.rows, self._playhead)
-            note = " · ".join(filter(None, (self._note, hidden_note(picture.hidden))))
-            lines, names = len(names), legend(self._series, width, most, note)
-            if len(names) == lines:
+            names = self._legend(picture)
+            needed = len(names)
+            if needed == self._legend_lines or (needed in tried and self._legend_lines == max(tried)):
                 break
+            self._legend_lines = max(tried) if needed in tried else needed
 
         self._area = range(surround.left, surround.left + surround.columns)
         self._place(glyphs, inks, surround, picture)
-        for row, pieces in enumerate(names, start=height - len(names)):
+        for row, pieces in enumerate(names, start=height - self._legend_lines):
             for piece in pieces:
-                ink = self._ink("note") if piece.index < 0 else self._series_ink(piece.index)
+                ink = self._ink("note") if piece.index < 0 else self._series_ink(piece.index, faint=False)
                 self._write(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks
+
+    def _legend(self, picture: Picture) -> tuple[tuple[Piece, ...], ...]:
+        """The legend of a picture that was painted."""
+        width, height = self.size
+        lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
+        note = " · ".join(filter(None, (self._note, hidden_note(picture.hidden))))
+        most = height // _LEAST_ROWS_PER_LEGEND_LINE
+        return legend(self._series, width, lines, note, most, picture.groups, picture.named)
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Picture) -> None:
         """Put the frame and, inside it, the picture."""
@@ -150,9 +163,9 @@ class ChartView(CellView):
         )
         inks[area][picture.glyphs == PLAYHEAD] = self._ink("playhead")
 
-    def _series_ink(self, index: int, faint: bool | None = None) -> int:
-        one = self._series[index]
-        key = one.colour, one.faint if faint is None else faint
+    def _series_ink(self, index: int, faint: bool) -> int:
+        key = self._series[index].colour, faint
         if key not in self._ink_of:
-            self._add(key, self._ground + Style(color=parse(one.colour), dim=key[1]))
+            colour = faded(key[0]) if faint else key[0]
+            self._add(key, self._ground + Style(color=parse(colour)))
         return self._ink_of[key]

@@ -40,7 +40,8 @@ def line(editable: EditableExperiment, number: int) -> Text:
         sign, style = "○", "dim"
     else:
         letter = editable.letters[number]
-        sign, style = mark(letter), f"bold {colour(letter)}"
+        of = editable.classes.get(str(values["name"]))
+        sign, style = mark(letter), f"bold {colour(letter, of)}"
     off = "off, " if place is None else ""
     return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
 

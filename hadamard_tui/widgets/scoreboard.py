@@ -11,6 +11,7 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
+from engine.results.bound_class import BoundClass
 from engine.results.trace import FROM_BELOW
 from engine.results.view import CurveView, View
 from hadamard_tui.charts.legend import elided
@@ -122,11 +123,15 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
             self._width, self.shape = width, {}
             self._lay_out()
 
-    def name_learners(self, numbers: Mapping[str, int]) -> None:
-        """Start with one empty row per learner, by the names and numbers of all."""
+    def name_learners(self, numbers: Mapping[str, int], classes: Mapping[str, BoundClass | None]) -> None:
+        """Start with one empty row per learner, by the names and numbers of all.
+
+        `classes` are theirs as far as they are known.
+        """
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
-        self._rows([(mark(number), name, colour(number)) for name, number in numbers.items()], Heads())
+        tints = {name: colour(number, classes.get(name, "undecided")) for name, number in numbers.items()}
+        self._rows([(mark(number), name, tints[name]) for name, number in numbers.items()], Heads())
 
     def show(self, look: Look) -> None:
         """Show the numbers at the place that is looked at; a learner has a row for each of its curves."""

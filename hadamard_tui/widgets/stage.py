@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
+from engine.results.bound_class import BoundClass
 from engine.spec.experiment import Experiment
 from engine.spec.picture import Picture
 from hadamard_tui.charts.look import Look
@@ -34,6 +35,13 @@ TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
 
 
+def _draw(chart: ChartView, shown: Plot) -> None:
+    """Have a chart show this, with a note of what the person has had done to the curves."""
+    smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
+    note = " · ".join(filter(None, (shown.note, smoothed)))
+    chart.show(shown.series, shown.axes, note, shown.playhead)
+
+
 class PanelView(ContentSwitcher):
     """Shows what a panel makes of what is in sight: a chart or words."""
 
@@ -53,7 +61,7 @@ class PanelView(ContentSwitcher):
         if isinstance(shown, Plot):
             self.current = "panel-chart"
             title = ", ".join(filter(None, (shown.axes.title, context.where)))
-            self.query_one(ChartView).show(*shown._replace(axes=replace(shown.axes, title=title)))
+            _draw(self.query_one(ChartView), shown._replace(axes=replace(shown.axes, title=title)))
         else:
             self.current = "panel-words"
             if context.where:
@@ -176,7 +184,7 @@ class Stage(Vertical):
             chart.hint = refused
             chart.clear()
         else:
-            chart.show(*plot(look))
+            _draw(chart, plot(look))
 
     def show(self, context: PanelContext, look: Look, refused: str = "") -> None:
         """Draw a run, and what is looked at of a picture of it; or why there is no such picture."""
@@ -202,11 +210,16 @@ class Stage(Vertical):
         self._drawn = None
 
     def clear(
-        self, title: str, learners: Mapping[str, int], pictures: Sequence[Picture] = (), refused: str = ""
+        self,
+        title: str,
+        learners: Mapping[str, int],
+        classes: Mapping[str, BoundClass | None],
+        pictures: Sequence[Picture] = (),
+        refused: str = "",
     ) -> None:
         """Show what a run would show, or why there cannot be one.
 
-        `learners` are their numbers by name, for letters and colours.
+        `learners` are their numbers by name, for letters and colours, `classes` what is known of bounds.
         """
         self._drawn = None
         self._offer_pictures(pictures)
@@ -216,7 +229,7 @@ class Stage(Vertical):
         chart.hint = f"{title}\n\n{refused or keys}"
         chart.clear()
         self.query_one(Caption).say("")
-        self.query_one(Scoreboard).name_learners(learners)
+        self.query_one(Scoreboard).name_learners(learners, classes)
         self.announce()
 
     def announce(self) -> None:

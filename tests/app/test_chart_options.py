@@ -112,14 +112,16 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         chart = app.laboratory.query_one("#loss", ChartView)
         raw = trace.curves[3].loss
         naive = np.array([raw[0], *[raw[i - 1 : i + 2].mean() for i in range(1, 16)], raw[16]])
-        await until(pilot, lambda: any(one.faint for one in chart.shown[0]))
+        await until(pilot, lambda: any(one.faint and not one.is_region for one in chart.shown[0]))
+        await until(pilot, lambda: "smoothed over ± 1 record (m)" in screen_text(app))
         smooth = next(one for one in chart.shown[0] if one.mark == "D")
         assert smooth.y == pytest.approx(naive)
         assert any(
             one.faint and one.colour == smooth.colour and (one.y == raw).all() for one in chart.shown[0]
         )
         await pilot.press("m")
-        await until(pilot, lambda: not any(one.faint for one in chart.shown[0]))
+        await until(pilot, lambda: not any(one.faint and not one.is_region for one in chart.shown[0]))
+        await until(pilot, lambda: "smoothed" not in screen_text(app))
 
 
 async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableExperiment):
@@ -129,7 +131,7 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
-        banded = [one for one in chart.shown[0] if one.band is not None]
+        banded = [one for one in chart.shown[0] if one.band is not None and not one.is_region]
         assert len(banded) == 5
         trace = session_of(app).trace
         assert trace is not None
@@ -137,7 +139,7 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
         assert trace.curves[0].stderr is not None
         assert banded[0].band[1] - banded[0].y == pytest.approx(trace.curves[0].stderr)
         await pilot.press("b")
-        await until(pilot, lambda: all(one.band is None for one in chart.shown[0]))
+        await until(pilot, lambda: all(one.band is None or one.is_region for one in chart.shown[0]))
         await pilot.press("b")
         await until(pilot, lambda: any(one.band is not None for one in chart.shown[0]))
         app.laboratory.editable.put("run.replicas", 1)

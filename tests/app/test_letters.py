@@ -63,10 +63,12 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         assert "A" not in table(app).values()
         context = app.laboratory.context
         assert context is not None
+        classes = {curve.name: curve.bound_class for curve in context.loss.view.curves}
         drawn = view_series(context.loss)
         marked = {one.name: (one.mark, one.colour) for one in drawn if one.mark}
         assert marked == {
-            name: (letter, colour(ord(letter) - ord("A"))) for name, letter in table(app).items()
+            name: (letter, colour(ord(letter) - ord("A"), classes[name]))
+            for name, letter in table(app).items()
         }
         await pilot.press("R")
         await until(pilot, lambda: list(table(app).values()) == ["B", "C", "D", "E"])

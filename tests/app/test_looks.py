@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,8 +10,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
+from engine.results.bound_class import BoundClass
+from engine.results.view import CurveView
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.series_builder import pinned_colour
+from hadamard_tui.charts.contrast import faded
+from hadamard_tui.charts.series_builder import colour_of, style_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
@@ -70,29 +73,92 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def distances(colours: Sequence[str], context: str, others: Sequence[str] = ()) -> np.ndarray:
+    """How far any two colours are from one another, or each from some others, with such eyes."""
+    one, two = (
+        np.array([oklab(SIGHTS[context] @ linear(colour)) for colour in some])
+        for some in (colours, others or colours)
+    )
+    found: np.ndarray = np.linalg.norm(one[:, None] - two[None], axis=-1)
+    return found if len(others) else found[np.triu_indices(len(colours), 1)]
+
+
+def lines_of(look: palette.Palette) -> list[str]:
+    """The colours of lines of the theory."""
+    return [look.theory, look.unproved]
+
+
 @pytest.mark.parametrize("name", LOOKS)
 @pytest.mark.parametrize("context", SIGHTS)
-def test_curves_differ_in_colour_for_every_sight(name: str, context: str) -> None:
-    seen = [oklab(SIGHTS[context] @ linear(colour)) for colour in LOOKS[name].palette.learners]
-    least = min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2))
-    assert least > 0.075  # some four just noticeable differences
+def test_curves_and_bounds_differ_in_colour_for_every_sight(name: str, context: str) -> None:
+    look = LOOKS[name].palette
+    assert distances([*look.learners.every, *lines_of(look)], context).min() > 0.055  # 0.02 can be noticed
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_curves_stand_out_from_their_ground(name: str) -> None:
+@pytest.mark.parametrize("context", SIGHTS)
+def test_curves_of_pinned_runs_differ_from_one_another_and_from_all_others(name: str, context: str) -> None:
+    look = LOOKS[name].palette
+    assert distances(look.pinned.every, context).min() > 0.03
+    assert distances(look.pinned.every, context, [*look.learners.every, *lines_of(look)]).min() > 0.03
+
+
+@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("context", SIGHTS)
+def test_learners_that_are_bound_are_colder_than_those_that_are_free_for_every_sight(
+    name: str, context: str
+) -> None:
+    tints = LOOKS[name].palette.learners
+    cold, warm = (
+        np.array([oklab(SIGHTS[context] @ linear(colour)) for colour in some])[:, 2]
+        for some in (tints.cold, tints.warm)
+    )
+    assert cold.max() < warm.min() - 0.03, "bluer"
+
+
+def test_learners_with_the_same_colour_have_another_line_style() -> None:
+    for bound_class, least in (("bound", 18), ("free", 18), ("undecided", 9), (None, 36)):
+        curves = [drawn(number, bound_class) for number in range(least)]
+        looks = {(colour_of(curve), style_of(curve)) for curve in curves}
+        assert len(looks) == least
+        assert [style_of(curve) for curve in curves[:3]] == ["solid"] * 3
+
+
+def drawn(number: int, bound_class: BoundClass | None) -> CurveView:
+    """A curve of a learner of such a class."""
+    nothing = np.empty(0)
+    return CurveView(
+        name="a curve",
+        number=number,
+        learner="a learner",
+        bound_class=bound_class,
+        x=nothing,
+        y=nothing,
+        stderr=None,
+        replicas=1,
+        over=lambda replicas: nothing,
+        diverged=0,
+        diverged_at=None,
+        complete=True,
+    )
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_is_written_in_colour_is_legible_and_faint_lines_are_seen(name: str) -> None:
     look = LOOKS[name]
-    assert look.theme.background == look.palette.ground
-    for colour in (*look.palette.learners, look.palette.theory):
-        assert contrast(colour, look.palette.ground) >= 3  # WCAG 1.4.11, graphical objects
-
-
-@pytest.mark.parametrize("name", LOOKS)
-def test_pinned_curves_stand_out_from_their_ground(name: str) -> None:
-    look, before = LOOKS[name], palette.current()
-    palette.use(look.palette)
+    palette_of = look.palette
+    assert look.theme.background == palette_of.ground
+    assert look.theme.surface is not None
+    every = [*palette_of.learners.every, *palette_of.pinned.every, *lines_of(palette_of), palette_of.others]
+    before = palette.current()
+    palette.use(palette_of)
     try:
-        for learner, run in itertools.product(range(len(look.palette.learners)), range(1, 6)):
-            assert contrast(pinned_colour(learner, run), look.palette.ground) >= 3
+        for colour in every:
+            assert contrast(colour, palette_of.ground) >= 4.5, colour  # WCAG 1.4.3, text
+            assert contrast(colour, look.theme.surface) >= 4.5 or colour in lines_of(palette_of), colour
+            faint = faded(colour)
+            assert contrast(faint, palette_of.ground) >= 3, colour  # WCAG 1.4.11, graphical objects
+            assert contrast(faint, palette_of.ground) < contrast(colour, palette_of.ground)
     finally:
         palette.use(before)
 
@@ -105,11 +171,11 @@ def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
 @pytest.mark.set_up("filled")
 async def test_the_theme_key_recolours_the_table_and_is_remembered(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        first = LOOKS["dark"].palette.learners[0]
+        first = LOOKS["dark"].palette.learners.cold[0]
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         await pilot.press("t")
         assert app.theme == "light"
-        first = LOOKS["light"].palette.learners[0]
+        first = LOOKS["light"].palette.learners.cold[0]
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         assert first in str(app.laboratory.query_one(LearnerList).get_option_at_index(0).prompt.spans)
         await pilot.press("q")

@@ -1,6 +1,8 @@
 import pytest
 from rich.cells import cell_len
 
+from engine.runtime.theory_lines import lines_about
+from engine.spec import presets
 from hadamard_tui.charts.legend import legend
 
 from .pictures import curve
@@ -13,10 +15,9 @@ SERIES = [
 ]
 
 
-def lines(series, width, most, note=""):
-    return [
-        "".join(f"{piece.column}:{piece.text};" for piece in row) for row in legend(series, width, most, note)
-    ]
+def lines(series, width, most, note="", **more):
+    rows = legend(series, width, most, note, **more)
+    return ["".join(f"{piece.column}:{piece.text};" for piece in row) for row in rows]
 
 
 def test_entries_show_mark_sample_and_name_of_named_series():
@@ -42,3 +43,46 @@ def test_nothing_leaves_the_width_or_overlaps(width, most):
         ends = [piece.column + cell_len(piece.text) for piece in row]
         assert all(end <= piece.column for end, piece in zip(ends, row[1:], strict=False))
         assert not ends or max(ends) <= width
+
+
+PROVED = curve([0], name="ri-signed", formula="c(1 − k/d)", style="dashed")
+
+
+def test_formulas_go_first_where_not_all_has_room():
+    series = [*SERIES[:1], PROVED]
+    assert lines(series, 40, 1) == ["0:A ─── GD;11:╌╌╌ ri-signed c(1 − k/d);"]
+    assert lines(series, 30, 1) == ["0:A ─── GD;11:╌╌╌ ri-signed;"]
+
+
+def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
+    series = [*SERIES[:1], PROVED]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2, named={1})]
+    assert texts == [["A ─── GD"]]
+    texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2)]
+    assert texts == [["A ─── GD"], ["╌╌╌ ri-signed"]]
+    assert lines(series, 20, 1) == ["0:A ─── GD;11:+1 more;"]
+
+
+def test_series_that_run_along_each_other_are_one_entry():
+    series = [PROVED, curve([0], name="GD", mark="A"), curve([0], name="EGU", mark="C")]
+    assert lines(series, 60, 1, groups=[(1, 0)]) == ["0:A ─── GD;9:= ╌╌╌ ri-signed c(1 − k/d);38:C ─── EGU;"]
+    assert lines(series, 24, 3, groups=[(1, 0)]) == ["0:A ─── GD;9:= ╌╌╌ ri-signed;", "0:C ─── EGU;"]
+    assert lines(series, 17, 3, groups=[(1, 0)], named={0}) == [
+        "0:A ─── GD;",
+        "0:= ╌╌╌ ri-signed;",
+        "0:C ─── EGU;",
+    ], "what a learner follows is said, wherever else its name stands"
+
+
+@pytest.mark.parametrize("preset", ["rates-128", "all-targets-128", "noise-64"])
+@pytest.mark.parametrize("width", [52, 78])
+def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
+    experiment = presets.load(preset)
+    bounds = [line for line in lines_about(experiment) if line.holds(experiment).holds]
+    series = [
+        *(curve([0], name=one.name, mark=chr(65 + at)) for at, one in enumerate(experiment.learners)),
+        *(curve([0], name=line.kind, formula=line.formula, style="dashed") for line in bounds),
+    ]
+    rows = legend(series, width, 2, most=6)
+    assert not any("more" in piece.text for row in rows for piece in row)
+    assert {piece.index for row in rows for piece in row} == set(range(len(series)))

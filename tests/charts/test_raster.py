@@ -118,8 +118,8 @@ def test_dashes_stand_still_while_data_grow(style):
 
 
 def test_later_series_own_the_cells_they_share():
-    flat = curve([0.5, 0.5], [0, 19])
-    picture = painted([flat, flat, curve([0.5, 0.5], [0, 9])])
+    flat = curve([0.5, 0.5], [0, 19], name="")
+    picture = painted([flat, flat, curve([0.5, 0.5], [0, 9], name="")])
     row = picture.colours[picture.colours.max(axis=1) >= 0][0]
     assert row.tolist() == [2] * 5 + [1] * 5
 
@@ -139,7 +139,7 @@ def test_a_band_shades_between_its_borders_behind_every_line():
     assert min(rows) >= 4
     assert max(rows) <= 15
     assert picture.faint.any()
-    below = painted([banded, curve([0.5, 0.5], x)])
+    below = painted([banded, curve([0.5, 0.5], x, name="")])
     line = below.colours[2]
     assert (line == 1).all()
     assert not below.faint[2].any()
@@ -197,3 +197,14 @@ def test_integer_arrays_are_accepted():
     assert dots(painted([type(curve([0]))("ints", whole, whole % 2, "red")])) == dots(
         painted([curve(whole % 2)])
     )
+
+
+def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve_and_hides_nothing():
+    x, nothing = np.array([0.0, 19.0]), [math.nan] * 2
+    band = np.array([-math.inf] * 2), np.array([0.75, 0.75])
+    light = painted([curve(nothing, x, "", band=band, is_region=True, faint=True)])
+    dense = painted([curve(nothing, x, "", band=band)])
+    assert len(dots(dense)) >= 4 * len(dots(light)) > 0
+    assert light.faint[light.colours >= 0].all()
+    on = axes(x_limits=(1, 19), x_log=True)
+    assert painted([curve(nothing, x, "", band=band, is_region=True)], on).hidden == 0

@@ -74,7 +74,7 @@ def named(series: list[Series] | tuple[Series, ...], name: str) -> Series:
 
 
 def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond_the_playhead():
-    series, axes, _, playhead = plot(Look(TWO, point=1, shown=20.0, place=10.0))
+    series, axes, _, playhead, _ = plot(Look(TWO, point=1, shown=20.0, place=10.0))
     now = named(series, "eta = 0.2")
     assert now.x.tolist() == (0.2 * K[:11]).tolist()
     ahead = [one for one in series if one.faint and one.colour == now.colour]
@@ -86,7 +86,7 @@ def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond
 
 
 def test_a_run_that_has_ended_is_whole_while_another_is_played():
-    series, _, _, playhead = plot(Look(TWO, point=1, shown=20.0, place=20.0))
+    series, _, _, playhead, _ = plot(Look(TWO, point=1, shown=20.0, place=20.0))
     assert len(named(series, "eta = 0.1").x) == RECORDS
     assert len(named(series, "eta = 0.2").x) == 21
     assert playhead is None
@@ -148,7 +148,7 @@ def test_pinned_runs_have_small_letters_paler_colours_and_no_bands_in_any_pictur
     assert other.colour != now.colour
 
 
-def test_marks_and_lines_come_last_and_lines_say_their_formula_where_it_is_of_the_measure():
+def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_it_is_of_the_measure():
     line = LineView(
         name="ri", kind="ri", direction="lower", formula="1 − k/d", applies_to=("GD",), x=RATES, y=RATES
     )
@@ -158,9 +158,13 @@ def test_marks_and_lines_come_last_and_lines_say_their_formula_where_it_is_of_th
         picture=Picture(x="alpha", measure=picture.picture.measure),
         marks=[Marked("here", x=(0.1,))],
     )
-    assert [one.name for one in plot(Look(marked)).series] == ["D = 2", "ri 1 − k/d", "here"]
+    assert [(one.name, one.formula) for one in plot(Look(marked)).series] == [
+        ("here", ""),
+        ("ri", "1 − k/d"),
+        ("D = 2", ""),
+    ]
     read = replace(picture, as_measured=False)
-    assert [one.name for one in plot(Look(read)).series] == ["D = 2", "ri"]
+    assert [one.formula for one in plot(Look(read)).series] == ["", ""]
 
 
 def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
@@ -237,3 +241,45 @@ def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
     view = View(picture, "alpha", "loss", True, False, 1e-11, heats=heats, y_of=lambda point: float(point))
     assert [one.value for one in values(Look(view, point=2, cursor=0.1))] == pytest.approx([0.2, 1.2])
     assert [one.value for one in values(Look(view, cursor=0.1, height=1.4))] == pytest.approx([0.1, 1.1])
+
+
+def lower(kind: str, y: np.ndarray, *bound: str, direction: str = "lower") -> LineView:
+    return LineView(name=kind, kind=kind, direction=direction, formula="", applies_to=bound, x=RATES, y=y)
+
+
+def region(view: View) -> np.ndarray | None:
+    """The upper border of the region that is shaded, if one is."""
+    found = [one for one in plot(Look(view)).series if one.is_region]
+    assert all(one.faint and not one.name and np.isnan(one.y).all() for one in found)
+    if not found:
+        return None
+    assert found[0].band is not None
+    assert (found[0].band[0] == -np.inf).all(), "down to the foot of the axis"
+    return found[0].band[1]
+
+
+def test_what_no_bound_learner_can_enter_is_shaded_and_conjectures_shade_nothing():
+    view = along("GD", "net")
+    low, high = lower("low", RATES, "GD"), lower("high", 2 * RATES[::-1], "GD")
+    above = region(replace(view, lines=[low, high]))
+    assert above is not None
+    assert above.tolist() == np.maximum(low.y, high.y).tolist(), "a learner is held by all of its bounds"
+    other = lower("other", np.full(4, 0.5), "net")
+    above = region(replace(view, lines=[low, high, other]))
+    assert above is not None
+    assert above.tolist() == np.minimum(np.maximum(low.y, high.y), 0.5).tolist(), "of learners the least held"
+    for nothing in (
+        [lower("ri", RATES, "GD", direction="conjecture")],
+        [lower("ri", RATES, "GD", direction="exact")],
+        [lower("ri", RATES, "not here")],
+        [],
+    ):
+        assert region(replace(view, lines=nothing)) is None
+
+
+def test_a_chart_says_how_far_its_curves_are_smoothed():
+    assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 1 record"
+    longer = of_runs(replace(FIRST, planned=320))
+    assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 10 records"
+    assert plot(Look(TWO)).smoothed == ""
+    assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""

@@ -167,9 +167,17 @@ async def test_a_browser_shows_the_app_which_has_the_focus_and_says_why_it_ended
                 page = Page(socket)
                 await page.ask("Page.navigate", url=f"{served.address}?fontsize=10")
                 await until_true(page, "document.body.classList.contains('-first-byte')")
-                await shows(page, palette.DARK.ground, palette.DARK.learners[1:5])
+                await shows(
+                    page,
+                    palette.DARK.ground,
+                    [palette.DARK.learners.cold[1], *palette.DARK.learners.warm[2:5]],
+                )
                 await page.press("t")
-                await shows(page, palette.LIGHT.ground, palette.LIGHT.learners[1:5])
+                await shows(
+                    page,
+                    palette.LIGHT.ground,
+                    [palette.LIGHT.learners.cold[1], *palette.LIGHT.learners.warm[2:5]],
+                )
                 await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
                 await page.press("P")
                 await until(lambda: list(tmp_path.glob("*.svg")))

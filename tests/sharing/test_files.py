@@ -231,7 +231,8 @@ def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
     finally:
         palette.use(before)
     text = (tmp_path / "chart.svg").read_text()
-    for colour in (*palette.LIGHT.learners[: len(trace.curves)], palette.LIGHT.theory):
+    tints = palette.LIGHT.learners
+    for colour in (*tints.cold[:2], *tints.warm[2:5], palette.LIGHT.theory):
         assert colour in text
 
 

@@ -1,0 +1,47 @@
+"""How far colours stand out from their ground, and fainter ones that still do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from hadamard_tui.charts.colour import triplet
+from hadamard_tui.looks import palette
+
+LEAST = 3.0
+"""Lines stand out from their ground by so much. Source: WCAG 2.2, 1.4.11."""
+
+_STEPS, _MOST = 20, 0.5
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour, 0 … 1. Source: WCAG 2.2."""
+    parts = (part / 255 for part in triplet(colour))
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def faded(colour: str) -> str:
+    """A colour half way to the ground, or as far as it still stands out from it as a line has to."""
+    return _faded(colour, palette.current().ground)
+
+
+@lru_cache(maxsize=256)
+def _faded(colour: str, ground: str) -> str:
+    for step in range(_STEPS, 0, -1):
+        mixed = _mixed(colour, ground, _MOST * step / _STEPS)
+        if contrast(mixed, ground) >= LEAST:
+            return mixed
+    return colour
+
+
+def _mixed(colour: str, ground: str, share: float) -> str:
+    pairs = zip(triplet(colour), triplet(ground), strict=True)
+    return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in pairs)

@@ -1,0 +1,82 @@
+"""Curves that run along each other are one line on the chart, and none of them is hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hadamard_tui.charts.coincidence import are_equal, coincident
+from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.series import Series
+
+from .pictures import axes, curve, text
+
+X = np.linspace(0, 19, 200)
+FALLING = 1 - X / 19
+BOUND = curve(FALLING, X, "bound", "white", style="dashed")
+GD, LEAST_SQUARES = curve(FALLING, X, "GD", "blue", mark="A"), curve(FALLING, X, "LS", "cyan", mark="B")
+EGU = curve(np.exp(-X), X, "EGU", "red", mark="C")
+
+
+def groups(*series: Series) -> list[tuple[int, ...]]:
+    return coincident(series, lay(series, axes(), 120, 80)[0])
+
+
+def test_those_that_are_near_wherever_both_are_shown_are_one_group_with_the_learners_first():
+    assert groups(BOUND, GD, LEAST_SQUARES, EGU) == [(1, 2, 0), (3,)]
+    half = curve(FALLING[:100], X[:100], "half", mark="D")
+    assert groups(BOUND, half) == [(1, 0)]
+
+
+def test_those_that_part_are_not_one_and_neither_are_those_that_have_hardly_begun():
+    near = curve(FALLING + 0.03 * (X > 10), X, "near", mark="D")
+    assert groups(GD, near) == [(0,), (1,)]
+    assert groups(GD, curve(FALLING[:9], X[:9], "new", mark="D")) == [(0,), (1,)]
+
+
+def test_what_is_faint_or_has_no_name_is_in_no_group():
+    assert groups(GD, curve(FALLING, X, ""), curve(FALLING, X, "ahead", faint=True)) == [(0,)]
+
+
+def test_a_group_is_drawn_once_and_by_turns_in_the_colours_of_all():
+    picture = paint([BOUND, GD, LEAST_SQUARES, EGU], axes(), 60, 20)
+    alone = paint([GD], axes(), 60, 20)
+    for member in range(3):
+        assert (picture.colours == member).sum() >= 10
+    on_line = (alone.colours == 0) & (picture.colours != 3)
+    braille = on_line & (picture.glyphs >= 0x2800) & (alone.glyphs >= 0x2800)
+    assert (picture.glyphs[braille] == alone.glyphs[braille]).mean() > 0.9, "it is no wider than one"
+    assert {"A", "B", "C"} <= set("".join(text(picture)))
+
+
+def test_a_line_shows_through_a_curve_that_covers_it_for_a_while():
+    wide = curve(np.full(200, 0.5), X, "bound", style="dashed")
+    covering = curve(np.where(X < 15, 0.5, 0.0), X, "curve", mark="A")
+    picture = paint([wide, covering], axes(), 60, 20)
+    row = picture.colours[10 if (picture.colours[10] == 1).any() else 9]
+    assert (row[:45] == 0).sum() >= 5
+    assert (row[:45] == 1).sum() >= 25
+
+
+@pytest.mark.parametrize("others", [[GD], [GD, LEAST_SQUARES], [LEAST_SQUARES, EGU, GD]])
+def test_no_learner_of_a_printed_chart_is_hidden_under_the_bound_that_it_follows(others: list[Series]):
+    for series in ([BOUND, *others], [*others, BOUND]):
+        lines = printed(series, axes(), 80, 24, colour=False).split("\n")
+        chart = "".join(line for line in lines if line.endswith("│"))
+        assert all(chart.count(one.mark or "") >= 5 for one in others)
+        said = " = ".join(f"{one.mark} ─── {one.name}" for one in others if one is not EGU)
+        assert f"{said} = " in "".join(lines)
+        assert "╌╌╌ bound" in "".join(lines)
+
+
+def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tell_apart():
+    near = curve(FALLING + 0.004 * X / 19, X, "near", mark="D")
+    assert groups(GD, near) == [(0, 1)]
+    assert are_equal(GD, BOUND)
+    assert are_equal(GD, curve(FALLING[:50] + 1e-6, X[:50], "half"))
+    assert not are_equal(GD, near)
+    assert not are_equal(GD, curve([1.0], [30.0]))
+    text = printed([GD, near, BOUND], axes(), 80, 24, colour=False)
+    assert "A ─── GD ≈ D ─── near = " in text

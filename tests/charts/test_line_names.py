@@ -1,0 +1,48 @@
+"""The names of lines of the theory stand near their ends, where nothing else is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hadamard_tui.charts.raster import paint
+
+from .pictures import axes, curve, text
+
+X = np.linspace(0, 19, 200)
+FALLING = curve(1 - X / 19, X, "ri-signed", style="dashed")
+
+
+def test_a_name_stands_near_the_end_of_its_line():
+    picture = paint([FALLING], axes(), 60, 20)
+    [(row, line)] = [(row, line) for row, line in enumerate(text(picture)) if "ri-signed" in line]
+    column = line.index("ri-signed")
+    assert picture.named == {0}
+    assert (picture.colours[row, column : column + 9] == 0).all()
+    assert not picture.faint[row, column : column + 9].any()
+    assert column + 9 > 30
+    cells = np.argwhere(picture.glyphs >= 0x2800)
+    assert np.abs(cells - (row, column + 8)).sum(1).min() <= 10
+
+
+def test_a_line_that_ends_before_the_border_has_its_name_behind_its_end():
+    short = curve([0.5, 0.5], [0, 9], "svd", style="dotted")
+    [line] = [line for line in text(paint([short], axes(), 60, 20)) if "svd" in line]
+    assert line.index("svd") in range(29, 33)
+
+
+def test_a_name_covers_neither_curves_nor_letters_nor_other_names():
+    rng = np.random.default_rng(0)
+    curves = [curve(rng.uniform(0, 1) * np.exp(-X / n), X, f"c{n}", mark="ABCDE"[n - 1]) for n in range(1, 6)]
+    lines = [FALLING, curve(1 - X / 20, X, "near", style="dotted"), curve(X * 0, X, "zero", style="dashed")]
+    plain = paint(curves + lines, axes(), 60, 20)
+    bare = paint(curves, axes(), 60, 20)
+    assert plain.named >= {5, 6}
+    there = bare.colours >= 0
+    assert (plain.colours[there] >= 0).all()
+    assert all(not chr(glyph).isalpha() or glyph in bare.glyphs[there] for glyph in plain.glyphs[there])
+
+
+def test_curves_with_letters_and_names_without_room_are_not_written():
+    assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
+    assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
+    assert not paint([curve(np.full(200, np.nan), X, "gone", style="dashed")], axes(), 60, 20).named
