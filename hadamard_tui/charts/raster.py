@@ -47,7 +47,7 @@ def paint(
     line without a mark, as one of the theory, this shows now and then.
 
     Args:
-        playhead: where on the x axis to draw a vertical line behind everything, in data units.
+        playhead: where on the x axis to draw a vertical line behind every line, in data units.
     """
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
@@ -74,8 +74,9 @@ def paint(
 
     faint_lines = np.array([*(one.faint for one in series), True])  # −1, no line at all, picks the last
     if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
-        behind = glyphs[:, at // DOTS_ACROSS]
-        behind[behind == _BLANK] = PLAYHEAD
+        column = at // DOTS_ACROSS
+        free = line_owner[:, column] < 0
+        glyphs[free, column], colours[free, column] = PLAYHEAD, -1
     faint = (colours >= 0) & faint_lines[line_owner]
     return Picture(glyphs, colours, faint, hidden, groups, frozenset(one.at for one in names))
 

@@ -208,7 +208,7 @@ def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, place: s
 
 def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
     shown = series(rank.show(many))
-    gd, line = shown["GD"], shown["rank-span k"]
+    gd, line = shown["GD"], shown["rank-span"]
     assert (gd.y == np.minimum(gd.x, 16)).all()
     assert (line.y == gd.y).all()
 
@@ -216,7 +216,7 @@ def test_the_rank_of_gd_is_k_and_lies_on_its_line(many: PanelContext):
 def test_the_rank_of_theory_is_that_of_the_examples_seen_not_of_epochs():
     epochs = 'protocol={kind="epochs", train=5, epochs=20}'
     shown = series(rank.show(context_of("all-targets-128", "run.spectrum=true", epochs)))
-    line = shown["rank-span k"]
+    line = shown["rank-span"]
     assert (line.y[0], set(line.y[1:])) == (0, {5})
 
 

@@ -13,7 +13,7 @@ from engine.runtime.run import run
 from engine.spec.pictures import pictures_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
-from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.viewed import Viewed
 from hadamard_tui.state.state_file import View
@@ -60,6 +60,11 @@ def chart(app: HadamardApp) -> ChartView:
     return app.laboratory.query_one("#loss", ChartView)
 
 
+def shown(app: HadamardApp) -> dict[str, Series]:
+    """What the chart shows, by name."""
+    return {one.name: one for one in chart(app).shown[0]}
+
+
 async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points() -> None:
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
@@ -69,10 +74,9 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert session is not None
         assert session.results is not None
         assert session.results.complete
-        await until(pilot, lambda: len(chart(app).shown[0][0].x) == 3)
+        await until(pilot, lambda: "GD" in shown(app) and len(shown(app)["GD"].x) == 3)
         expected = view(session.plan.experiment.pictures[0], session.results)
-        gd, lls = chart(app).shown[0][:2]
-        assert (gd.name, lls.name) == ("GD", "LLS")
+        gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
         assert lls.x.tolist() == [8, 16]
         assert gd.y.tolist() == expected.curve("GD").y.tolist()

@@ -181,6 +181,14 @@ def test_the_playhead_stands_behind_the_curves():
     assert "┊" not in "".join(text(painted([], playhead=25)))
 
 
+def test_the_playhead_stands_before_what_is_shaded():
+    x = np.array([0.0, 19.0])
+    shade = curve([math.nan] * 2, x, "", band=(np.zeros(2), np.ones(2)), is_region=True)
+    picture = painted([shade], playhead=0)
+    assert [row[0] for row in text(picture)] == ["┊"] * ROWS
+    assert (picture.colours[:, 0] == -1).all()
+
+
 def test_no_series_give_a_blank_picture():
     assert text(painted([])) == [" " * COLUMNS] * ROWS
     assert text(painted([curve([])])) == [" " * COLUMNS] * ROWS
