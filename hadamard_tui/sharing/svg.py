@@ -43,6 +43,12 @@ SHAPE = 4.0
 APART, MOST_SHAPES, FEW_POINTS = 110.0, 12, 16
 """Shapes stand so many pixels apart, at most so many on a curve; each of so few points has its own."""
 
+BAND, REGION = 0.18, 0.06
+"""How opaque the error of a curve is, and a region of the theory."""
+
+UNDER = 3.6
+"""Lines of the theory are so wide that they are seen under a curve that runs along them."""
+
 LETTER, NEAR = 11.0, 11.0
 """Pixels of a letter at the end of a curve; letters nearer to one another than this stand in one row."""
 
@@ -91,13 +97,13 @@ def _band(page: Page, axes: Axes, one: Series) -> None:
         if len(stretch) > 1 and there[stretch[0]]:
             around = np.concatenate([stretch, stretch[::-1]])
             down = np.concatenate([low[stretch], high[stretch[::-1]]])
-            shade = {"fill": one.colour, "fill_opacity": 0.18}
+            shade = {"fill": one.colour, "fill_opacity": REGION if one.is_region else BAND}
             put(page.area, "path", d=f"{path_of(across[around], down)}z", **shade)
 
 
 def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
     if path := path_of(across, down):
-        wide = 1 if one.faint else 2 if one.mark else 1.6
+        wide = 1 if one.faint else 2 if one.mark else UNDER
         how: dict[str, object] = {"stroke": one.colour, "stroke_width": wide, "stroke_linejoin": "round"}
         if one.faint:
             how["stroke_opacity"] = 0.45
@@ -159,7 +165,10 @@ def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None
 def _entries(series: Sequence[Series], note: str) -> list[Entry]:
     """Every named series, those with a letter first, then the note."""
     named = sorted((one for one in series if one.name), key=lambda one: not one.mark)
-    entries = [Entry(one.name.removesuffix(SMALL_LETTERS), partial(_sample, one)) for one in named]
+    entries = [
+        Entry(f"{one.name.removesuffix(SMALL_LETTERS)} {one.formula}".rstrip(), partial(_sample, one))
+        for one in named
+    ]
     return [*entries, *([Entry(note, lambda into, x, y: None)] if note else [])]
 
 

@@ -331,3 +331,21 @@ def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):
     assert download("curves.csv", shown).read() == (tmp_path / "curves.csv").read_bytes()
     with pytest.raises(BadInput, match=r"take \.svg"):
         download("curves", shown)
+
+
+def test_a_bound_is_seen_under_a_curve_with_its_formula_and_a_region_is_shaded_lightly():
+    x, top = np.linspace(0, 1, 9), np.linspace(1, 0, 9)
+    axes = Axes("a chart", "x", "y", (0, 1), (0, 1))
+    region = Series("", x, np.full(9, np.nan), "#112233", band=(np.full(9, -np.inf), top), is_region=True)
+    bound = Series("ri-signed", x, top, "#112233", style="dashed", formula="1 − k/d")
+    drawn = svg([region, bound, Series("GD", x, top, "#445566", mark="A")], axes)
+    assert "ri-signed 1 − k/d" in texts(drawn)
+    paths = [one for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("}path")]
+    shaded = [one.get("d", "") for one in paths if one.get("fill-opacity") == "0.06"]
+    assert len(shaded) == 1
+    assert "inf" not in shaded[0]
+    widths = {
+        one.get("stroke"): float(one.get("stroke-width", 0)) for one in paths if one.get("fill") == "none"
+    }
+    assert widths["#112233"] > 1.5 * widths["#445566"]
+    assert figure.figure([region, bound], axes, "png").startswith(b"\x89PNG")
