@@ -154,7 +154,7 @@ def test_the_chart_as_svg_has_all_names_and_the_caption_and_is_the_same_each_tim
     assert {"path", "desc"} <= tags
     assert "image" not in tags
     for one in shown.series:
-        assert not one.name or one.name in texts(text)
+        assert not one.name or f"{one.name} {one.formula}".rstrip() in texts(text)
     losses = view(of_run(shown.experiment), of_one(shown.experiment, shown.trace))
     assert shown.caption == caption(losses, letters=letters(losses))
     assert shown.caption in " ".join(texts(text))
