@@ -6,6 +6,7 @@ from textual.app import App
 from textual.geometry import Region
 from textual.widgets import ContentSwitcher
 
+from hadamard_tui.charts.contrast import faded
 from hadamard_tui.widgets.chart_view import ChartView
 
 from .pictures import axes, curve
@@ -139,6 +140,39 @@ async def test_a_hidden_point_may_need_another_legend_line():
         lines = shown(app.view)
         assert "a name of" in lines[-2]
         assert lines[-1].strip() == "1 point hidden"
+
+
+async def test_what_is_faint_is_mixed_with_the_ground_and_its_name_is_not():
+    app = Chart()
+    async with app.run_test(size=(60, 16)) as pilot:
+        grey = curve(CURVES[0].y, name="127 other weights", colour="#8f99a3", faint=True)
+        app.view.show([grey], ON)
+        await pilot.pause()
+        segments = [segment for y in range(16) for segment in app.view.render_line(y) if segment.text.strip()]
+        assert not any(segment.style.dim for segment in segments), "half of a colour, whatever that is"
+        colours = {"other" in one.text: one.style.color.name for one in segments if one.style.color}
+        braille = {s.style.color.name for s in segments if any("\u2800" < c <= "\u28ff" for c in s.text)}
+        assert colours[True] == "#8f99a3"
+        assert braille == {faded("#8f99a3")} != {"#8f99a3"}
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+async def test_the_legend_has_as_many_lines_as_names_need_and_leaves_no_line_empty(count):
+    app = Chart()
+    async with app.run_test(size=(30, 30)) as pilot:
+        many = [
+            curve(np.linspace(1, n / 9, 101), name=f"a learner called {n}", mark="ABCDE"[n])
+            for n in range(count)
+        ]
+        app.view.show(many, ON)
+        await pilot.pause()
+        lines = shown(app.view)
+        assert [line.split()[0] for line in lines[-count:]] == list("ABCDE"[:count])
+        assert "┘" not in lines[-count]
+        app.view.show([CURVES[1]], ON)
+        await pilot.pause()
+        assert "╌╌╌ bound" in shown(app.view)[-1]
+        assert "┘" in "".join(shown(app.view)[-4:-1]), "and becomes shorter again"
 
 
 async def test_an_empty_chart_shows_its_hint_in_the_middle():
