@@ -9,7 +9,7 @@ JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all verify bench soak setup lint lock clean
+.PHONY: run test test-all verify bench soak messages setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -30,6 +30,10 @@ bench: .venv/installed-bench
 # About half an hour of random keys, presets, kills and runs; HOURS=2 sets how long the runs go on.
 soak: .venv/installed-test
 	$(BIN)/python -m tests.soak $(if $(HOURS),--hours $(HOURS))
+
+# Every sentence of the code that a person can meet, in docs/messages.md.
+messages: .venv/installed
+	$(BIN)/python docs/messages.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

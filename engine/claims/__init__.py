@@ -219,7 +219,11 @@ def unfinished(view: View, curve: CurveView) -> str:
         return ""
     if curve.diverged_at is not None:
         return divergence(view, curve)
-    return f"the curve ends at {where(view, curve.x[-1])}" if len(curve.x) else "the curve has no records"
+    return (
+        f"the curve ends at {where(view, curve.x[-1])}"
+        if len(curve.x)
+        else "the curve has no evaluation points"
+    )
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:

@@ -52,7 +52,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         sound = curve.sound
         x, y = curve.x[sound], curve.y[sound]
         if not len(x):
-            return self.fails("the curve has no records")
+            return self.fails("the curve has no evaluation points")
         gap = y - np.interp(x, line.x, line.y)
         error = np.zeros_like(gap) if curve.stderr is None else curve.stderr[sound]
         within = view.rounding * y[0] if self.within is None else self.within

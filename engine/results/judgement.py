@@ -164,7 +164,7 @@ def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
     sound = curve.sound
     x, loss = curve.x[:sound], curve.loss[:sound]
     if not sound:
-        return Respect(bound.kind, None, "the curve has no records")
+        return Respect(bound.kind, None, "the curve has no evaluation points")
     sign = -1 if bound.direction == "upper" else 1
     gap = sign * (loss - np.interp(x, bound.x, bound.values))
     beyond = gap < -ROUNDING[experiment.dtype] * loss[0]

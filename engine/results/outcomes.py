@@ -97,7 +97,7 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
     """The outcome of a claim about every one of some curves, which has to be so of each."""
     if not outcomes:
-        return claim.fails("the curve has no records")
+        return claim.fails("the curve has no evaluation points")
     name, worst = next(
         ((name, outcome) for name, outcome in outcomes.items() if not outcome.holds),
         next(iter(outcomes.items())),

@@ -316,7 +316,7 @@ class _Reduction:
         kept = min(len(one.samples.values) for one in self._taken)
         if self._picture.measure.is_number and kept < self._replicas:
             what = f"{self._picture.measure.name} was kept of the first of {self._replicas} replicas only"
-            raise BadInput("pictures", f"{what}: the run has too many records for more; take fewer")
+            raise BadInput("pictures", f"{what}: the run has too many evaluation points for more; take fewer")
 
     def _estimate(self, key: Key, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """x and y of a curve, of all replicas or of some."""

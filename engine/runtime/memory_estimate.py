@@ -217,7 +217,9 @@ def check(experiment: Experiment, device: str) -> int:
     if experiment.run.replicas > 1:
         size += f" in {experiment.run.replicas} replicas"
     if where == "protocol":
-        size = f"{experiment.protocol.record_count(n)} records of {len(experiment.learners)} learners"
+        size = (
+            f"{experiment.protocol.record_count(n)} evaluation points of {len(experiment.learners)} learners"
+        )
     if where.startswith("learners"):
         learner = experiment.learners[int(where.removeprefix("learners[").split("]")[0])]
         size = f"{learner.name} on {size}"
@@ -252,7 +254,7 @@ def _that_fits(experiment: Experiment, free: int) -> str:
     singly = tuple(_with_one_rate(learner) for learner in experiment.learners)
     if singly != experiment.learners and fits(replace(experiment, learners=singly), free):
         ways.append("fewer rates")
-    return " or ".join(ways) or "a smaller learner or fewer records"
+    return " or ".join(ways) or "a smaller learner or fewer evaluation points"
 
 
 def _with_one_rate(learner: Learner) -> Learner:

@@ -125,7 +125,11 @@ def run(
             if not memory_estimate.ran_out(error):
                 raise
             reached = -1 if trace is None else trace.frontier
-            when = "before the first record" if trace is None or reached < 0 else f"after {trace.at(reached)}"
+            when = (
+                "before the first evaluation point"
+                if trace is None or reached < 0
+                else f"after {trace.at(reached)}"
+            )
             what = f"{devices.resolve(experiment.run.device)} ran out of memory {when}"
             raise BadInput(
                 "run.device", f"{what}; take fewer replicas, fewer rates or a smaller d"

@@ -69,7 +69,7 @@ def check_places(experiment: Experiment) -> None:
             if at > last:
                 raise BadInput(f"{where}.at", f"{at:.10g} is past the end, {clock} = {last:.10g}")
             if (near := protocol.nearest(max(0.0, at), n)) != at:
-                raise BadInput(f"{where}.at", f"there is no record at {at:.10g}; take {near:.10g}")
+                raise BadInput(f"{where}.at", f"there is no evaluation point at {at:.10g}; take {near:.10g}")
 
 
 def _check_values(
@@ -89,7 +89,7 @@ def _check_values(
     for field in claim.curve_fields:
         name = str(getattr(claim, field))
         if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
-            known = "; ".join(map(_values, apart)) or "the picture tells none but learners apart"
+            known = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {known}")
 
 

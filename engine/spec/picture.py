@@ -142,7 +142,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
-        Meta(title="running", description="of all records so far", extra=SELDOM),
+        Meta(title="running", description="of all evaluation points so far", extra=SELDOM),
     ] = None
     times: Annotated[
         Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)", extra=SELDOM)

@@ -36,7 +36,7 @@ def no_spectrum(curve: Curve) -> str:
     """Why a learner has no spectrum where others may have one."""
     if curve.length and curve.weights is None:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
-    return f"The singular values of {curve.name} are computed once it has come to its first record."
+    return f"The singular values of {curve.name} are computed at its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:

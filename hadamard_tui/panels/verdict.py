@@ -61,7 +61,7 @@ def _here(context: PanelContext, curve: Curve, bound: TheoryLine) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
     count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:
-        return Text("no record yet", "italic")
+        return Text("no evaluation point yet", "italic")
     return Text(standing(bound, curve, count - 1))
 
 

@@ -9,9 +9,9 @@ WORDS = {
     "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
     "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
     "preparing": "Drawing the data and computing the bounds.",
-    "running": "The first record is being computed.",
-    "paused": "Paused before the first record. {pause} goes on, {step} takes one step.",
-    "stopped": "Stopped before the first record. {run} runs the set-up from the start.",
+    "running": "The first evaluation point is being computed.",
+    "paused": "Paused before the first evaluation point. {pause} goes on, {step} takes one step.",
+    "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
     "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
 }
 

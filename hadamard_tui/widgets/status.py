@@ -14,6 +14,7 @@ from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, lowest_ratio
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
@@ -124,7 +125,7 @@ def _points(session: Session | None) -> tuple[str, str, str]:
 def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Piece, Piece]:
     """What the set-up waits for, at length and in brief."""
     if editable.error is not None:
-        return (f"  set-up: mend {editable.error.where}", "bold red"), (" !mend", "bold red")
+        return (f"  fix {in_words(editable, editable.error.where)}", "bold red"), (" !fix", "bold red")
     if session is not None and session.plan.experiment != editable.experiment:
         style = "bold magenta"
         run = key("run")

@@ -16,6 +16,7 @@ from engine.spec.picture import Picture
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
 from hadamard_tui.sharing.preset_file import as_toml
@@ -70,7 +71,7 @@ def test_a_claim_about_a_learner_that_is_off_comes_back_with_it_also_after_a_res
 
 def test_a_claim_at_a_place_without_a_record_is_left_out_until_there_is_one(talk: EditableExperiment):
     talk.put("protocol", {"kind": "erm", "loss": "square", "every": 3, "steps": 1})
-    assert whys(talk)[0] == "there is no record at 64; take 63"
+    assert whys(talk)[0] == "there is no evaluation point at 64; take 63"
     assert set(whys(talk)) == {0, 3, 4, 5, 6, 7}
     talk.put("protocol", presets.document("hadamard-128")["protocol"])
     assert not talk.changed
@@ -373,3 +374,19 @@ def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: 
     assert [copied("GD"), copied("GD 2"), copied("GD 2")] == ["GD 2", "GD 3", "GD 4"]
     talk.put("learners[0].name", "rate 10")
     assert copied("rate 10") == "rate 10 2", "there is no learner “rate”, so 10 is part of the name"
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("learners[0].update.lr", "rate η of A (GD)"),
+        ("learners[2].name", "name of C (EGU)"),
+        ("problem.matrix.d", "d of the matrix"),
+        ("protocol.nothing", "nothing of the protocol"),
+        ("claims[1].at where eta = 2", "at of claim 2 where eta = 2"),
+        ("learners[99].update.lr", "lr of learner 100"),
+        ("axes", "the axes"),
+    ],
+)
+def test_a_place_is_called_as_people_call_it(talk: EditableExperiment, place: str, words: str):
+    assert in_words(talk, place) == words

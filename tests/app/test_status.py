@@ -144,7 +144,7 @@ async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
-        assert "mend problem.matrix.d" in said(app, 80)
+        assert "fix d of the matrix" in said(app, 80)
         await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is no order" in screen_text(app))
 
 

@@ -322,7 +322,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
     ]
     found = judge(swept(claims, [np.full(2, size / 2) for size in SIZES], pictures=pictures))
     assert [outcome.holds for outcome in found] == [True, True, True, False]
-    assert found[3].detail == "the curve has no records"
+    assert found[3].detail == "the curve has no evaluation points"
 
 
 @pytest.mark.parametrize(

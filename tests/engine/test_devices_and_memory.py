@@ -378,7 +378,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 @exhausted
 def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, monkeypatch):
     monkeypatch.setattr(engine.runtime.run, "draw", lambda *arguments: exhaust())
-    with pytest.raises(BadInput, match="cpu ran out of memory before the first record; take"):
+    with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
         run(experiment(d=16))
 
 

@@ -244,7 +244,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("learners[0].update.lr=['1/d', '1/(d-d)']", "learners[0].update.lr[1]", "divides by zero"),
         ("learners[1].architecture.widths=['d/3']", "learners[1].architecture.widths[0]", "5.333333333 is"),
         ("learners[0].layer_rates={w='1/y'}", "learners[0].layer_rates.w", "'y' is unknown"),
-        ("claims[0].at=n/3", "claims[0].at", "there is no record at 5.333333333; take 5"),
+        ("claims[0].at=n/3", "claims[0].at", "there is no evaluation point at 5.333333333; take 5"),
         ("claims[0].at=2n", "claims[0].at", "32 is past the end"),
         ("claims[0].at=x/2", "claims[0].at", "it must be a number or an expression of d, n, m"),
         ("run.seed=2^53", "run.seed", "too large"),

@@ -1,0 +1,162 @@
+"""Every sentence of the code that a person can meet, sorted by place, to be read against the table of words.
+
+Usage: .venv/bin/python docs/messages.py    writes them to docs/messages.md, as `make messages` does.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "docs" / "messages.md"
+PACKAGES = ("engine", "hadamard_tui")
+
+HEAD = """# Messages
+
+Every sentence of the code that a person can meet: errors, findings, notices, titles and descriptions of
+fields, help, panels, and what parts say of themselves. `make messages` writes this page from the code; what
+stands in {braces} is filled in.
+"""
+
+ARGUMENTS = {
+    "Action": (2, 3),
+    "BadInput": (1,),
+    "Finding": (1,),
+    "Lack": (0,),
+    "Panel": (0, 1),
+    "Remedy": (2,),
+    "nothing": (0,),
+    "notify": (0,),
+}
+"""Which arguments of a call are shown, however short they are."""
+
+KEYWORDS = {"about", "description", "help", "label", "placeholder", "title"}
+"""Arguments that are shown whatever is called."""
+
+SENTENCE = 3
+"""A text of so many words is a sentence, wherever it stands."""
+
+LONGEST_NAME = 24
+"""What is filled in is named if its name has no more letters than this."""
+
+OWN_ERRORS = {"BadInput"}
+"""Exceptions that are shown to people; those of Python are for programmers."""
+
+
+class Messages(ast.NodeVisitor):
+    """Collects the messages of a file in their order."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A part is shown with its docstring."""
+        tags = [one.value for one in node.keywords if one.arg == "tag"]
+        if tags and (told := ast.get_docstring(node)):
+            self._add(f"{ast.literal_eval(tags[0])}: {told}")
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A command is shown with its docstring."""
+        calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+        is_command = any(isinstance(call, ast.Attribute) and call.attr == "command" for call in calls)
+        if is_command and (told := ast.get_docstring(node)):
+            self._add(told)
+        self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        """Nobody is shown these."""
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """Nor the errors of programmers."""
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else None
+        if not isinstance(raised, ast.Name) or raised.id in OWN_ERRORS or not raised.id.endswith("Error"):
+            self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
+        """Style sheets are no sentences."""
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if not any(isinstance(one, ast.Name) and one.id.endswith("CSS") for one in targets):
+            self.generic_visit(node)
+
+    visit_AnnAssign = visit_Assign  # noqa: N815
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """Text that stands alone is documentation."""
+        if not isinstance(node.value, ast.Constant):
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """What is shown of a call."""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        shown = [node.args[place] for place in ARGUMENTS.get(name, ()) if place < len(node.args)]
+        shown += [one.value for one in node.keywords if one.arg in KEYWORDS]
+        for one in shown:
+            if isinstance(one, ast.Constant | ast.JoinedStr) and (text := _text(one)):
+                self._add(text)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A sentence is shown wherever it stands."""
+        if _is_sentence(text := _text(node)):
+            self._add(text)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """The same, with what is filled in, which may have sentences of its own."""
+        if _is_sentence(text := _text(node)):
+            self._add(text)
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                self.visit(value.value)
+
+    def _add(self, text: str) -> None:
+        text = " ".join(text.split())
+        if text not in self.found and re.search(r"[^\W\d_]", text):
+            self.found.append(text)
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    """A text as it is written, with names in braces where something is filled in."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "".join(
+        _text(one) if isinstance(one, ast.Constant) else f"{{{_name(one)}}}" for one in node.values
+    )
+
+
+def _name(filled: ast.expr) -> str:
+    assert isinstance(filled, ast.FormattedValue), "a text is made of words and of what is filled in"
+    name = ast.unparse(filled.value)
+    return name if len(name) <= LONGEST_NAME and "'" not in name else "…"
+
+
+def _is_sentence(text: str) -> bool:
+    words = re.findall(r"(?<![\w{\\])[^\W\d_]{2,}(?![\w}])", text)
+    return len(words) >= SENTENCE and " " in text.strip() and "\x1b" not in text
+
+
+def messages(source: str) -> list[str]:
+    """The messages of a file of Python."""
+    found = Messages()
+    found.visit(ast.parse(source))
+    return found.found
+
+
+def page() -> str:
+    """The page as the code is now."""
+    return "\n".join([HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            if found := messages(file.read_text(encoding="utf-8")):
+                yield f"## {file.relative_to(ROOT).as_posix()}\n"
+                yield "".join(f"- {text}\n" for text in found)
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""docs/messages.md has every sentence that a person can meet, as the code says it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SOURCE = '''
+"""A module says this to programmers."""
+
+LOOK = Action("run", "r", "Run", "Run the set-up")
+DEFAULT_CSS = "Screen { not a sentence of words }"
+
+class Largest(Measure, tag="largest-weight"):
+    """The largest weight.
+
+    Unit: none.
+    """
+    size: Annotated[int, Meta(title="size", description="of it")] = 3
+
+class Plain:
+    """Nobody is shown this sentence."""
+
+def refuses(self, learner):
+    assert learner, "nobody is shown this one"
+    if learner.bad:
+        raise ValueError("nor this one of programmers")
+    if self.odd:
+        raise BadInput("here", f"{learner.name} is wrong")
+    return f"it needs {'several targets or more' if self.many else self.one} to be drawn"
+'''
+
+
+@pytest.fixture(scope="module")
+def messages() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("messages_of_the_code", ROOT / "docs" / "messages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_people_are_shown_is_collected_and_nothing_else(messages: ModuleType) -> None:
+    assert messages.messages(SOURCE) == [
+        "Run",
+        "Run the set-up",
+        "largest-weight: The largest weight. Unit: none.",
+        "size",
+        "of it",
+        "{learner.name} is wrong",
+        "it needs {…} to be drawn",
+        "several targets or more",
+    ]
+
+
+def test_the_page_of_messages_is_as_the_code_is(messages: ModuleType) -> None:
+    assert messages.page() == messages.FILE.read_text(encoding="utf-8"), "`make messages` writes it anew"
