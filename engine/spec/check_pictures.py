@@ -138,7 +138,7 @@ def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None
     x = _named(picture, "x", where)
     clocks = [name for name in there.clocks if name in x]
     if over == "record" and clocks:
-        what = f"read takes one record of each run, so nothing is left along {clocks[0]}"
+        what = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
         raise BadInput(f"{where}.x", f"{what}; name an axis or an index, or leave out read")
     for key in ("x", "y"):
         named = _named(picture, key, where)

@@ -36,7 +36,9 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(
                 False, f"requires a loss of labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
             )
-        return Finding(True, "inner products tell no signs: the label of an unseen row is a fair bit")
+        return Finding(
+            True, "inner products do not depend on the signs: the label of an unseen row is a fair bit"
+        )
 
     def value(self, at: At) -> Floats:
         constant = loss_of(at.experiment).bit_constant
