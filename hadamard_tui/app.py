@@ -409,11 +409,11 @@ class HadamardApp(App[None]):
         os._exit(code)
 
 
-GARBAGE = 50_000, 20, 50
-"""How many objects are made between garbage collections, and collections of young ones between older ones.
+GARBAGE = 50_000
+"""How many objects are made between two looks at the young ones for garbage.
 
-Textual makes some ten dictionaries for every line of every frame. With Python's own numbers (700, 10, 10) the
-collector takes a quarter of the time that keys take, and a key may wait until it has looked at all there is.
+Textual makes some ten dictionaries for every line of every frame. With Python's own 700 the collector takes a
+quarter of the time that keys take, and a key may wait until it has looked at all there is.
 """
 
 
@@ -422,7 +422,7 @@ def open_app(start: Start) -> int:
 
     Quitting takes a second, unless a file is still being made.
     """
-    gc.set_threshold(*GARBAGE)
+    gc.set_threshold(GARBAGE)
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,

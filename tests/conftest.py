@@ -30,7 +30,7 @@ def pytest_collection_finish() -> None:
     Collections are as rare as in the app itself, too: they took a tenth of what its tests take.
     """
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(50_000)
 
 
 class Homes:
