@@ -48,7 +48,7 @@ class Store:
         """In a folder, which is made when something is kept, in files of `most` bytes together."""
         self._folder, self._most = folder, most
         self._taken: int | None = None
-        self._broken = False
+        self._told = False
 
     def restore(
         self, setup: Setup, learner: Learner, measures: Sequence[Measure], curves: Sequence[Curve]
@@ -76,16 +76,14 @@ class Store:
     ) -> str | None:
         """Keep the finished curves of a learner, one per rate.
 
-        Where that cannot be done, the first time says why, and from then on nothing is tried. Files that were
-        used the longest ago are removed where all together are larger than they may be.
+        Returns why that cannot be done, the first time; None afterwards, and where it was done. Files that
+        were used the longest ago are removed where all together are larger than they may be.
         """
-        if self._broken:
-            return None
         try:
             self._keep(setup, learner, measures, curves)
         except (BadInput, MemoryError) as error:
-            self._broken = True
-            return str(error) or "there is not enough memory"
+            told, self._told = self._told, True
+            return None if told else str(error) or "there is not enough memory"
         return None
 
     def _keep(

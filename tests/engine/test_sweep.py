@@ -283,8 +283,11 @@ def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago
 
 
 def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
-    heard = []
-    assert sweep(plan(of_gd()), notify=heard.append, store=Store(tmp_path, 1000)).complete
+    sweep(plan(of_gd()), store=Store(tmp_path / "all"))
+    sizes = sorted(path.stat().st_size for path in tmp_path.rglob("*.npz"))
+    heard, small = [], Store(tmp_path / "small", sizes[0] + 1)
+    assert sweep(plan(of_gd()), notify=heard.append, store=small).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert "and all may take" in notice.why
-    assert not list(tmp_path.rglob("*.npz"))
+    (kept,) = (tmp_path / "small").rglob("*.npz")
+    assert kept.stat().st_size == sizes[0], "a smaller one is kept"
