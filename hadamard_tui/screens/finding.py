@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import re
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from textual.command import Hit, Hits, Provider
 
@@ -14,11 +14,16 @@ from engine.core import catalogue
 from engine.core.parts import Part, summary_of
 from engine.spec.preset_index import Entry, index
 
-if TYPE_CHECKING:
-    from hadamard_tui.app import HadamardApp
-
 BY_NAME, BY_WORDS = 1.0, 0.5
 """How far up those stand whose names have the words that are typed, and those whose texts have them."""
+
+
+class Finder(Protocol):
+    """The app that does what is chosen."""
+
+    async def choose_preset(self, preset: str | None) -> None: ...
+
+    def show_part(self, family: str, kind: str) -> None: ...
 
 
 class PresetProvider(Provider):
@@ -76,5 +81,5 @@ def _score(query: str, name: str, text: str, source: str) -> float:
     return BY_NAME if has_words(query, name, "") else BY_WORDS * has_words(query, text, source)
 
 
-def _app(provider: Provider) -> HadamardApp:
-    return cast("HadamardApp", provider.app)
+def _app(provider: Provider) -> Finder:
+    return cast(Finder, provider.app)
