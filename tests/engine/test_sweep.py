@@ -120,7 +120,7 @@ def test_a_measure_more_is_computed(tmp_path, begun):
     store = Store(tmp_path)
     sweep(plan(document()), store=store)
     begun.clear()
-    picture = {"measure": {"kind": "loss", "rows": "train"}}
+    picture = {"x": "size", "measure": {"kind": "loss", "rows": "train"}}
     results = sweep(plan(document(pictures=[picture])), store=store)
     assert len(begun) == 5
     assert "train" in results.traces[0].curves[0].measures
