@@ -31,8 +31,8 @@ class Lack(NamedTuple):
     remedy: Remedy | None = None
 
 
-def applies(experiment: Experiment) -> Lack | None:
-    """What panels lack that have something to show of every experiment."""
+def lacks_nothing(experiment: Experiment) -> Lack | None:
+    """What panels say that have something to show of every experiment."""
     return None
 
 
@@ -52,7 +52,7 @@ class Panel(NamedTuple):
     about: str
     show: Callable[[PanelContext], Plot | Text]
     place: int = 100
-    lacks: Callable[[Experiment], Lack | None] = applies
+    lacks: Callable[[Experiment], Lack | None] = lacks_nothing
 
 
 def plot(

@@ -11,6 +11,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from engine.core.texts import printable
+from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle
 from hadamard_tui.charts.ticks import Tick, ticks
@@ -111,8 +112,8 @@ class Page:
                 x = EDGE + column * (WIDTH - 2 * EDGE) / columns
                 entry.sample(self._root, x, self._end - 0.75 * WORDS)
                 room = WIDTH - EDGE - x - SAMPLE - GAP
-                text = lines(entry.text, WORDS, room)
-                write(self._root, x + SAMPLE + GAP, self._end - 0.4 * WORDS, text[0], WORDS)
+                text = elided(entry.text, int(room / (LETTER * WORDS)))
+                write(self._root, x + SAMPLE + GAP, self._end - 0.4 * WORDS, text, WORDS)
 
     def caption(self, words: str) -> None:
         """Put a paragraph below."""

@@ -209,6 +209,12 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
     assert "nan" not in text.decode()
 
 
+def test_a_name_that_is_too_long_for_the_legend_ends_in_an_ellipsis() -> None:
+    x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
+    [name] = [text for text in texts(svg([Series("word " * 60, x, x, "#123456")], axes)) if "word" in text]
+    assert name.endswith("word…")
+
+
 def test_letters_of_curves_that_end_together_stand_side_by_side() -> None:
     x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
     heights = {"A": 0.1, "B": 0.9, "C": 0.1005}
