@@ -36,6 +36,9 @@ ARGUMENTS = {
 KEYWORDS = {"about", "description", "help", "label", "placeholder", "title"}
 """Arguments that are shown whatever is called."""
 
+FOR_PROGRAMS = {"cast", "compile", "fullmatch", "match", "query", "query_one", "search", "sub"}
+"""Calls whose texts are types, selectors and patterns."""
+
 SENTENCE = 3
 """A text of so many words is a sentence, wherever it stands."""
 
@@ -77,9 +80,9 @@ class Messages(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        """Style sheets are no sentences."""
+        """Style sheets and lists of fonts are no sentences."""
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if not any(isinstance(one, ast.Name) and one.id.endswith("CSS") for one in targets):
+        if not any(isinstance(one, ast.Name) and one.id.endswith(("CSS", "FONT")) for one in targets):
             self.generic_visit(node)
 
     visit_AnnAssign = visit_Assign  # noqa: N815
@@ -92,6 +95,8 @@ class Messages(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """What is shown of a call."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name in FOR_PROGRAMS:
+            return
         shown = [node.args[place] for place in ARGUMENTS.get(name, ()) if place < len(node.args)]
         shown += [one.value for one in node.keywords if one.arg in KEYWORDS]
         for one in shown:

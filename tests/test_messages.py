@@ -28,6 +28,7 @@ class Plain:
 
 def refuses(self, learner):
     assert learner, "nobody is shown this one"
+    found = re.search("nobody is shown patterns", cast("int or bool or float", learner))
     if learner.bad:
         raise ValueError("nor this one of programmers")
     if self.odd:
