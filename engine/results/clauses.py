@@ -60,14 +60,13 @@ class Clauses:
         if self._view.heats:
             yield from map(self._range_of_heat, self._view.heats)
             return
-        bound = self._strongest()
+        bound, followed = self._strongest(), list(self._followed())
         if self._low is not None:
             yield self._come_down(self._low, bound)
+        elif not followed:
+            yield from self._shapes()
         if bound is not None:
             yield self._bounded(bound)
-        followed = list(self._followed())
-        if self._low is None and not followed:
-            yield from self._shapes()
         yield from self._diverged()
         yield from followed
         yield from self._conjectures()
@@ -240,13 +239,13 @@ class Clauses:
             text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {_listed(laws)}"
             yield Clause(text, _listed(laws), named=False)
         if others:
-            yield self._ranges([_Range(self._name(curve), curve) for curve in others])
+            yield self._ranges([_Range(self._name(curve), curve) for curve in others], 1 if laws else 2)
 
-    def _ranges(self, ranges: Sequence[_Range]) -> Clause:
-        """From where to where some curves go, and by which other values."""
+    def _ranges(self, ranges: Sequence[_Range], few: int) -> Clause:
+        """From where to where some curves go, and by which other values; in brief of a few."""
         left = len(ranges) - MOST
         more = f", and {left} more" if left > 0 else ""
-        brief = _listed([one.values for one in ranges[:2]] + [one.name for one in ranges[2:]], 2)
+        brief = _listed([one.values for one in ranges], few)
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
         if len(ranges) > 1 and not others:
             told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])

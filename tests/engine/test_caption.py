@@ -253,3 +253,13 @@ def test_a_median_is_not_compared_with_a_line_about_the_mean():
     assert "exact" not in caption(losses(many, lines=(exact,)))
     assert "against" not in caption(losses(many, lines=(replace(BOUND, y=GD.y + 1),)))
     assert "exact" in caption(losses(many, lines=(replace(exact, summary="median"),)))
+
+
+def test_in_brief_a_power_law_and_a_range_come_before_the_bound():
+    x = 2.0 ** np.arange(4, 11)
+    curves = [curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("EGU±", 1 + np.log(x)))]
+    view = replace(losses(*curves, lines=(line(0.9 * x, x),)), x_log=True, y_log=True, as_measured=False)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
+    said = "GD as size^1.00; EGU from 2.77 to 6.93 and 1 more."
+    assert caption(view, room=Room(60)) == said
+    assert caption(view, room=Room(80)) == f"{said} GD follows ri-signed."
