@@ -55,6 +55,16 @@ def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
     return value
 
 
+def with_tables(kind: Any, value: Any) -> Any:
+    """A value with tables for parts said by their kind alone, and expressions as they are."""
+    return with_texts(kind, value, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
+
+
+def _is_part(kinds: tuple[Any, ...]) -> bool:
+    """Whether a part may stand in a place, so that a text there is its kind."""
+    return any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds)
+
+
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
     """Whether a text stands where a number belongs, and is no word that may stand there."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
@@ -106,7 +116,7 @@ def _words(kinds: tuple[Any, ...]) -> list[Any]:
 
 
 def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
-    if any(is_struct(one) and one.__struct_config__.tag_field == "kind" for one in kinds):
+    if _is_part(kinds):
         return {"kind": text}
     if not is_expression(kinds, text):
         return text

@@ -17,7 +17,8 @@ from engine.spec.check_pictures import check_pictures
 from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
 from engine.spec.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
-from engine.spec.numbers import NAMES
+from engine.spec.learner import Learner
+from engine.spec.numbers import NAMES, with_tables
 from engine.spec.points import Plan, Point
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
@@ -77,7 +78,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     """A document with its defaults, which are those of its first experiment, and its expressions as they are.
 
-    Learners that are not at the first point stay as they are written.
+    Learners that are not at the first point have no defaults.
     """
     full = reading.in_full(raw, experiment)
     if raw.get("axes"):
@@ -85,7 +86,9 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
         written = {learner["name"]: learner for learner in raw["learners"]}
         whole = reading.with_expressions(list(there.values()), [written[name] for name in there])
         there = dict(zip(there, whole, strict=True))
-        full["learners"] = [there.get(name, learner) for name, learner in written.items()]
+        full["learners"] = [
+            there.get(name) or with_tables(Learner, learner) for name, learner in written.items()
+        ]
     return full
 
 

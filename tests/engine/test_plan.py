@@ -6,7 +6,7 @@ from building import gd
 
 from engine.core.parts import BadInput
 from engine.spec.picture import Picture
-from engine.spec.plan import first, only, plan
+from engine.spec.plan import first, in_full, only, plan
 from engine.spec.reading import parse
 
 LINEAR = {"architecture": "linear"}
@@ -146,3 +146,13 @@ def described_loss():
     from engine.core import catalogue
 
     return catalogue.make("measures", "loss")
+
+
+def test_a_learner_that_is_not_at_the_first_point_has_tables_for_its_parts_too():
+    learners = [
+        {"name": "LLS", "solver": "lls"},
+        {"name": "L2", "solver": "l2-logistic", "where": "size > 4"},
+    ]
+    raw = document([{"name": "size", "values": [4, 16]}], learners=learners)
+    _, later = in_full(raw, first(raw))["learners"]
+    assert later == {"name": "L2", "solver": {"kind": "l2-logistic"}, "where": "size > 4"}
