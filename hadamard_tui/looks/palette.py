@@ -60,12 +60,12 @@ class Palette(NamedTuple):
 DARK = Palette(
     "#121212",
     Tints(
-        cold=("#1b8ecf", "#12e9eb", "#8c87fd", "#22d1d6", "#a2acff", "#30b8cb"),
+        cold=("#12e9eb", "#1b8ecf", "#8c87fd", "#22d1d6", "#a2acff", "#30b8cb"),
         warm=("#d56168", "#e9cf54", "#fd3b1f", "#f8ec45", "#f7a532", "#f17767"),
         neutral=("#a1f7a5", "#b970a7", "#b4c89b"),
     ),
     Tints(
-        cold=("#51a0cf", "#6ec8ba", "#a2a2e6", "#73a3b7", "#b4c2f7", "#768eba"),
+        cold=("#6ec8ba", "#51a0cf", "#a2a2e6", "#73a3b7", "#b4c2f7", "#768eba"),
         warm=("#a58389", "#a6811f", "#c27e4c", "#dac170", "#ddc8b9", "#de8d85"),
         neutral=("#cdfec2", "#81a773", "#c6dba5"),
     ),

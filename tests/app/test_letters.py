@@ -8,6 +8,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.looks import palette
 from hadamard_tui.widgets.setup import Setup
 
 from .conftest import WIDE, opened, until
@@ -28,6 +29,27 @@ def test_letters_stay_when_learners_come_and_go_and_none_is_used_again():
     assert editable.copied().letters == editable.letters
     editable.give_letters()
     assert editable.letters == [0, 1, 2, 3, 4]
+
+
+def test_a_learner_keeps_its_colour_while_others_come_and_go_until_its_class_is_another():
+    editable = EditableExperiment.of("hadamard-128")
+
+    def colours() -> dict[str, str]:
+        letters = editable.running_letters
+        return {name: colour(letters[name], editable.classes[name]) for name in letters}
+
+    first = colours()
+    tints = palette.current().learners
+    assert [*first.values()] == [*tints.cold[:2], *tints.warm[2:5]]
+    editable.copy_learner(0)
+    editable.remove_learner(0)
+    editable.switch_learner(0)
+    assert all(first[name] == tint for name, tint in colours().items())
+    assert len(colours()) == 4
+    editable.put("problem.matrix.row_signs", False)
+    editable.put("problem.matrix.permute", False)
+    assert editable.classes["least squares"] is None
+    assert colours()["least squares"] != first["least squares"], "no bound holds of this matrix"
 
 
 def table(app: HadamardApp) -> dict[str, str]:
