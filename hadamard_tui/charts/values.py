@@ -168,7 +168,8 @@ def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
-    return "stopped" if look.stopped and not curve.ended else "learning"
+    ended = curve.ended and (not len(curve.x) or curve.x[-1] <= look.shown)  # as far as a person has seen
+    return "stopped" if look.stopped and not ended else "learning"
 
 
 def _without_value(curve: CurveView, pinned: bool) -> str:

@@ -34,15 +34,16 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
     numbers = _first_numbers(raw, number)
     names = {name, *numbers}
     for picture in raw["pictures"]:
-        if names & _names_in(picture.get("x")):
+        along = names & _names_in(picture.get("x"))
+        if along:
             picture["x"] = clock
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
         picture["curves"] = [one for one in _told_apart(picture) if one != name] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
-        if isinstance(read, dict) and read.get("over") == name:
-            picture["read"] = None
+        if along or (isinstance(read, dict) and read.get("over") == name):
+            picture["read"] = None  # along the clock every evaluation point is shown
     put_numbers(raw, numbers)
     del raw["axes"][number]
 

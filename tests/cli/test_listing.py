@@ -86,7 +86,7 @@ def test_the_schema_takes_text_where_a_preset_may_have_it(call: Call) -> None:
     written = re.compile(parts["Expression"]["pattern"])
     for preset in map(presets.document, presets.names()):
         for learner in preset["learners"]:
-            for value in (learner["update"] or {}).values():
+            for value in (learner.get("update") or {}).values():
                 assert not isinstance(value, str) or written.match(value)
 
 
