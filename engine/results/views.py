@@ -242,6 +242,7 @@ class _Reduction:
         else:
             self._check_kept()
             x, y = self._estimate(self._key, None)
+            y = np.where(np.isinf(y) & np.isin(x, self._incomplete), np.nan, y)
             stderr = reductions.standard_error(
                 self._picture.summary, self._replicas, lambda some: self._estimate(self._key, some)[1]
             )
@@ -355,6 +356,15 @@ class _Reduction:
         there = {one.point.place for one in self._taken}
         ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
         return all(ended) and there.issuperset(point.place for point in self._wanted)
+
+    @property
+    def _incomplete(self) -> list[float]:
+        """Where on x points of an axis that is read off are still to come: "never" is not known there."""
+        reading = self._picture.reading
+        if reading is None or reading.over == "record" or not self._steps.x_of_axes:
+            return []
+        there = {one.point.place for one in self._taken}
+        return [self._steps.place(point, {}) for point in self._wanted if point.place not in there]
 
     @property
     def _wanted(self) -> list[Point]:

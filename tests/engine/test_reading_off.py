@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from building import gd, raw
 
 from engine.core.parts import BadField
 from engine.results import reductions
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.sweep import sweep
 from engine.spec.picture import Read
+from engine.spec.plan import plan
 
 PLACES = np.array([1.0, 2, 4, 8, 16, 32])
 
@@ -43,3 +48,16 @@ def test_where_there_is_no_logarithm_it_is_the_place_that_was_measured():
 def test_a_value_of_the_measure_is_between_no_places():
     with pytest.raises(BadField, match="leave it out"):
         Read(take="max", between="log")
+
+
+def test_never_is_known_once_all_points_of_an_axis_that_is_read_off_are_there():
+    axes = [{"name": "size", "values": [4, 8]}, {"name": "rows", "values": [1, 2]}]
+    pictures = [{"x": "size", "measure": "loss", "read": {"over": "rows", "first_below": 1e-9}}]
+    described = raw("gaussian", learners={"GD": gd(0.1)}, protocol={"kind": "steps", "steps": 1})
+    described["problem"]["matrix"] |= {"n": "rows", "d": "size"}
+    whole = plan(described | {"axes": axes, "pictures": pictures})
+    results = sweep(whole)
+    some = Results(whole, {number: results.traces[number] for number in range(3)}, set(range(3)))
+    (picture,) = whole.experiment.pictures
+    np.testing.assert_array_equal(view(picture, some).curves[0].y, [np.inf, np.nan])
+    np.testing.assert_array_equal(view(picture, results).curves[0].y, [np.inf, np.inf])
