@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+import msgspec
+
 from engine.core.parts import BadInput
 from engine.protocols import CLOCKS
 from engine.spec import reading
@@ -78,7 +80,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     """A document with its defaults, which are those of its first experiment, and its expressions as they are.
 
-    Learners that are not at the first point have no defaults.
+    Parts of learners that are not at the first point have no defaults of their own.
     """
     full = reading.in_full(raw, experiment)
     if raw.get("axes"):
@@ -86,10 +88,16 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
         written = {learner["name"]: learner for learner in raw["learners"]}
         whole = reading.with_expressions(list(there.values()), [written[name] for name in there])
         there = dict(zip(there, whole, strict=True))
-        full["learners"] = [
-            there.get(name) or with_tables(Learner, learner) for name, learner in written.items()
-        ]
+        full["learners"] = [there.get(name) or _elsewhere(learner) for name, learner in written.items()]
     return full
+
+
+def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
+    """A learner that is not at the first point, in full as far as that does not depend on the point."""
+    fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
+    made = {one.encode_name: (one.default, one.default_factory) for one in fields}
+    plain = {name: factory() if callable(factory) else default for name, (default, factory) in made.items()}
+    return {"name": learner["name"], **plain, **with_tables(Learner, learner)}
 
 
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:

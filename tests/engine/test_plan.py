@@ -154,5 +154,7 @@ def test_a_learner_that_is_not_at_the_first_point_has_tables_for_its_parts_too()
         {"name": "L2", "solver": "l2-logistic", "where": "size > 4"},
     ]
     raw = document([{"name": "size", "values": [4, 16]}], learners=learners)
-    _, later = in_full(raw, first(raw))["learners"]
-    assert later == {"name": "L2", "solver": {"kind": "l2-logistic"}, "where": "size > 4"}
+    full, later = in_full(raw, first(raw))["learners"]
+    assert later["solver"] == {"kind": "l2-logistic"}
+    assert list(later) == list(full)
+    assert (later["update"], later["rate_unit"], later["where"]) == (None, "one", "size > 4")
