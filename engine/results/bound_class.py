@@ -35,5 +35,5 @@ def bound_class(
 def class_in_run(learner: str, verdict: Verdict | None, lines: Iterable[TheoryLine]) -> BoundClass | None:
     """The class of a learner in a run of which theory says these lines."""
     holding = [line for line in lines if line.on_problem.holds]
-    binding = [line.direction for line in holding if line.on_learners[learner].holds]
+    binding = [line.direction for line in holding if learner in line.applies_to]
     return bound_class([line.direction for line in holding], binding, verdict)
