@@ -177,7 +177,7 @@ def test_an_axis_that_is_removed_leaves_its_first_value_in_its_place(edge: Edita
     assert {picture["x"] for picture in edge.document["pictures"]} == {"step"}
     assert {picture["read"] for picture in edge.document["pictures"]} == {None}
     assert {picture["curves"] for picture in edge.document["pictures"]} == {"learner"}
-    assert set(whys(edge)) == set(range(len(claims)))
+    assert set(whys(edge)) >= {number for number, claim in enumerate(claims) if "eta" in str(claim["curve"])}
 
 
 def test_a_heat_map_whose_axis_is_removed_becomes_curves():

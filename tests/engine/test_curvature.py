@@ -41,7 +41,10 @@ def with_pictures(made, measures):
     from engine.spec import reading
 
     words = msgspec.to_builtins(made)
-    words["pictures"] = [{"measure": measure, "x": "step"} for measure in measures]
+    along = {"layer-variance": "layer"}
+    words["pictures"] = [
+        {"measure": measure, "x": along.get(measure["kind"], made.protocol.clock)} for measure in measures
+    ]
     return reading.parse(words)
 
 

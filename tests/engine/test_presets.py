@@ -101,12 +101,15 @@ def test_every_preset_is_on_the_page_of_statements():
 
 def test_every_part_but_the_users_own_files_is_in_a_preset():
     used: dict[str, set[str]] = {family: set() for family in catalogue.FOLDERS}
-    for described in map(presets.load, NAMES):
+    for name in NAMES:
+        described = presets.load(name)
         used["matrices"].add(described.problem.matrix.kind)
         used["targets"].add(described.problem.target.kind)
         used["protocols"].add(described.protocol.kind)
         used["losses"].add(described.protocol.loss)
-        for learner in described.learners:
+        for learner in (
+            one for point in plan(presets.document(name)).points for one in point.experiment.learners
+        ):
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
