@@ -20,7 +20,24 @@ MULTILINE = frozenset({"story"})
 """Places of texts that may have line breaks and tabs: wherever they are shown, these become spaces."""
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
-_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}""")
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?!"")(?>[^"\\\n]|\\.)*+"|'(?!'')[^'\n]*+')"""
+_LINK = rf"(?>{_PART}[ \t]*+\.[ \t]*+)"
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"\#[^\n]*+",
+            r'"""(?>[^"\\]|\\[\s\S]|"(?!""))*+"{3,5}+',
+            r"'''(?>[^']|'(?!''))*+'{3,5}+",
+            rf"(?P<long_key>{_LINK}{{64}})",
+            rf"{_LINK}++",
+            _PART,
+            r"""(?P<unterminated>["'])""",
+            r"""[^A-Za-z0-9_"'#-]++""",
+        )
+    )
+)
+"""What TOML consists of, in so far as keys can be told from texts and comments. Tokens follow one another
+without a gap, and each is looked at a few times at most, whatever the text."""
 
 
 def document(content: bytes) -> dict[str, Any]:
@@ -43,7 +60,7 @@ def toml(text: str) -> dict[str, Any]:
     Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for what would take forever or too many
     digits or levels.
     """
-    if found := _LONG_KEY.search(text):
+    if found := _long_key(text):
         raise BadInput(_line(text, found), "a key of more than 64 parts; no place has so many")
     try:
         return tomllib.loads(text)
@@ -54,6 +71,16 @@ def toml(text: str) -> dict[str, Any]:
     except ValueError as error:
         where = _line(text, re.search(r"[\d_]{1000}", text))
         raise BadInput(where, f"a whole number has too many digits; at most {WIDEST} bits fit") from error
+
+
+def _long_key(text: str) -> re.Match[str] | None:
+    """The first key that is too long, before whatever tomllib refuses for being without an end."""
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "long_key":
+            return token
+        if token.lastgroup == "unterminated":
+            break
+    return None
 
 
 def _line(text: str, found: re.Match[str] | None) -> str:

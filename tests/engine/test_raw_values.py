@@ -2,12 +2,13 @@
 
 import os
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from engine.core.parts import BadInput
-from engine.spec import presets, reading
+from engine.spec import presets, raw_values, reading
 
 MALICIOUS = {
     "an integer of 5000 digits": ("a = 1\nb = " + "9" * 5000, "line 2: a whole number has too many"),
@@ -18,6 +19,20 @@ MALICIOUS = {
     "a key of 20 000 dots": ("\na" + ".a" * 20_000 + " = 1", "line 2: a key of more than 64 parts"),
     "a key of 20 000 spaced dots": ("a" + " . 'a'" * 20_000 + " = 1", "line 1: a key of more than 64 parts"),
     "a table of 20 000 dots": ("[a" + ".a" * 20_000 + "]", "line 1: a key of more than 64 parts"),
+    "a key of 20 000 escaped quotes": (r'"\"".' * 20_000 + "a = 1", "line 1: a key of more than 64 parts"),
+    "a key behind strings": (
+        r"""a = '#' # "
+b = '''
+"'''
+c = "'\"#"
+""" + "a." * 20_000 + "a = 1",
+        "line 5: a key of more than 64 parts",
+    ),
+    "many escaped quotes that do not end": ('a = "' + r"\"" * 100_000, "line 1, the end: malformed TOML"),
+    "many texts that do not end": ((r'"\"' + "\n") * 40_000, "line 1, column 4: malformed TOML"),
+    "a long text that does not end": ('a = """' + r'\""".' * 40_000, "malformed TOML"),
+    "many words far apart": (("a" + " " * 500) * 400, "malformed TOML"),
+    "a key of 64 long parts": (("'" + "x" * 3_000 + "'.") * 63 + "a", "malformed TOML"),
     "a key of 60 dots": ("a" + ".a" * 60 + " = 1", "nested too deeply"),
     "a long word": ("a = '" + "x" * 200_000 + "'", "a: unknown key"),
     "many quotes": ("a = " + '"' * 200_000, "malformed TOML"),
@@ -52,6 +67,7 @@ def test_a_malicious_preset_is_refused_in_one_line_at_once(case: str, tmp_path: 
         ("run.seed=0x" + "f" * 5000, "run.seed: the number is too large"),
         ("run.seed=" + "[" * 3000, "nested too deeply"),
         ("run.seed={a" + ".a" * 20_000 + "=1}", "a key of more than 64 parts"),
+        ("run.seed={" + r'"\"".' * 20_000 + "a=1}", "a key of more than 64 parts"),
         ("a" + ".a" * 20_000 + "=1", "no place has so many parts"),
         ("learners[" + "9" * 5000 + "].name=x", "there is no '999"),
         ("title=" + "x" * 100_000 + "\x1b", "title: holds U+001B"),
@@ -67,6 +83,30 @@ def test_a_story_of_many_short_sentences_is_no_long_key() -> None:
     described = reading.read_raw(presets.path_of("hadamard-128"))
     reading.apply(described, "story='" + "It is so. " * 200 + "e.g. a.b.c.d'")
     assert reading.parse(described).story.endswith("a.b.c.d")
+
+
+DOTS = {
+    "a text": '"' + "x. " * 200 + '"',
+    "a text after a quote": r'"\"' + "x. " * 200 + r'\""',
+    "a literal text": "'" + "x. " * 200 + "\"'",
+    "a text of many lines": '"""' + "x. " * 200 + r'"" \""" ' + "x. " * 200 + '"""""',
+    "a literal text of many lines": "'''\n" + "x. " * 200 + "'' \\" + "x. " * 200 + "'''''",
+    "a comment": '1 # \' """ ' + "x. " * 200,
+    "numbers": "[" + "1.5, " * 200 + "]",
+    "texts in a list": "[" + "'a.', \"b.\", " * 200 + "]",
+}
+
+
+@pytest.mark.parametrize("case", DOTS)
+def test_dots_that_are_in_no_key_are_accepted(case: str) -> None:
+    text = f"a = {DOTS[case]}\nb = {DOTS[case]}\n"
+    assert raw_values.toml(text) == tomllib.loads(text)
+
+
+def test_a_key_may_have_64_parts() -> None:
+    raw_values.toml("a." * 63 + "a = 1")
+    with pytest.raises(BadInput):
+        raw_values.toml("a." * 64 + "a = 1")
 
 
 def test_a_preset_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
