@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from rich.console import Console
@@ -16,10 +18,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH = 80
 NARROWEST = 40
+WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"
 
 
 class Output(Console):
@@ -49,9 +53,10 @@ def errors() -> Console:
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
-def progress(errors: Console) -> Progress:
-    """A progress bar on stderr, if that is a terminal."""
-    return Progress(
+@contextmanager
+def progress(errors: Console) -> Iterator[Progress]:
+    """A progress bar on stderr, if that is a terminal, which has its cursor back after signals, too."""
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
@@ -62,3 +67,12 @@ def progress(errors: Console) -> Progress:
         transient=True,
         disable=not errors.is_terminal or errors.is_dumb_terminal,
     )
+    with nullcontext() if bar.disable else undone(lambda: _give_back(errors)), bar:
+        yield bar
+
+
+def _give_back(errors: Console) -> None:
+    """Remove the line of a progress bar and show the cursor; a terminal that is stopped is not waited for."""
+    with suppress(OSError):
+        terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        os.write(terminal, WITHOUT_BAR)

@@ -1,4 +1,4 @@
-"""What asks the app to end from outside: signals, and a terminal that is gone."""
+"""What asks the program to end from outside: signals, and a terminal that is gone."""
 
 from __future__ import annotations
 
@@ -51,6 +51,32 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def undone(undo: Callable[[], None]) -> Iterator[None]:
+    """While this lasts, `undo` is called before a signal ends the program, which then ends as by that signal.
+
+    Signals that are ignored, as after nohup, or that somebody listens to already, as to Ctrl-C, stay so.
+
+    Args:
+        undo: may wait for no lock, for it is called in the middle of whatever the program was doing.
+    """
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        undo()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    numbers = [getattr(signal, name) for name in FATAL]
+    taken = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def hang_up() -> None:

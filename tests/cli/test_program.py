@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,73 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     os.close(ours)
     assert said.rstrip().endswith(b"stopped")
     assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
+
+
+BAR = """
+import time
+from hadamard_tui.headless import console
+with console.progress(console.errors()) as bar:
+    bar.add_task("running")
+    time.sleep(60)
+"""
+
+
+def on_terminal(*arguments: str, hearing: signal.Handlers = signal.SIG_DFL) -> tuple[subprocess.Popen, int]:
+    """Python with a terminal for its standard error, and our end of that; what signals do is up to `hearing`."""
+    ours, theirs = pty.openpty()
+
+    def hear() -> None:
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, hearing)
+
+    started = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        preexec_fn=hear,
+    )
+    os.close(theirs)
+    return started, ours
+
+
+def read(line: int, until: bytes = b"") -> bytes:
+    """What is written to a terminal until something is there, or to the end of its program."""
+    said = b""
+    with suppress(OSError):  # there is nobody left at the other end
+        while not (until and until in said) and (more := os.read(line, 1000)):
+            said += more
+    return said
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"])
+def test_a_signal_ends_a_progress_bar_with_the_cursor_shown(name: str) -> None:
+    started, line = on_terminal("-c", BAR)
+    assert b"\x1b[?25l" in read(line, b"running")
+    started.send_signal(signal.Signals[name])
+    assert started.wait(20) == -signal.Signals[name]
+    assert b"\x1b[?25h" in read(line)
+    os.close(line)
+
+
+def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
+    started, line = on_terminal("-c", BAR, hearing=signal.SIG_IGN)
+    read(line, b"running")
+    started.send_signal(signal.SIGHUP)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(20) == -signal.SIGTERM
+    os.close(line)
+
+
+def test_a_run_that_is_terminated_leaves_the_cursor_shown(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    started, line = on_terminal("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))
+    read(line, b"\x1b[?25l")
+    started.terminate()
+    assert started.wait(20) == -signal.SIGTERM
+    assert b"\x1b[?25h" in read(line)
+    os.close(line)
 
 
 @pytest.mark.parametrize(
