@@ -31,6 +31,7 @@ from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import Remaining, share
 from hadamard_tui.running.runs import Kept
 from hadamard_tui.running.viewed import Viewed
+from hadamard_tui.serving import served
 from hadamard_tui.state import kept_points
 
 
@@ -76,7 +77,7 @@ class Session:
         self._worked = 0.0
         self._since: float | None = None
         self._remaining = Remaining()
-        store = kept_points.store() if plan.axes else None
+        store = kept_points.store() if plan.axes and not served() else None
         self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:

@@ -1,0 +1,33 @@
+"""Where the finished points of a sweep in the app are kept."""
+
+import time
+
+import pytest
+from platformdirs import user_cache_path
+
+from engine.spec import presets
+from hadamard_tui import NAME
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.running.session import Session
+
+AXES = ['axes=[{name="size", values=[4, 8]}]', "problem.matrix.d=size", "claims=[]", "run.device=cpu"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "kept"), [("", True), ("hadamard_tui.serving.driver:ViewerDriver", False)]
+)
+def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
+    driver: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if driver:
+        monkeypatch.setenv("TEXTUAL_DRIVER", driver)
+    editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
+    session = Session(editable.plan(), editable.document, lambda one, event: one.hear(event), 1, Pace())
+    session.start()
+    end = time.monotonic() + 30
+    while session.outcomes is None:
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+    assert session.end(30)
+    assert any((user_cache_path(NAME) / "points").rglob("*.npz")) is kept
