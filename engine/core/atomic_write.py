@@ -40,7 +40,7 @@ def write(path: Path, content: bytes, option: str = "--out") -> None:
     check(path, option)
     with files.faults(f"{option} {path}", "cannot be written"):
         path = path.resolve()  # a link keeps pointing to the file that is replaced
-        _remove_leftovers(path.parent)
+        remove_leftovers(path.parent)
         unfinished, descriptor = _begin(path.parent)
         try:
             with open(descriptor, "wb") as file:
@@ -65,7 +65,7 @@ def _begin(folder: Path) -> tuple[Path, int]:
         os.close(descriptor)  # taken for a leftover before it was locked
 
 
-def _remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove the unfinished files of writers that are dead; those of live ones are locked."""
     names: list[str] = []
     with suppress(OSError):

@@ -103,6 +103,9 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         if size > self._most:
             raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
+        if self._taken is None:  # once: a folder that nothing is written to is not looked at by its writers
+            for folder in self._folder.glob("??"):
+                atomic_write.remove_leftovers(folder)
         atomic_write.write(path, content.getvalue(), "")
         self._make_room(size)
 

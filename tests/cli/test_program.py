@@ -99,7 +99,7 @@ with console.progress(console.errors()) as bar:
 
 
 def on_terminal(*arguments: str, hearing: signal.Handlers = signal.SIG_DFL) -> tuple[subprocess.Popen, int]:
-    """Python with a terminal for its standard error, and our end of that; what signals do is up to `hearing`."""
+    """Python with a terminal for its standard error, and our end of that."""
     ours, theirs = pty.openpty()
 
     def hear() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from fcntl import LOCK_EX, flock
 
 import numpy as np
 import pytest
@@ -280,6 +281,21 @@ def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago
     assert len(left) == len(sizes)
     assert sum(path.stat().st_size for path in left) <= sum(sizes.values()) + 100
     assert not any(isinstance(event, NotKept) for event in heard)
+
+
+def test_what_killed_writers_left_in_any_folder_of_a_store_is_removed(tmp_path):
+    folders = [tmp_path / f"{number:02x}" for number in range(256)]
+    for folder in folders:
+        folder.mkdir()
+    left = [folder / f".0{store.atomic_write.UNFINISHED}" for folder in folders]
+    for file in left:
+        file.write_bytes(b"half")
+    written = left.pop(0)
+    with written.open() as writer:
+        flock(writer, LOCK_EX)
+        sweep(plan(of_gd()), store=Store(tmp_path))
+    assert not [file for file in left if file.exists()]
+    assert written.exists(), "somebody is writing it"
 
 
 def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
