@@ -36,7 +36,17 @@ ARGUMENTS = {
 KEYWORDS = {"about", "description", "help", "label", "placeholder", "title"}
 """Arguments that are shown whatever is called."""
 
-FOR_PROGRAMS = {"cast", "compile", "fullmatch", "match", "query", "query_one", "search", "sub"}
+FOR_PROGRAMS = {
+    "cast",
+    "compile",
+    "filterwarnings",
+    "fullmatch",
+    "match",
+    "query",
+    "query_one",
+    "search",
+    "sub",
+}
 """Calls whose texts are types, selectors and patterns."""
 
 SENTENCE = 3

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from textwrap import wrap
 from typing import Any
 
@@ -52,9 +54,7 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
     style; bounds have their name on the line, and are wider, so that they are seen under a curve.
     """
-    from matplotlib import rc_context
-
-    with rc_context(SETTINGS):
+    with _settings():
         sheet, plot = _axes(axes)
         bounds = 0
         for one in series:
@@ -69,17 +69,26 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
         return _written(sheet, kind)
 
 
+@contextmanager
+def _settings() -> Iterator[None]:
+    """SETTINGS while a figure is made; letters that the font lacks are boxes there, and no warnings."""
+    from matplotlib import rc_context
+
+    with rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)
+        yield
+
+
 def heat_map_figure(heat: HeatMap, kind: str, caption: str = "") -> bytes:
     """The heat map as `pdf` or `png`, on white: the colours of the light screen, the more the darker.
 
     What is missing is hatched. A file of vectors holds a picture instead of more than `MOST_CELLS` cells.
     """
-    from matplotlib import rc_context
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
     from matplotlib.patches import Patch
     from matplotlib.ticker import StrMethodFormatter
 
-    with rc_context(SETTINGS):
+    with _settings():
         sheet, plot = _axes(heat.axes)
         scale = value_scale(heat.z, heat.z_log)
         mesh = plot.pcolormesh(

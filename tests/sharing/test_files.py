@@ -8,6 +8,7 @@ import io
 import json
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -248,6 +249,16 @@ def test_the_other_figures_are_what_their_names_say(
 ) -> None:
     export(tmp_path / f"chart{suffix}", shown, "")
     assert (tmp_path / f"chart{suffix}").read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("kind", ["pdf", "png"])
+def test_letters_that_the_font_lacks_are_no_warning(kind: str) -> None:
+    x, axes = np.array([0.0, 1.0]), Axes("", "x", "y", (0.0, 1.0), (0.0, 1.0))
+    series = [Series("学習", x, x, palette.LIGHT.theory, mark="A")]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.figure(series, axes, kind, "学習者")
+    assert [str(warning.message) for warning in caught] == []
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in KINDS if suffix != ".toml"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
@@ -104,3 +105,10 @@ def test_the_other_figures_are_what_their_names_say(kind: str, begins: bytes) ->
     content = heat_map_figure(heat(), kind)
     assert content.startswith(begins)
     assert b"/Subtype /Image" not in content, "so few cells are drawn one by one"
+
+
+def test_letters_that_the_font_lacks_are_no_warning() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        heat_map_figure(heat(missing="未計算"), "png")
+    assert [str(warning.message) for warning in caught] == []
