@@ -71,9 +71,10 @@ def _shares(experiment: Experiment) -> Counter[str]:
     drawn += GENERATORS
     if matrix.rotate:
         drawn += 8 * d * (ROTATED * d + n)
+    read = matrix.unread_bytes() + experiment.problem.target.unread_bytes()
     labels = replicas * targets * n * (8 + item)
     sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: replicas * drawn + labels})
+    shares = Counter({sized: read + replicas * drawn + labels})
     shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
     records = experiment.protocol.record_count(n)
     curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)

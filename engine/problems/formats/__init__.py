@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,10 @@ NOT_NUMBERS = {
 """What arrays hold that are none of numbers, by the kind of their type. Truth values are 0 and 1."""
 
 
+PIECE = 1 << 16
+"""Numbers that are held at once while a file is looked through."""
+
+
 class NotATable(ValueError):
     """A file that holds no table of numbers. Its text is the reason, in one line without a full stop."""
 
@@ -32,6 +36,9 @@ class Found(NamedTuple):
 
     read: Callable[[], NDArray[Any]]
     """The numbers. Raises: NotATable, or what a library raises."""
+
+    pieces: Callable[[], Iterator[NDArray[Any]]]
+    """The numbers in pieces of about `PIECE`, in any order, none of which is held. Raises: as `read`."""
 
     shape: tuple[int, ...] | None = None
     """The shape of the numbers; None if the file must be read to know it."""

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from engine.problems.formats import Found, NotATable, check_type
+from engine.problems.formats import PIECE, Found, NotATable, check_type
 
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
@@ -53,7 +54,11 @@ def found_npy(file: Path) -> Found:
         with file.open("rb") as stream:
             return npy.read_array(stream, allow_pickle=False)
 
-    return Found(header.found_in(size), read, header.shape)
+    def pieces() -> Iterator[NDArray[Any]]:
+        with file.open("rb") as stream:
+            yield from _pieces(stream, header)
+
+    return Found(header.found_in(size), read, pieces, header.shape)
 
 
 def found_npz(file: Path) -> Found:
@@ -71,7 +76,21 @@ def found_npz(file: Path) -> Found:
         with zipfile.ZipFile(file) as archive, archive.open(members[0]) as stream:
             return npy.read_array(stream, allow_pickle=False)
 
-    return Found(header.found_in(members[0].file_size), read, header.shape)
+    def pieces() -> Iterator[NDArray[Any]]:
+        with zipfile.ZipFile(file) as archive, archive.open(members[0]) as stream:
+            yield from _pieces(stream, header)
+
+    return Found(header.found_in(members[0].file_size), read, pieces, header.shape)
+
+
+def _pieces(stream: IO[bytes], header: Header) -> Iterator[NDArray[Any]]:
+    """The numbers of an array in a stream, as they lie there."""
+    stream.read(header.end)
+    size = header.kind.itemsize
+    left = math.prod(header.shape) * size
+    while left and (piece := stream.read(min(left, PIECE * size))):
+        yield np.frombuffer(piece, header.kind)
+        left -= len(piece)
 
 
 def _header(stream: IO[bytes]) -> Header:

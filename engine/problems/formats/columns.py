@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problems.formats import Found, NotATable
+from engine.problems.formats import PIECE, Found, NotATable
 
 COPIES = 3
 """How often the numbers are held: as columns of Arrow, of numpy, and as a table."""
@@ -28,10 +29,19 @@ def found(file: Path) -> Found:
             what = f"column {column.name!r} holds {column.type}, and every column must hold numbers"
             raise NotATable(what)
 
+    def numbers(columns: Any) -> list[NDArray[Any]]:
+        as_numbers = (column.cast(pyarrow.float64(), safe=False) for column in columns)
+        return [column.to_numpy(zero_copy_only=False) for column in as_numbers]
+
     def read() -> NDArray[Any]:
         with parquet.ParquetFile(file) as table:
             columns = table.read().columns
-        return np.column_stack([column.cast(pyarrow.float64(), safe=False).to_numpy() for column in columns])
+        return np.column_stack(numbers(columns))
+
+    def pieces() -> Iterator[NDArray[Any]]:
+        with parquet.ParquetFile(file) as table:
+            for batch in table.iter_batches(max(1, PIECE // len(schema)), use_threads=False):
+                yield np.column_stack(numbers(batch.columns))
 
     shape = rows, len(schema)
-    return Found(COPIES * np.dtype(np.float64).itemsize * rows * len(schema), read, shape)
+    return Found(COPIES * np.dtype(np.float64).itemsize * rows * len(schema), read, pieces, shape)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problems.formats import Found, NotATable
+from engine.problems.formats import PIECE, Found, NotATable
 
-PIECE = 1 << 20
+BLOCK = 1 << 18
 """Bytes that are looked at at once while cells are counted."""
+
+LONG = 1 << 20
+"""Where no line has more bytes, the shape of the table is found beforehand."""
 
 PER_CELL = 16
 """Bytes for every number: it is read into an array that grows, and is copied when it does."""
@@ -26,34 +31,60 @@ SHOWN = 40
 
 def found(file: Path) -> Found:
     """What a .csv file holds; it is looked through once, and never held. Raises: NotATable."""
-    cells, longest = _counted(file)
-    return Found(PER_CELL * cells + PER_LETTER * longest, lambda: _read(file))
+    cells, longest, lines = _counted(file)
+    needed = PER_CELL * cells + PER_LETTER * longest
+    shape = _shape(file, lines) if longest <= LONG else None
+    return Found(needed, lambda: _read(file), lambda: _pieces(file), shape)
 
 
-def _counted(file: Path) -> tuple[int, int]:
-    """How many cells there are, at most, and how many bytes the longest line has."""
-    commas, ends, returns, longest, line = 0, 0, 0, 0, 0
+def _counted(file: Path) -> tuple[int, int, int]:
+    """How many cells there are, at most, how many bytes the longest line has, and how many lines hold any."""
+    commas, longest, lines, length, filled = 0, 0, 0, 0, False
     with file.open("rb") as stream:
-        while piece := stream.read(PIECE):
-            if b"\0" in piece:
+        if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            stream.seek(0)
+        while block := stream.read(BLOCK):
+            if b"\0" in block:
                 raise NotATable("it is no text in UTF-8")
-            commas += piece.count(b",")
-            ends += piece.count(b"\n")
-            returns += piece.count(b"\r")
-            first, *others = map(len, piece.replace(b"\r", b"\n").split(b"\n"))
-            longest = max(longest, line + first, *others, 0)
-            line = others[-1] if others else line + first
-    return commas + max(ends, returns) + 1, longest
+            commas += block.count(b",")
+            first, *others = block.replace(b"\r", b"\n").split(b"\n")
+            length, filled = length + len(first), filled or bool(first.strip())
+            longest = max(longest, length, *map(len, others), 0)
+            if others:
+                lines += filled + sum(map(bool, map(bytes.strip, others[:-1])))
+                length, filled = len(others[-1]), bool(others[-1].strip())
+    return commas + lines + filled, longest, lines + filled
+
+
+def _shape(file: Path, lines: int) -> tuple[int, int]:
+    """The shape of a table of so many lines that hold anything, whose rows are as long as the first."""
+    first, row = next(_filled(file), None), next(_rows(file), None)
+    if row is None:
+        return 0, 0
+    return lines - (first != row), row[1].count(",") + 1
 
 
 def _read(file: Path) -> NDArray[Any]:
     """The numbers. The first line is a header if no cell of it is a number: a row with a gap is an error."""
     lines = _rows(file)
     first = next(lines, None)
-    if first is None:
-        return np.empty((0, 0))
+    return np.empty((0, 0)) if first is None else _numbers(file, _chained(first, lines))
+
+
+def _pieces(file: Path) -> Iterator[NDArray[Any]]:
+    """The numbers of a few rows at a time."""
+    lines = _rows(file)
+    if (first := next(lines, None)) is None:
+        return
+    texts, rows = _chained(first, lines), max(1, PIECE // (first[1].count(",") + 1))
+    while some := list(islice(texts, rows)):
+        yield _numbers(file, some)
+
+
+def _numbers(file: Path, lines: Iterable[str]) -> NDArray[Any]:
+    """What stands in lines of a file. Raises: NotATable, with the line of the file at fault."""
     try:
-        return np.loadtxt(_chained(first, lines), delimiter=",", comments=None, ndmin=2)
+        return np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
     except UnicodeDecodeError:
         raise
     except ValueError as error:
@@ -74,14 +105,20 @@ def _chained(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterat
 
 def _rows(file: Path) -> Iterator[tuple[int, str]]:
     """The lines that hold something, without the header, each with its number counted from 1."""
-    begun = False
+    lines = _filled(file)
+    first = next(lines, None)
+    if first is not None and not _is_header(first[1]):
+        yield first
+    yield from lines
+
+
+def _filled(file: Path) -> Iterator[tuple[int, str]]:
+    """The lines that hold something, each with its number counted from 1."""
     with file.open(encoding="utf-8-sig") as lines:
         try:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    if begun or not _is_header(line):
-                        yield number, line
-                    begun = True
+                    yield number, line
         except UnicodeDecodeError as error:
             raise NotATable("it is no text in UTF-8") from error
 

@@ -172,6 +172,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         """Rows, before repetition, and the entries of each. Raises BadInput for an unusable file."""
         raise NotImplementedError
 
+    def unread_bytes(self) -> int:
+        """Bytes of what is yet to be read from a file, and is held then."""
+        return 0
+
     def rows(self, streams: Streams) -> Rows:
         """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
         raise NotImplementedError

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.core.parts import Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import DataPath, make_absolute, read_table, values_of
+from engine.problems.table import DataPath, make_absolute, read_table, shape_of, unread_bytes, values_of
 
 
 class File(Matrix, frozen=True, tag="file"):
@@ -46,8 +46,10 @@ class File(Matrix, frozen=True, tag="file"):
         return self.permute
 
     def size(self) -> tuple[int, int]:
-        n, d = read_table(self.path, "problem.matrix.path").shape
-        return n, d
+        return shape_of(self.path, "problem.matrix.path")
+
+    def unread_bytes(self) -> int:
+        return unread_bytes(self.path, "problem.matrix.path")
 
     def rows(self, streams: Streams) -> Rows:
         return read_table(self.path, "problem.matrix.path")[self.order(streams)]

@@ -64,6 +64,10 @@ class Target(Part, frozen=True):
         """m: how many targets are learned at once."""
         return 1
 
+    def unread_bytes(self) -> int:
+        """Bytes of what is yet to be read from a file, and is held then."""
+        return 0
+
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
         """The targets as weights of the features, or None if they are no such thing."""
         return None

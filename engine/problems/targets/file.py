@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.core.parts import BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
-from engine.problems.table import DataPath, make_absolute, read_table, values_of
+from engine.problems.table import DataPath, make_absolute, read_table, shape_of, unread_bytes, values_of
 from engine.problems.targets import Target
 
 
@@ -28,8 +25,10 @@ class File(Target, frozen=True, tag="file"):
         make_absolute(self)
 
     def columns(self, matrix: Matrix) -> int:
-        columns: int = self._table().shape[1]
-        return columns
+        return self._shape()[1]
+
+    def unread_bytes(self) -> int:
+        return unread_bytes(self.path, "problem.target.path")
 
     def check(self, matrix: Matrix) -> None:
         if not matrix.rows_are_given:
@@ -41,17 +40,18 @@ class File(Target, frozen=True, tag="file"):
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
         n, _ = matrix.shape()
-        rows = len(self._table())
+        rows, _ = self._shape()
         if rows != n:
             raise BadInput(
                 "problem.target.path", f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        return self._table()[matrix.order(streams)].swapaxes(1, 2)
+        table = read_table(self.path, "problem.target.path")
+        return table[matrix.order(streams)].swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
         return values_of(self.path, "problem.target.path")
 
-    def _table(self) -> NDArray[np.float64]:
-        return read_table(self.path, "problem.target.path")
+    def _shape(self) -> tuple[int, int]:
+        return shape_of(self.path, "problem.target.path")
