@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from engine.runtime.run import run
+from engine.runtime.store import Store
+from engine.spec import presets
 from tests.soak.keyboard import QUITTING, Keyboard, action_keys
 from tests.soak.long_runs import Sample, growth
 from tests.soak.sessions import FRAMES, innermost
@@ -63,3 +67,36 @@ def test_of_every_thread_the_innermost_calls_are_told():
     assert told.count("Thread") == 2
     assert told.count("File") == 2 * FRAMES
     assert told.count("  File 0") == 2
+
+
+@pytest.fixture
+def point(tmp_path: Path) -> Path:
+    changes = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
+    run(presets.load("hadamard-128", changes), store=Store(tmp_path))
+    return next(tmp_path.rglob("*.npz"))
+
+
+def test_a_kept_point_is_whole_and_every_beginning_of_it_is_torn(point: Path):
+    assert torn(point) == ""
+    content = point.read_bytes()
+    for end in (0, 1, len(content) // 2, len(content) - 1):
+        point.write_bytes(content[:end])
+        assert point.name in torn(point)
+
+
+def test_a_kept_point_with_another_byte_is_torn(point: Path):
+    content = bytearray(point.read_bytes())
+    content[len(content) // 3] ^= 1
+    point.write_bytes(content)
+    assert point.name in torn(point)
+
+
+def test_a_result_of_axes_is_whole_with_its_points_and_the_curves_of_its_pictures(tmp_path: Path):
+    path, result = tmp_path / "it.json", {"points": [{}], "pictures": [{"curves": [{}]}]}
+    path.write_text(json.dumps(result))
+    assert torn(path) == ""
+    for less in ({"points": []}, {"pictures": [{"curves": []}]}):
+        path.write_text(json.dumps(result | less))
+        assert torn(path)
+    path.write_text(json.dumps(result)[:-1])
+    assert torn(path)

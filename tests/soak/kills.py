@@ -1,4 +1,4 @@
-"""Kills at random instants: of saves, exports and runs in forked processes, and of the whole program.
+"""Kills at random instants: of saves, exports, runs and sweeps in forked processes, and of the program.
 
 A fork that has everything imported is at work at once, so that a thousand kills take minutes. Every file that
 the killed process was writing must be what it was before or what it was to become, and the next writer leaves
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count as numbers
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -35,6 +36,9 @@ from tests.soak.terminal_modes import left_behind
 from tests.soak.whole_files import torn
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
+AFRESH = 0.5
+"""How often the points that a killed sweep kept are taken away from the next one."""
+
 PATIENCE = 10.0
 """Seconds in which a process ends that was asked to."""
 
@@ -43,6 +47,18 @@ RUN = ["run", "hadamard-128", *(word for change in SMALL for word in ("--set", c
 PROGRAM = [sys.executable, "-m", "hadamard_tui"]
 TARGETS = ("result.json", "curves.csv", "curves.parquet", "chart.svg")
 FILES = [*RUN, "--out", TARGETS[0], *(word for name in TARGETS[1:] for word in ("--export", name))]
+
+SWEEP = """
+axes = [{ name = "size", from = 4, to = 16, log = true }]
+protocol = "one-pass"
+problem = { matrix = { kind = "hadamard", d = "size" }, target = "feature" }
+run = { device = "cpu", replicas = 2 }
+learners = [{ name = "GD", architecture = "linear", update = { kind = "gd", lr = "1/(2d)" } }]
+pictures = [{ title = "Until one half", x = "size", measure = "loss", read = { first_below = 0.51 } }]
+"""
+PICTURES = ("pictures.json", "pictures.csv", "pictures.parquet", "pictures.svg")
+KEPT = "kept"
+"""The folder, in that of the work, in which a sweep keeps its points."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,19 @@ def run_headless(folder: Path) -> None:
     """Run a preset to its end and write its files, over and over."""
     while True:
         main(FILES)
+
+
+def sweep(folder: Path) -> None:
+    """Run a document with an axis to its end, keep its points and write its pictures, with seed after seed.
+
+    The first takes the points that the one before it kept until it was killed.
+    """
+    os.environ["XDG_CACHE_HOME"] = str(folder / KEPT)
+    document = folder.parent / "sweep.toml"
+    exported = [word for name in PICTURES[1:] for word in ("--export", name)]
+    for seed in numbers():
+        chosen = ["--set", f"run.seed={seed}", "--json", "--out", PICTURES[0]]
+        main(["run", str(document), *chosen, *exported])
 
 
 def forked(work: Work, folder: Path, delay: float, how: signal.Signals) -> bool:
@@ -182,11 +211,13 @@ def run(seed: int, count: int) -> Outcome:
         os.environ |= {"XDG_CACHE_HOME": cache}
         folder = Path(home) / "work"
         folder.mkdir()
+        (Path(home) / "sweep.toml").write_text(SWEEP)
         shown = tuple(finished(each, compute(each)) for each in experiments())
         works = (
             Work("save", save, 0.03),
             Work("export", export_all((shown[0], shown[1])), 1.0),
             Work("run", run_headless, 0.5),
+            Work("sweep", sweep, 2.0),
         )
         for number in range(seed, seed + count):
             _kill(number, works, folder, outcome)
@@ -200,12 +231,11 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
     random = Random(f"kill {number}")
     how = random.choice(SIGNALS)
     again = f"python -m tests.soak kills --seed {number} --count 1"
-    (kind,) = random.choices(("save", "export", "run", "headless", "app"), (40, 33, 22, 3, 2))
-    outcome.count(
-        f"kills of {kind}s" if kind in ("save", "export", "run") else f"kills of the {kind} program"
-    )
+    (kind,) = random.choices(("save", "export", "run", "sweep", "headless", "app"), (37, 30, 18, 10, 3, 2))
+    whole = kind in ("headless", "app")
+    outcome.count(f"kills of the {kind} program" if whole else f"kills of {kind}s")
     what = f"kill {number} ({kind}, {how.name})"
-    if kind in ("headless", "app"):
+    if whole:
         wrong = (headless if kind == "headless" else in_the_app)(folder, random.uniform(0, 4), how)
         wrong = "\n".join(filter(None, (wrong, left_traceback())))
         if wrong:
@@ -215,6 +245,10 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
         if not forked(work, folder, random.uniform(0, work.seconds), how):
             outcome.fail("hang", f"{what}: it had not ended {PATIENCE:.0f} s later", again)
     judge(folder, outcome, what, again)
+    if kind == "sweep":
+        outcome.count("points kept by them", len(list((folder / KEPT).rglob("*.npz"))))
+        if random.random() < AFRESH:
+            shutil.rmtree(folder / KEPT, ignore_errors=True)
     if state_file.path().exists() and (wrong := torn(state_file.path())):
         outcome.fail("loss", f"{what}: {wrong}", again)
     if kind in ("save", "app"):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
+from engine.runtime import store
 from engine.spec import reading
 from hadamard_tui.state import state_file
 
@@ -18,7 +22,19 @@ def _csv(content: bytes) -> bool:
 
 
 def _json(content: bytes) -> bool:
-    return bool(json.loads(content)["curves"])
+    """A run's result has its curves, that of axes a picture with curves and every point."""
+    result = json.loads(content)
+    if "pictures" not in result:
+        return bool(result["curves"])
+    return all(picture["curves"] for picture in result["pictures"]) and bool(result["points"])
+
+
+def _npz(content: bytes) -> bool:
+    """A point that is kept: all its arrays can be read, and say of what they are."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        arrays = dict(file)
+    curves = arrays.keys() - {store.MEASURES, store.POINT}
+    return bool(curves) and bool(json.loads(str(arrays[store.POINT]))["learner"])
 
 
 def _parquet(content: bytes) -> bool:
@@ -39,6 +55,7 @@ def _state(content: bytes) -> bool:
 WHOLE: dict[str, Callable[[bytes], bool]] = {
     ".csv": _csv,
     ".json": _json,
+    ".npz": _npz,
     ".parquet": _parquet,
     ".toml": _toml,
     ".svg": lambda content: content.rstrip().endswith(b"</svg>"),
