@@ -36,6 +36,15 @@ WORK_PER_KEY = 0.03
 AT_REST = 0.2
 """An answer within so many seconds says that no work of earlier keys is left."""
 
+MOST_UNRESTED = 240
+"""Keys of which the work may be left at most: two of the longest bursts."""
+
+FEW = 5
+"""Keys since the app was at rest of which nobody notices that they are several: then only LAG counts."""
+
+END = 10.0
+"""Seconds that an end may take, files that are being made included."""
+
 HUNG = 60.0
 """Seconds without any answer after which a session is given up."""
 
@@ -135,14 +144,15 @@ class Session:
             burst = [self.keyboard.press() for _ in range(self.random.choice(BURSTS))]
             self.pressed += burst
             self.burst = len(burst)
-            self.unrested += len(burst)
+            self.unrested = min(self.unrested + len(burst), MOST_UNRESTED)
             for press in burst:
                 self._send(press.sent)
                 if self.random.random() < 0.15:
                     time.sleep(self.random.uniform(0, 0.03))
             if burst[-1].kind in ("stray", "move", "broken"):
                 time.sleep(0.12)  # until a lone escape is taken for the key
-            status = self._probe(LAG + WORK_PER_KEY * self.unrested, repr([press.sent for press in burst]))
+            limit = LAG + (0.0 if self.unrested <= FEW else WORK_PER_KEY * self.unrested)
+            status = self._probe(limit, repr([press.sent for press in burst]))
             if status is None:  # of a burst that ended it nobody knows which keys it was there for
                 self.outcome.count("keys", len(burst))
         return status
@@ -184,6 +194,8 @@ class Session:
         later = self._waiting_for_processor()
         idle = max(0.0, lag - sum(later[thread] - waited.get(thread, 0.0) for thread in later))
         self.outcome.most("longest lag s", idle)
+        if self.unrested <= FEW:
+            self.outcome.most("longest after few keys s", idle)
         if lag < AT_REST:
             self.unrested = 0
         if idle > limit:
@@ -209,7 +221,10 @@ class Session:
         else:
             self._send(asked)
         status = self.terminal.gone(HUNG)
-        self.outcome.most("longest end s", time.monotonic() - begun)
+        took = time.monotonic() - begun
+        self.outcome.most("longest end s", took)
+        if status is not None and took > END:
+            self._fail("hang", f"it ended {took:.1f} s after {asked!r}")
         if status is None:
             os.kill(self.terminal.pid, signal.SIGABRT)
             self._fail("hang", f"it had not ended {HUNG:.0f} s after {asked!r}")
