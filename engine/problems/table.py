@@ -6,7 +6,7 @@ import math
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -114,6 +114,12 @@ def values_of(path: str, where: str) -> Values:
         if _large(version) is not None:
             return _looked_through(version)
         return _read(version).values
+
+
+def look(path: str) -> None:
+    """Find out of a file what any set-up asks for, so that it is known at once then. It may take seconds."""
+    with suppress(BadInput):
+        values_of(str(Path(path).absolute()), "")
 
 
 def unread_bytes(path: str, where: str) -> int:

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
+from engine.problems import table
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from engine.spec.learner import Learner
@@ -293,6 +294,8 @@ class Setup(VerticalScroll, can_focus=False):
         elif self.editable.value(event.place) == event.value:
             return
         else:
+            if event.place.endswith(".path") and event.value:
+                await asyncio.to_thread(table.look, str(event.value))
             self.editable.put(event.place, event.value)
         if event.place.endswith("].name"):
             self._follow()

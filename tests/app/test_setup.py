@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import threading
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from textual.app import App
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 
 from engine.core import catalogue
+from engine.problems import table
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from engine.spec.learner import Learner
@@ -116,6 +121,28 @@ async def test_a_choice_does_not_follow_the_value_of_a_part_that_it_is_no_field_
         assert row.query_one(Select).value == "products"
         row.follow("bits")
         assert row.query_one(Select).value == "bits"
+
+
+async def test_a_file_is_looked_through_beside_the_screen(
+    app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    threads: list[threading.Thread] = []
+    decide = table._kind
+
+    def kind(pieces: Any) -> Any:
+        threads.append(threading.current_thread())
+        return decide(pieces)
+
+    monkeypatch.setattr(table, "_kind", kind)
+    np.save(file := tmp_path / "large.npy", np.ones((1025, 1024)))
+    async with opened(app, WIDE) as pilot:
+        row_of(app, "problem.matrix.kind").query_one(Select).value = "file"
+        await until(pilot, lambda: composed(app, "problem.matrix.path"))
+        row_of(app, "problem.matrix.path").query_one(Input).value = str(file)
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.path") == str(file))
+        await until(pilot, lambda: app.laboratory.editable.error is None)
+        assert threads
+        assert threading.main_thread() not in threads
 
 
 async def test_keys_in_a_closed_list_change_no_learners(app: HadamardApp):
