@@ -18,6 +18,9 @@ _BACK, _STEP = 0.5, 2
 _FAR = 2
 """So many rows above or below its line a name may stand."""
 
+_MOST = 2
+"""So many of the lines that run along each other are named there; the legend names them all."""
+
 _WIDEST = 1 / 3
 """Of the width of the picture; longer names have no room."""
 
@@ -32,19 +35,28 @@ class NameAt(NamedTuple):
 
 
 def line_names(
-    series: Sequence[Series], lines: Spans, taken: np.ndarray, across: int, down: int
+    series: Sequence[Series],
+    lines: Spans,
+    groups: Sequence[tuple[int, ...]],
+    taken: np.ndarray,
+    across: int,
+    down: int,
 ) -> list[NameAt]:
     """A place for the name of every line without a mark that has one: right-aligned, the last that is free.
 
     Args:
+        groups: the positions of series that run along each other.
         taken: which cells are not free, bool [rows, columns]; none is where a name is put.
         across, down: how many dots a cell has.
     """
     rows, columns = taken.shape
     taken = taken.copy()
-    found = []
+    found: list[NameAt] = []
+    group_of = {index: group for group in groups for index in group}
     for index, one in enumerate(series):
         if not one.name or one.mark or one.faint or one.style not in PATTERNS:
+            continue
+        if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
             continue
         length, shown = cell_len(one.name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:

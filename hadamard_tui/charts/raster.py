@@ -66,7 +66,7 @@ def paint(
     for index, row, column in _marks(series, lines, rows, columns):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
-    names = line_names(series, lines, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
+    names = line_names(series, lines, groups, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
     for index, row, column, name in names:
         span = write(glyphs, row, column, name)
         assert span is not None, "a name is put inside"

@@ -42,6 +42,12 @@ def test_a_name_covers_neither_curves_nor_letters_nor_other_names():
     assert all(not chr(glyph).isalpha() or glyph in bare.glyphs[there] for glyph in plain.glyphs[there])
 
 
+def test_two_of_the_lines_that_run_along_each_other_are_named():
+    same = [curve(1 - X / 19, X, f"2/{n}", style="dashed") for n in range(4)]
+    other = curve(X / 19, X, "other", style="dashed")
+    assert paint([*same, other], axes(), 60, 20).named == {0, 1, 4}
+
+
 def test_curves_with_letters_and_names_without_room_are_not_written():
     assert not paint([curve(1 - X / 19, X, "GD", mark="A")], axes(), 60, 20).named
     assert not paint([curve(1 - X / 19, X, "a" * 30, style="dashed")], axes(), 60, 20).named
