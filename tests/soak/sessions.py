@@ -194,7 +194,7 @@ class Session:
         later = self._waiting_for_processor()
         idle = max(0.0, lag - sum(later[thread] - waited.get(thread, 0.0) for thread in later))
         self.outcome.most("longest lag s", idle)
-        if self.unrested <= FEW:
+        if 0 < self.unrested <= FEW:  # and not before the first picture
             self.outcome.most("longest after few keys s", idle)
         if lag < AT_REST:
             self.unrested = 0
