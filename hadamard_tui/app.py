@@ -215,7 +215,7 @@ class HadamardApp(App[None]):
     async def action_back_to_stop(self) -> None:
         """The preset of a tour as it was before a person changed it."""
         if self._guide is not None:
-            await self._guide.back()
+            await self._guide.present()
 
     def action_blank(self) -> None:
         self.push_screen(Blank())

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from engine.spec.fields import fields_of
+from hadamard_tui.charts.series_builder import mark
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 
 ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims": "claim"}
@@ -31,8 +32,7 @@ def _item(editable: EditableExperiment, name: str) -> str:
         return f"the {name}"
     number = int(found[2])
     if found[1] == "learners" and number < len(editable.learners):
-        letter = chr(ord("A") + editable.letters[number] % 26)
-        return f"{letter} ({editable.learners[number]['name']})"
+        return f"{mark(editable.letters[number])} ({editable.learners[number]['name']})"
     return f"{ONE_OF.get(found[1], found[1])} {number + 1}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Protocol, cast
 
 from textual.command import Hit, Hits, Provider
@@ -48,7 +48,7 @@ class PartProvider(Provider):
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
             for kind, member in catalogue.members(family).items():
-                said = f"{kind} {inspect.getdoc(member)}"
+                said = f"{kind} {_documentation(member)}"
                 if score := _score(query, kind, said, _source(member)):
                     show = partial(_app(self).show_part, family, kind)
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary_of(member))
@@ -60,20 +60,26 @@ def has_words(query: str, text: str, source: str) -> bool:
     Theorems are looked for among sources alone, however these write them.
     """
     typed = _words(query)
-    said = set(_words(source if "thm" in typed else f"{text} {source}"))
+    said = _words(source) if "thm" in typed else _words(text) | _words(source)
     return bool(typed) and all(
         word in said if word.isdigit() else any(one.startswith(word) for one in said) for word in typed
     )
 
 
-def _words(text: str) -> list[str]:
+@lru_cache(maxsize=2048)
+def _words(text: str) -> frozenset[str]:
     found = re.findall(r"\w+", text.casefold())
-    return ["thm" if word in ("theorem", "theorems", "thms") else word for word in found]
+    return frozenset("thm" if word in ("theorem", "theorems", "thms") else word for word in found)
+
+
+@cache
+def _documentation(member: type[Part]) -> str:
+    return inspect.getdoc(member) or ""
 
 
 def _source(member: type[Part]) -> str:
     """Where a part comes from, as its documentation says it."""
-    written = (inspect.getdoc(member) or "").partition("Source:")[2]
+    written = _documentation(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
 

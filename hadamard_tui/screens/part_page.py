@@ -11,12 +11,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
 from engine.core import catalogue
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.welcome import preset_option
 
 
 class PartPage(Modal[str | None]):
@@ -39,8 +39,7 @@ class PartPage(Modal[str | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as page:
             page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
-            shown = [Option(Text.assemble((entry.name, "bold"), f"\n  {entry.title}"), id=entry.name)
-                     for entry in naming(self._kind)]  # fmt: skip
+            shown = [preset_option(entry.name, entry.title) for entry in naming(self._kind)]
             page.border_subtitle = "enter opens a preset · esc closes" if shown else "esc closes"
             yield Static(about(self._family, self._kind))
             if shown:

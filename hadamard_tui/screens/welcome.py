@@ -42,7 +42,7 @@ class Welcome(Modal[str | None]):
             page.border_title = "hadamard-tui"
             page.border_subtitle = f"enter runs it · esc looks around · {key('help')} explains"
             yield Static(WHAT, markup=False)
-            yield OptionList(*(Option(_line(name), id=name) for name in FIRST), compact=True)
+            yield OptionList(*(preset_option(name, presets.load(name).title) for name in FIRST), compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """The keys that stand below the page act as they say: to run is to run what is selected, and all but
@@ -65,5 +65,6 @@ class Welcome(Modal[str | None]):
         self.dismiss(event.option_id)
 
 
-def _line(name: str) -> Text:
-    return Text.assemble((name, "bold"), f"\n  {presets.load(name).title}")
+def preset_option(name: str, title: str) -> Option:
+    """A preset to choose: its name above its title."""
+    return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)

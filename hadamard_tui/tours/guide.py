@@ -28,26 +28,23 @@ class Guide:
         self._begun = time.monotonic()
         await self._laboratory.mount(self._banner, before=0)
         self._laboratory.watchers.append(self._look)
-        await self._present()
+        await self.present()
 
     async def move(self, by: int) -> None:
         """Go on or back."""
         if self.tour.move(by):
-            await self._present()
+            await self.present()
         else:
             end = "The tour ends here." if by > 0 else "The tour begins here."
             self._laboratory.notify(end)
-
-    async def back(self) -> None:
-        """Put up the stop again, whatever has been changed since."""
-        await self._present()
 
     @property
     def changed(self) -> bool:
         """Whether the set-up is another than the stop has."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
-    async def _present(self) -> None:
+    async def present(self) -> None:
+        """Put up the stop and run it, whatever has been changed since it was put up before."""
         self._ended = None
         self._laboratory.query_one(Stage).suggest(self.tour.stop.panel)
         editable = self.tour.editable

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,24 +56,37 @@ def test_no_terminal_names_the_command_that_needs_none(program: Program) -> None
     assert "use hadamard-tui run hadamard-128" in done.stderr
 
 
-def hear_ctrl_c() -> None:
-    """Listen to SIGINT, which a shell has its background jobs, and all that they start, ignore."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def on_terminal(
+    *arguments: str,
+    hearing: signal.Handlers = signal.SIG_DFL,
+    stdout: int = subprocess.DEVNULL,
+    **options: Any,
+) -> tuple[subprocess.Popen, int]:
+    """Python with a terminal for its standard error, and our end of that."""
+    ours, theirs = pty.openpty()
+
+    def hear() -> None:
+        """As a shell has its background jobs, and all that they start, ignore some."""
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, hearing)
+
+    started = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+        preexec_fn=hear,
+        **options,
+    )
+    os.close(theirs)
+    return started, ours
 
 
 def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    ours, theirs = pty.openpty()
-    started = subprocess.Popen(
-        [sys.executable, "-m", "hadamard_tui", "run", "long.toml", "--out", "result.json"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm"},
-        preexec_fn=hear_ctrl_c,
-    )
-    os.close(theirs)
+    command = ("-m", "hadamard_tui", "run", "long.toml", "--out", "result.json")
+    started, ours = on_terminal(*command, stdout=subprocess.PIPE, cwd=tmp_path)
     said = b""
     while b"running" not in said:  # the progress bar says so once the data is drawn
         said += os.read(ours, 1000)
@@ -96,26 +110,6 @@ with console.progress(console.errors()) as bar:
     bar.add_task("running")
     time.sleep(60)
 """
-
-
-def on_terminal(*arguments: str, hearing: signal.Handlers = signal.SIG_DFL) -> tuple[subprocess.Popen, int]:
-    """Python with a terminal for its standard error, and our end of that."""
-    ours, theirs = pty.openpty()
-
-    def hear() -> None:
-        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, hearing)
-
-    started = subprocess.Popen(
-        [sys.executable, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-        env={**os.environ, "TERM": "xterm"},
-        preexec_fn=hear,
-    )
-    os.close(theirs)
-    return started, ours
 
 
 def read(line: int, until: bytes = b"") -> bytes:
