@@ -108,7 +108,8 @@ import time
 from hadamard_tui.headless import console
 with console.progress(console.errors()) as bar:
     bar.add_task("running")
-    time.sleep(60)
+    for _ in range(6000):
+        time.sleep(0.01)  # a signal that another thread got is handled when this one goes on
 """
 
 
