@@ -55,7 +55,7 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 
 @contextmanager
 def undone(undo: Callable[[], None]) -> Iterator[None]:
-    """While this lasts, `undo` is called before a signal ends the program, which then ends as by that signal.
+    """While this lasts, `undo` is called before a signal ends or stops the program, which it does after that.
 
     Signals that are ignored, as after nohup, or that somebody listens to already, as to Ctrl-C, stay so.
 
@@ -67,8 +67,9 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         undo()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
+        signal.signal(number, handle)  # a stopped program goes on here
 
-    numbers = [getattr(signal, name) for name in FATAL]
+    numbers = [getattr(signal, name) for name in (*FATAL, "SIGTSTP")]
     taken = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
     for number in taken:
         signal.signal(number, handle)

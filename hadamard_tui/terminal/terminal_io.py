@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import termios
 import time
 from codecs import getincrementaldecoder
@@ -161,6 +162,18 @@ class TimedDriver(LinuxDriver):
                     text = decode(data)
                 for message in keys.messages(text):
                     self.process_message(message)
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back. What is typed from here on is for the shell; it does not stop the end."""
+        signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+        signal.signal(signal.SIGCONT, signal.SIG_DFL)
+        super().stop_application_mode()
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back until the app goes on."""
+        super().suspend_application_mode()
+        signal.signal(signal.SIGTSTP, self._sigtstp_application)
+        signal.signal(signal.SIGCONT, self._sigcont_application)
 
     def _sigcont_application(self, *_: object) -> None:
         """Take the terminal anew, once the app has nothing else in hand."""

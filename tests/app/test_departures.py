@@ -126,6 +126,17 @@ def test_stopped_continued_sent_what_is_no_key_and_told_to_quit(opened: Open, la
     assert size_kept(last) == 16
 
 
+def test_ctrl_z_typed_after_quitting_does_not_stop_the_end(opened: Open) -> None:
+    terminal = opened(*SMALL)
+    terminal.shows("r runs it")
+    terminal.press(b"q")
+    while not given_back(terminal):
+        assert terminal.take(0.1), "it had ended before"
+    os.kill(terminal.pid, signal.SIGTSTP)
+    assert terminal.end() == 0
+    assert given_back(terminal)
+
+
 def test_a_signal_ends_it_while_the_engine_works(opened: Open, last: Path) -> None:
     terminal = opened(*LONG, "--run")
     terminal.shows("running")

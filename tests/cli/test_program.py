@@ -132,6 +132,19 @@ def test_a_signal_ends_a_progress_bar_with_the_cursor_shown(name: str) -> None:
     os.close(line)
 
 
+def test_a_progress_bar_that_is_stopped_shows_the_cursor_and_goes_on() -> None:
+    started, line = on_terminal("-c", BAR, process_group=0)
+    read(line, b"running")
+    started.send_signal(signal.SIGTSTP)
+    _, status = os.waitpid(started.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    started.send_signal(signal.SIGCONT)
+    started.terminate()
+    assert started.wait(20) == -signal.SIGTERM
+    assert read(line).count(b"\x1b[?25h") == 2  # when it was stopped, and at the end
+    os.close(line)
+
+
 def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
     started, line = on_terminal("-c", BAR, hearing=signal.SIG_IGN)
     read(line, b"running")
