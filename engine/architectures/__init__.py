@@ -35,6 +35,9 @@ class Signals(NamedTuple):
     cb: tuple[float, ...]
     """C_b, the variance of biases, [L + 1]."""
 
+    unscaled: bool
+    """Whether the weights are trained as they act, in no other unit."""
+
 
 class HiddenLayers(NamedTuple):
     """The layers of which `preactivations` has the signals, input layer first."""

@@ -204,7 +204,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init != "gaussian" or self.parametrisation not in ("standard", "ntk"):
             return None
         cw = tuple(size * size for size in self._sizes())
-        return Signals(self.activation, self.hidden, cw, self._each(self.cb))
+        return Signals(
+            self.activation, self.hidden, cw, self._each(self.cb), self.parametrisation == "standard"
+        )
 
     @property
     def hidden_layers(self) -> HiddenLayers:

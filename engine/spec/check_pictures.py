@@ -82,19 +82,15 @@ def _check_measure(
 
 
 def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str]) -> Dimensions:
-    """What there is for a picture; all clocks if some of the learners are at none of these points."""
-    names = {learner.name for one in experiments for learner in one.learners}
-    measured = [
-        (one, learner)
-        for one in experiments
-        for learner in one.learners
-        if missing(picture.measure, one, learner) is None
-    ]
-    clocks = (
-        list(CLOCKS)
-        if names < set(learners)
-        else [clock for one, learner in measured for clock in one.protocol.measured_clocks(learner)]
-    )
+    """What there is for a picture: all that there could be, if learners are at none of these points."""
+    there = [(one, learner) for one in experiments for learner in one.learners]
+    if {learner.name for _, learner in there} < set(learners):
+        measured, clocks = there, list(CLOCKS)
+    else:
+        measured = [
+            (one, learner) for one, learner in there if missing(picture.measure, one, learner) is None
+        ]
+        clocks = [clock for one, learner in measured for clock in one.protocol.measured_clocks(learner)]
     planned = [clock for one in experiments for clock in one.protocol.clocks(one.problem.matrix.shape()[0])]
     indices = [
         index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)

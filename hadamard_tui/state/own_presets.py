@@ -15,13 +15,20 @@ MOST = 50
 MOST_BYTES = 1 << 20
 
 
+def file() -> Path:
+    """Where that is written down."""
+    from platformdirs import user_state_path
+
+    return user_state_path(NAME) / "presets.txt"
+
+
 def paths() -> list[str]:
     """Their files, the last one first; none that has gone, and none of anybody else's, as in a browser."""
     if served():
         return []
     try:
         with files.faults(""):
-            lines = files.read(_file(), MOST_BYTES).decode(errors="replace").splitlines()
+            lines = files.read(file(), MOST_BYTES).decode(errors="replace").splitlines()
     except BadInput:
         return []
     return [line for line in reversed(lines) if not texts.fault(line) and _is_there(line)]
@@ -30,11 +37,11 @@ def paths() -> list[str]:
 def add(path: Path) -> None:
     """Remember a preset. Raises: BadInput."""
     with files.faults("the list of presets", "cannot be written"):
-        file, added = _file(), str(path.absolute())
-        file.parent.mkdir(parents=True, exist_ok=True)
+        written, added = file(), str(path.absolute())
+        written.parent.mkdir(parents=True, exist_ok=True)
     others = [one for one in reversed(paths()) if one != added]
     content = "".join(f"{one}\n" for one in [*others, added][-MOST:])
-    atomic_write.write(file, content.encode(), "the list of presets")
+    atomic_write.write(written, content.encode(), "the list of presets")
 
 
 def name_of(preset: str) -> str:
@@ -47,9 +54,3 @@ def _is_there(path: str) -> bool:
         return Path(path).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _file() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path(NAME) / "presets.txt"

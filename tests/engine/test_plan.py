@@ -59,6 +59,9 @@ def test_learners_are_where_their_condition_holds():
     assert found.learners == ("GD", "LLS")
     (only_small,) = plan(document([{"name": "size", "values": [8, 16]}], learners=learners[1:])).points
     assert only_small.names == {"size": 8}
+    picture = {"x": "size", "measure": "layer-variance", "at": {"layer": 1}}
+    net = {"name": "net", **gd(0.1, kind="dense", widths=[2]), "where": "size > 4"}
+    assert first(document(axes, learners=[learners[0], net], pictures=[picture])).pictures
     with pytest.raises(BadInput, match="no learner is anywhere"):
         plan(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 

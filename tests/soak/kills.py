@@ -29,7 +29,7 @@ from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.cli import main
 from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
-from hadamard_tui.state import state_file
+from hadamard_tui.state import own_presets, state_file
 from tests.soak.outcome import Outcome
 from tests.soak.sessions import warm_cache
 from tests.soak.terminal_modes import left_behind
@@ -186,7 +186,8 @@ def judge_leftovers(folder: Path, outcome: Outcome, what: str, again: str) -> No
     """Write once in peace: nothing unfinished remains beside what is written."""
     save_once = state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiments()[0])))
     assert not save_once, save_once
-    left = [path.name for path in state_file.path().parent.iterdir() if path.name != "last.json"]
+    kept = {state_file.path().name, own_presets.file().name}
+    left = [path.name for path in state_file.path().parent.iterdir() if path.name not in kept]
     if left:
         outcome.fail("loss", f"{what}: {', '.join(left)} stayed beside last.json", again)
         for name in left:

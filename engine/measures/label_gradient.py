@@ -1,0 +1,57 @@
+"""How much the weights of each layer see of the labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.architectures import Architecture
+    from engine.spec.learner import Learner
+    from engine.spec.problem import Problem
+
+
+class LabelGradient(Measure, frozen=True, tag="label-gradient"):
+    """‖E_x f ∇_l ŷ‖²: the squared gradient of the correlation of predictions and labels f, layer by layer.
+
+    The mean is over all rows, ∇_l is over the weights of layer l = 1 … L + 1, the output the last, or over
+    its biases. What it is 0 for, a first step of gradient descent cannot learn. Averaged over targets. Unit:
+    that of a squared label times that of a squared prediction over a squared weight. Source: AS20;
+    theory-bias.md §41.
+    """
+
+    label: ClassVar[str] = "squared gradient that sees the labels"
+    of_parameters: ClassVar[bool] = True
+
+    of: Annotated[
+        Literal["weights", "biases"], Meta(title="of", description="the weights of layers, or their biases")
+    ] = "weights"
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        count = 0 if learner.architecture is None else len(self._names(learner.architecture))
+        return (Index("layer", np.arange(1.0, count + 1)),)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        if net is None or net.hidden_layers is None:
+            return "the learner is a dense net"
+        if net.outputs > 1:
+            return "every net predicts a single target"
+        return None if self._names(net) else "the net has biases"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (2 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, net = probe.data, probe.architecture
+        gradients = net.gradient(probe.tensors, data.instances, lambda _: data.labels / data.instances.n)
+        squares = [gradients[name].double().square().flatten(1).sum(1) for name in self._names(net)]
+        return data.over_targets(torch.stack(squares)).movedim(0, -1)
+
+    def _names(self, net: Architecture) -> list[str]:
+        return [name for name in net.layers if name.startswith("W" if self.of == "weights" else "b")]

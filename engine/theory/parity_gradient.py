@@ -1,0 +1,58 @@
+"""What a two-layer ReLU net sees of a parity at its start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas import parities
+from engine.spec.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.theory.layer_recursion import only_at_the_start, signals_of
+
+
+class ParityGradient(Line, frozen=True, tag="parity-gradient"):
+    """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}) for the first layer, h C_w λ¹_k for the second.
+
+    Of h ReLU units with Gaussian weights, without biases, on all vectors of n bits, with the product of k of
+    them as the label and the C_w of the other layer. λ⁰ and λ¹ are the eigenvalues of the steps and ramps of
+    such units; for odd k ≥ 3 both layers see nothing. In expectation over starts. Source: theory-bias.md §41.
+    """
+
+    measure: ClassVar[str] = "label-gradient"
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "exact"
+    formula: ClassVar[str] = "h λ¹_k at the output, k λ⁰_{k−1} + (n − k) λ⁰_{k+1} at the first layer"
+    source: ClassVar[str] = "derived for this program, theory-bias.md §41"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if not problem.matrix.is_cube:
+            return Finding(
+                False, f"requires all vectors of ±1 as rows, and the matrix is {problem.matrix.kind}"
+            )
+        if problem.target.fixed_feature is None:
+            return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
+        return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or signals.activation != "relu" or len(signals.widths) != 1 or any(signals.cb):
+            return Finding(False, f"it requires one layer of ReLU units without biases, not {learner.name}")
+        if not signals.unscaled:
+            return Finding(False, f"it requires the standard parametrisation, not that of {learner.name}")
+        return Finding(True, f"{learner.name} is one layer of ReLU units with a Gaussian start")
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        signals = signals_of(at.learner)
+        assert signals is not None, "binds() admits no other architecture"
+        number = at.experiment.problem.target.fixed_feature
+        assert number is not None, "holds() admits no other target"
+        bits, degree = at.experiment.problem.matrix.size()[1], number.bit_count()
+        (width,), (first, _) = signals.widths, signals.cw
+        output = width * first * parities.relu_eigenvalue(bits, degree)
+        return only_at_the_start(at, np.array([signals.cw[1] * parities.first_layer(bits, degree), output]))
