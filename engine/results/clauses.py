@@ -216,7 +216,9 @@ class Clauses:
             return 0.0, "has no value yet"
         theory = np.interp(x, line.x, line.y)
         gap = np.abs(y - theory)
-        if gap.max() <= self._view.rounding * max(abs(float(y[0])), float(np.abs(theory).max())):
+        rounding = self._view.rounding * max(abs(float(y[0])), float(np.abs(theory).max()))
+        gap[gap <= rounding] = 0.0
+        if not gap.any():
             return 0.0, "is the same to rounding"
         with np.errstate(divide="ignore", invalid="ignore"):
             share = 100 * float(np.where(gap > 0, gap / np.abs(theory), 0.0).max())

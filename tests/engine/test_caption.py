@@ -127,6 +127,9 @@ def test_how_far_from_what_theory_says_exactly():
     assert caption(losses(off, lines=(exact,))) == (
         "Beside the exact value net is off by at most 10 %, 2.0 standard errors."
     )
+    nothing = replace(exact, y=np.array([1.0, 0, 4]))
+    off = curve("net", x, np.array([1.0, 1e-33, 4.4]), stderr=np.array([0.1, 1e-35, 0.1]), replicas=4)
+    assert "by at most 10 %, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
     same = curve("net", x, x.copy())
     assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
 
