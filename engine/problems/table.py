@@ -17,9 +17,9 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.core import files, texts
+from engine.core.free_memory import free_bytes, in_words
 from engine.core.parts import MOST, BadField, BadInput, Values
 from engine.problems.formats import Found, NotATable, arrays, columns, commas
-from engine.runtime.free_memory import free_bytes, in_words
 
 MOST_PATH = 4096
 """Letters of a path at most: Linux opens none that is longer."""

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.expressions import names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.protocols import CLOCKS
@@ -21,7 +22,6 @@ from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import AtPoint, Steps
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
-from engine.spec.expressions import names_in
 from engine.spec.marks import marks_of
 from engine.spec.picture import Contour, Picture
 from engine.spec.points import Plan, Point

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from engine.backends import backend_of, weight_vectors
+from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
 from engine.measures import Measure
@@ -21,7 +22,6 @@ from engine.results.series import bytes_of
 from engine.results.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
-from engine.runtime.free_memory import free_bytes, in_words
 from engine.runtime.recorder import CELLS
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment

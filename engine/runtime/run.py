@@ -13,6 +13,7 @@ from engine import __version__
 from engine.backends import backend_of
 from engine.core import catalogue
 from engine.core import device as devices
+from engine.core.free_memory import in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
@@ -25,7 +26,6 @@ from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
 from engine.runtime.descent import curve_name, rates_of
 from engine.runtime.early_end import EarlyEnd
-from engine.runtime.free_memory import in_words
 from engine.runtime.pacing import MOST
 from engine.runtime.recorder import Block
 from engine.runtime.store import Store

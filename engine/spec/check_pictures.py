@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from engine.core import catalogue
+from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.protocols import CLOCKS
 from engine.runtime.asked import missing
 from engine.spec.experiment import Experiment
-from engine.spec.expressions import BadExpression, names_in
 from engine.spec.picture import Picture
 
 SIZES = ("n", "d")

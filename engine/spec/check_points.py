@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 from engine.claims import Claim
+from engine.core.expressions import names_in
 from engine.core.parts import BadInput
-from engine.spec.expressions import names_in
 from engine.spec.marks import marks_of
 from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of

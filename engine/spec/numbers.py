@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from engine.core.expressions import BadExpression, evaluate
 from engine.core.parts import BadInput
 from engine.core.texts import quoted
-from engine.spec.expressions import BadExpression, evaluate
 
 NAMES = ("d", "n", "m")
 """Entries of an instance, instances, and targets: what expressions outside matrix and target may name."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from engine.core.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
 from engine.core.parts import BadInput
 from engine.protocols import CLOCKS
 from engine.spec import reading
@@ -18,7 +19,6 @@ from engine.spec.check_claims import check_claims
 from engine.spec.check_pictures import check_pictures
 from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
-from engine.spec.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
 from engine.spec.learner import Learner
 from engine.spec.numbers import NAMES, with_tables
 from engine.spec.points import Plan, Point

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from engine.core.expressions import LONGEST
 from engine.spec.experiment import Experiment
-from engine.spec.expressions import LONGEST
 
 Schema = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import string
 from typing import Any
 
+from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
-from engine.spec.expressions import BadExpression, names_in
 from engine.spec.plan import TAKEN, axes_of
 from engine.spec.reading import Raw
 from engine.spec.renaming import put_numbers

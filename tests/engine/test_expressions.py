@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from engine.core import catalogue
+from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets, reading
-from engine.spec.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
 
 NAMES = {"d": 128, "n": 96, "m": 3, "eta": 0.25}
 

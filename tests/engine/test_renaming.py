@@ -6,10 +6,10 @@ import copy
 
 import pytest
 
+from engine.core.expressions import with_name
 from engine.core.parts import BadInput
 from engine.spec import plan as plans
 from engine.spec import presets
-from engine.spec.expressions import with_name
 from engine.spec.reading import Raw
 from engine.spec.renaming import put_numbers, rename_axis, rename_learner, rename_picture
 

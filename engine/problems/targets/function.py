@@ -8,11 +8,11 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from engine.core.expressions import LONGEST, BadExpression, tabulated
 from engine.core.parts import BadField, BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
-from engine.spec.expressions import LONGEST, BadExpression, tabulated
 
 
 class Function(Target, frozen=True, tag="function"):
