@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from engine.core.groups import Group
     from engine.core.params import Params
     from engine.problems.data import Data
+    from engine.problems.problem import Problem
     from engine.runtime.hypothesis import Weighted
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class Index(NamedTuple):

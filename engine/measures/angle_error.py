@@ -8,8 +8,8 @@ from engine.core.lazy import torch
 from engine.measures import Measure, Probe, needs_teacher
 
 if TYPE_CHECKING:
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class AngleError(Measure, frozen=True, tag="angle-error"):

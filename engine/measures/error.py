@@ -12,8 +12,8 @@ from engine.measures import OfRows, Probe
 
 if TYPE_CHECKING:
     from engine.problems.data import Data
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class Error(OfRows, frozen=True, tag="error"):

@@ -11,8 +11,8 @@ from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class LayerVariance(Measure, frozen=True, tag="layer-variance"):

@@ -11,8 +11,8 @@ from engine.measures import Measure, Probe
 from engine.measures.norm import POWERS, Exponent
 
 if TYPE_CHECKING:
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class Margin(Measure, frozen=True, tag="margin"):

@@ -9,8 +9,8 @@ from engine.measures import Measure, Probe
 from engine.measures.spectrum import SingularValues
 
 if TYPE_CHECKING:
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class Rank(Measure, frozen=True, tag="rank"):

@@ -10,8 +10,8 @@ from engine.measures import Index, Measure, Probe
 from engine.measures.layer_variance import LayerVariance
 
 if TYPE_CHECKING:
+    from engine.problems.problem import Problem
     from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
 
 
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):

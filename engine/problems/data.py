@@ -16,8 +16,8 @@ from engine.problems.walsh import Walsh
 
 if TYPE_CHECKING:
     from engine.problems.matrices import Rows
+    from engine.problems.problem import Problem
     from engine.problems.targets import Combination
-    from engine.spec.problem import Problem
 
 Star = tuple["torch.Tensor", "torch.Tensor"]
 """w* of every replica and target: numbers of features, and their weights, [R, m, r] each."""

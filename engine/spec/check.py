@@ -6,12 +6,12 @@ from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
 from engine.losses import Loss
 from engine.measures import named
+from engine.problems.problem import Problem
 from engine.runtime.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
 from engine.spec.learner import Learner
-from engine.spec.problem import Problem
 
 
 def check(experiment: Experiment) -> None:

@@ -15,12 +15,12 @@ from msgspec import inspect
 from engine.core import files
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, listed, nearest, quoted
+from engine.problems.problem import Problem
 from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.spec.numbers import resolved, types_of
-from engine.spec.problem import Problem
 from engine.spec.upgrade import renamed, upgraded
 
 Raw = dict[str, Any]

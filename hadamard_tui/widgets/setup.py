@@ -17,10 +17,10 @@ from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
 from engine.problems import table
+from engine.problems.problem import Problem
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from engine.spec.learner import Learner
-from engine.spec.problem import Problem
 from engine.spec.reading import Raw
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
