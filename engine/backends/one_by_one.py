@@ -10,13 +10,13 @@ from engine.backends import Backend
 from engine.backends.structured import is_large, rotated, why_not_rotated
 from engine.core import catalogue
 from engine.core.lazy import torch
+from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
 from engine.measures.error import sides
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.protocols import TrainingRun
 from engine.runtime.descent import Descent
-from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import Measures, Recorder, asks
 from engine.runtime.training_inputs import TrainingInputs
 

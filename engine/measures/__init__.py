@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.core.parts import Part
-from engine.runtime.curvature import Curvature
-from engine.runtime.hypothesis import Parametrised
+from engine.hypotheses.curvature import Curvature
+from engine.hypotheses.hypothesis import Parametrised
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
     from engine.core.cost import Cost
     from engine.core.groups import Group
     from engine.core.params import Params
+    from engine.hypotheses.hypothesis import Weighted
     from engine.problems.data import Data
     from engine.problems.problem import Problem
-    from engine.runtime.hypothesis import Weighted
     from engine.spec.learner import Learner
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
+from engine.hypotheses.curvature import GRAPH, TOGETHER
+from engine.hypotheses.eigenvalues import EXACT, KRYLOV, largest
 from engine.measures import Measure, Probe
-from engine.runtime.curvature import GRAPH, TOGETHER
-from engine.runtime.eigenvalues import EXACT, KRYLOV, largest
 
 
 class Sharpness(Measure, frozen=True, tag="sharpness"):

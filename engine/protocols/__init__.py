@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from engine.core.catalogue import members
 from engine.core.parts import LARGEST, BadField, Part, Values
+from engine.hypotheses.hypothesis import Predictor, Weighted
 from engine.measures import named
-from engine.runtime.hypothesis import Predictor, Weighted
 from engine.runtime.recorder import Block, Recorder
 from engine.runtime.training_inputs import TrainingInputs
 

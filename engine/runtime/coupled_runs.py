@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.core.lazy import torch
+from engine.hypotheses.hypothesis import Predictor, Turnable
 from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.problems.transformations import element
-from engine.runtime.hypothesis import Predictor, Turnable
 from engine.runtime.recorder import Block
 from engine.runtime.training_inputs import TrainingInputs
 

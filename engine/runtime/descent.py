@@ -7,11 +7,11 @@ from collections.abc import Callable
 from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.hypotheses.curvature import Curvature
+from engine.hypotheses.eigenvalues import largest
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.curvature import Curvature
-from engine.runtime.eigenvalues import largest
-from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.optioned_steps import OptionedSteps
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.learner import Learner

@@ -13,8 +13,8 @@ from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.params import Params
+from engine.hypotheses.curvature import Curvature
 from engine.problems.instances import Instances
-from engine.runtime.curvature import Curvature
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from engine.hypotheses.hypothesis import Hypothesis, Solved
 from engine.runtime.descent import Descent
-from engine.runtime.hypothesis import Hypothesis, Solved
 from engine.runtime.recorder import Block
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.spectrum import looked_at
+from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.measures import Measure, Probe
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
 from engine.results.trace import stride_of_weights
-from engine.runtime.hypothesis import Parametrised, Weighted
 from engine.runtime.training_inputs import TrainingInputs
 
 CELLS = 1 << 18

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.hypothesis import Hypothesis
 
 Floats = NDArray[np.float64]
 

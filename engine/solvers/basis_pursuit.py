@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 TOLERANCE = 1e-10

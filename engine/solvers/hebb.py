@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver, one_by_one
 
 

@@ -10,9 +10,9 @@ from msgspec import Meta
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.parts import Positive, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver, one_by_one
 
 DEPENDENT = 1e-11

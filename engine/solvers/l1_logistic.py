@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.parts import Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 from engine.solvers.l2_logistic import C, Strength, check_range, chosen, logistic, slopes, strengths
 

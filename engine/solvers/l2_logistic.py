@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.parts import BadField, Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 SHARE = 0.7

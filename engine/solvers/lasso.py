@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 GAP = 1e-12

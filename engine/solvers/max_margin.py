@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 TOLERANCE = 1e-8

@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Floats, Refit, Solver
 
 RESIDUAL = 1e-10

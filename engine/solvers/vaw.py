@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.hypothesis import Hypothesis
 from engine.solvers import Solver
 from engine.solvers.ridge import Recursion
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.streams import Streams
+from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data, draw
 from engine.results.trace import Curve
 from engine.runtime.descent import begin
-from engine.runtime.hypothesis import Hypothesis
 from engine.runtime.run import prepare, run
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec import reading

@@ -11,11 +11,11 @@ from discovery import problem_for, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.hypotheses import eigenvalues
+from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
 from engine.runtime import asked as asking
-from engine.runtime import eigenvalues
 from engine.runtime.asked import asked
-from engine.runtime.curvature import Curvature
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading

@@ -6,9 +6,9 @@ import torch
 from building import beginning, experiment, gd, raw, weights
 from test_outputs import CLASSES, STEPS, described, net, objective
 
+from engine.hypotheses import eigenvalues
 from engine.protocols import erm
 from engine.results.invariance import INVARIANT, certificate, verdict
-from engine.runtime import eigenvalues
 from engine.runtime.run import run
 from engine.spec import reading
 

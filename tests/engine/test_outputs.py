@@ -8,9 +8,9 @@ from building import beginning, data_of, experiment, gd, losses, raw
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.hypotheses import eigenvalues
 from engine.measures.error import right_less_wrong
 from engine.results.invariance import INVARIANT, certificate, verdict
-from engine.runtime import eigenvalues
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading

@@ -24,10 +24,10 @@ from engine.backends.tiled.kernels import (
 from engine.backends.tiled.tiles import Tiling
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
+from engine.hypotheses.hypothesis import Weighted
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.runtime.descent import Descent
-from engine.runtime.hypothesis import Weighted
 from engine.runtime.recorder import ByWeights, Recorder
 from engine.runtime.training_inputs import TrainingInputs
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.runtime.curvature import Curvature
+from engine.hypotheses.curvature import Curvature
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator  # type: ignore[import-untyped]
