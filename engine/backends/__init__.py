@@ -17,11 +17,11 @@ from engine.runtime.asked import asked
 from engine.runtime.descent import rates_of
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.measures import Measure
     from engine.protocols import TrainingRun
     from engine.runtime.training_inputs import TrainingInputs
     from engine.spec.experiment import Experiment
-    from engine.spec.learner import Learner
 
 
 class Backend:

@@ -13,8 +13,8 @@ from engine.protocols import TrainingRun
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
-    from engine.spec.learner import Learner
 
 WORTH_COMPILING = 1 << 29
 """Changes of single weights from which on the compiled loop is taken, which every process must load."""

@@ -12,8 +12,8 @@ from engine.runtime.coupled_runs import coupled
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
-    from engine.spec.learner import Learner
 
 
 class OnMatrix(Backend):

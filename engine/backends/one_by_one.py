@@ -21,8 +21,8 @@ from engine.runtime.recorder import Measures, Recorder, asks
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
-    from engine.spec.learner import Learner
 
 
 class OneByOne(Backend):

@@ -14,8 +14,8 @@ from engine.results.invariance import verdict
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.spec.experiment import Experiment
-    from engine.spec.learner import Learner
 
 LARGE = 1 << 20
 """Entries of a matrix from which on an operator is faster, measured with one weight vector."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
+from engine.learners.learner import Name
 from engine.results import reductions
 from engine.results.view import CurveView, View
-from engine.spec.learner import Name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure

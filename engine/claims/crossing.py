@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, other_at, standard_error, unfinished, whole
+from engine.learners.learner import Name
 from engine.results.view import View
-from engine.spec.learner import Name
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):

@@ -8,8 +8,8 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
+from engine.learners.learner import Name
 from engine.results.view import View
-from engine.spec.learner import Name
 
 
 class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from engine.core.groups import Group
     from engine.core.params import Params
     from engine.hypotheses.hypothesis import Weighted
+    from engine.learners.learner import Learner
     from engine.problems.data import Data
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class Index(NamedTuple):

@@ -8,8 +8,8 @@ from engine.core.lazy import torch
 from engine.measures import Measure, Probe, needs_teacher
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class AngleError(Measure, frozen=True, tag="angle-error"):

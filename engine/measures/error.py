@@ -11,9 +11,9 @@ from engine.core.parts import Values
 from engine.measures import OfRows, Probe
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.data import Data
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class Error(OfRows, frozen=True, tag="error"):

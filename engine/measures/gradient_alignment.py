@@ -9,8 +9,8 @@ from engine.core.params import Params
 from engine.measures import Measure, Probe
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):

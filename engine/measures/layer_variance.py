@@ -11,8 +11,8 @@ from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class LayerVariance(Measure, frozen=True, tag="layer-variance"):

@@ -11,8 +11,8 @@ from engine.measures import Measure, Probe
 from engine.measures.norm import POWERS, Exponent
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class Margin(Measure, frozen=True, tag="margin"):

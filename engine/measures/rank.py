@@ -9,8 +9,8 @@ from engine.measures import Measure, Probe
 from engine.measures.spectrum import SingularValues
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class Rank(Measure, frozen=True, tag="rank"):

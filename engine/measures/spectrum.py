@@ -11,8 +11,8 @@ from engine.core.spectrum import singular_values
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):

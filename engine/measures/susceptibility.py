@@ -10,8 +10,8 @@ from engine.measures import Index, Measure, Probe
 from engine.measures.layer_variance import LayerVariance
 
 if TYPE_CHECKING:
+    from engine.learners.learner import Learner
     from engine.problems.problem import Problem
-    from engine.spec.learner import Learner
 
 
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):

@@ -22,7 +22,7 @@ from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
-    from engine.spec.learner import Learner
+    from engine.learners.learner import Learner
 
     LossKind = str
     MeasureName = str

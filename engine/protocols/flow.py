@@ -22,7 +22,7 @@ from engine.runtime.training_inputs import TrainingInputs
 from engine.runtime.trajectory import Accuracy, OutOfEvaluations, Trajectory, numbers_held
 
 if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+    from engine.learners.learner import Learner
 
 Time = Annotated[float, Meta(ge=1e-30, le=1e30)]
 

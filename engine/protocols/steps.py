@@ -20,7 +20,7 @@ from engine.runtime.recorder import Block, Recorder
 from engine.runtime.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
-    from engine.spec.learner import Learner
+    from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
 """By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""

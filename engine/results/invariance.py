@@ -14,6 +14,7 @@ from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, Group
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
+from engine.learners.learner import Learner
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
@@ -21,7 +22,6 @@ from engine.protocols import TrainingRun
 from engine.runtime.coupled_runs import on_transformed
 from engine.runtime.descent import rates_of
 from engine.runtime.training_inputs import TrainingInputs
-from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
 INVARIANT = 1e-6

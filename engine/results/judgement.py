@@ -11,11 +11,11 @@ import numpy as np
 
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
 from engine.core.parts import Verdict
+from engine.learners.learner import Learner
 from engine.results.invariance import INVARIANT, certificate
 from engine.results.trace import ZERO, Curve, TheoryLine, Trace
 from engine.results.view import ROUNDING
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 
 ENOUGH = 10
 """From so many replicas on, a mean that is below a bound on the expectation says something."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.core import catalogue
+from engine.learners.learner import Learner
 from engine.measures import Measure, named
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 
 SWITCHES = {"train": "train_loss", "unseen": "train_loss", "spectrum": "spectrum", "rank": "spectrum"}
 """The measures that a run records if a picture or the end of a run needs them, or else only if it is told to

@@ -10,11 +10,11 @@ from engine.core.params import Params
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.eigenvalues import largest
 from engine.hypotheses.hypothesis import Hypothesis
+from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.runtime.optioned_steps import OptionedSteps
 from engine.runtime.training_inputs import TrainingInputs
-from engine.spec.learner import Learner
 from engine.updates import BEST, GRID, Rates, State
 
 MANY = 1 << 14

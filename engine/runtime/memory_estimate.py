@@ -16,6 +16,7 @@ from engine.backends import backend_of, weight_vectors
 from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
+from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
@@ -25,7 +26,6 @@ from engine.runtime.descent import rates_of
 from engine.runtime.recorder import CELLS
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 
 LONG, WIDE = 4 << 20, 8 << 20
 """Bytes of a weight vector, or of all of a learner, from which on the C library scatters them."""

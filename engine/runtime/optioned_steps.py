@@ -5,8 +5,8 @@ from __future__ import annotations
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.streams import Streams
-from engine.spec.learner import Learner
-from engine.step_options.noise import drawn
+from engine.learners.learner import Learner
+from engine.learners.noise import drawn
 from engine.updates import Rates, State, descended
 
 

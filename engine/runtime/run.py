@@ -17,6 +17,7 @@ from engine.core.free_memory import in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.problems.data import draw
 from engine.protocols import CLOCKS, TrainingRun
@@ -33,7 +34,6 @@ from engine.runtime.theory_lines import theory_lines
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 from engine.updates import BEST
 
 SMALL = 8 << 20

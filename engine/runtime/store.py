@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 import engine
 from engine.core import atomic_write, files
 from engine.core.parts import BadInput
+from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.results.trace import Curve
-from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 
 Arrays = dict[str, NDArray[Any]]

@@ -11,6 +11,7 @@ import numpy as np
 from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.core.streams import Streams
+from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data
 from engine.results.trace import Along, Floats, TheoryLine
@@ -18,7 +19,6 @@ from engine.runtime.asked import asked
 from engine.runtime.descent import Descent, curve_name, rates_of
 from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, loss_of
 from engine.updates import BEST

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.core.cost import Cost
     from engine.core.streams import Streams
+    from engine.learners.learner import Learner
     from engine.measures import Measure
     from engine.problems.data import Data
-    from engine.spec.learner import Learner
 
 
 @dataclass(frozen=True)

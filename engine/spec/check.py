@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
+from engine.learners.learner import Learner
 from engine.losses import Loss
 from engine.measures import named
 from engine.problems.problem import Problem
@@ -11,7 +12,6 @@ from engine.runtime.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 
 
 def check(experiment: Experiment) -> None:

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import LARGEST, SELDOM, BadField
-from engine.spec.learner import MOST_NAME, Name
+from engine.learners.learner import MOST_NAME, Name
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure

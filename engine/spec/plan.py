@@ -12,6 +12,7 @@ import msgspec
 
 from engine.core.expressions import CONSTANTS, FUNCTIONS, BadExpression, holds, names_in_condition
 from engine.core.parts import BadInput
+from engine.learners.learner import Learner
 from engine.protocols import CLOCKS
 from engine.spec import reading
 from engine.spec.axis import MOST_POINTS, Axis, Value
@@ -19,7 +20,6 @@ from engine.spec.check_claims import check_claims
 from engine.spec.check_pictures import check_pictures
 from engine.spec.check_points import check_points
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 from engine.spec.numbers import NAMES, with_tables
 from engine.spec.points import Plan, Point
 

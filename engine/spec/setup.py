@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import SELDOM, Count
+from engine.learners.learner import Learner
 from engine.problems.problem import Problem
-from engine.spec.learner import Learner
 
 if TYPE_CHECKING:
     from engine.protocols import Protocol as AnyProtocol

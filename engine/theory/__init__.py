@@ -15,12 +15,12 @@ from engine.architectures import Architecture
 from engine.core.catalogue import make
 from engine.core.groups import ROTATIONS, Group
 from engine.core.parts import Finding, Part
+from engine.learners.learner import Learner
 from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.runtime.descent import Descent
-from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 from engine.updates import BEST
 

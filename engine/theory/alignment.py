@@ -9,8 +9,8 @@ import numpy as np
 from engine.core.groups import SIGNED_PERMUTATIONS, Group
 from engine.core.parts import Finding
 from engine.formulas import alignment
+from engine.learners.learner import Learner
 from engine.results.invariance import verdict
-from engine.spec.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line
 

@@ -10,7 +10,7 @@ from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats
 from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_of

@@ -12,7 +12,7 @@ from engine.core.activations import transfer
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line
 

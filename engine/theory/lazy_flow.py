@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.mirror import EUCLIDEAN
 from engine.core.parts import Finding
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, only_square
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.parts import Finding
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, largest_rank, more_than_one_target, stays_in_span
 

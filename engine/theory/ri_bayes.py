@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.formulas import teacher_student
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, RotationInvariant, shown_once
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.formulas import teacher_student
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory.ri_bayes import OfSolver
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from engine.core.texts import cut
-from engine.spec.learner import MOST_NAME
+from engine.learners.learner import MOST_NAME
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import between
 from hadamard_tui.editing.editable_experiment import EditableExperiment

@@ -16,11 +16,11 @@ from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
 from engine.core.parts import BadInput
+from engine.learners.learner import Learner
 from engine.problems import table
 from engine.problems.problem import Problem
 from engine.spec import presets
 from engine.spec.fields import fields_of
-from engine.spec.learner import Learner
 from engine.spec.reading import Raw
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment

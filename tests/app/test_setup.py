@@ -14,10 +14,10 @@ from textual.app import App
 from textual.widgets import Button, Checkbox, Input, OptionList, Select, Static
 
 from engine.core import catalogue
+from engine.learners.learner import Learner
 from engine.problems import table
 from engine.spec import presets
 from engine.spec.fields import fields_of
-from engine.spec.learner import Learner
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.choice import Choice

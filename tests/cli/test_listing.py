@@ -11,9 +11,9 @@ import pytest
 
 from engine import __version__
 from engine.core import catalogue
+from engine.learners.schedule import AnySchedule
 from engine.spec import presets
 from engine.spec.fields import fields_of
-from engine.step_options.schedule import AnySchedule
 from hadamard_tui.headless.listing import first_sentence
 
 from .conftest import Answer

@@ -21,10 +21,10 @@ from msgspec import inspect
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.learners.learner import Learner
 from engine.problems.problem import Problem
 from engine.spec import reading
 from engine.spec.experiment import Experiment
-from engine.spec.learner import Learner
 from engine.spec.setup import Run
 
 Raw = dict[str, Any]

@@ -14,11 +14,11 @@ from msgspec import inspect
 from engine.core import catalogue
 from engine.core.parts import LARGEST, BadInput
 from engine.core.streams import Streams
+from engine.learners.learner import Learner
 from engine.problems.problem import Problem
 from engine.runtime import memory_estimate
 from engine.spec import reading
 from engine.spec.experiment import MOST_CLAIMS, Experiment
-from engine.spec.learner import Learner
 from engine.spec.setup import MOST_LEARNERS, Run
 
 SECONDS = 0.25

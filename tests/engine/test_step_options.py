@@ -11,10 +11,10 @@ from engine.backends import backends
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.learners.learner import STEP_OPTIONS
 from engine.results.invariance import INVARIANT, certificate, change_under, verdict
 from engine.runtime.run import run
 from engine.spec import reading
-from engine.spec.learner import STEP_OPTIONS
 
 D = 6
 NET = {"architecture": {"kind": "dense", "widths": [5], "activation": "tanh"}, "update": gd(0.1)["update"]}
