@@ -21,10 +21,11 @@ from rich.table import Table
 from textual.app import App, ComposeResult
 
 from engine.core.parts import Finding, Verdict
-from engine.results.trace import Curve, TheoryLine, Trace, stride_of_weights
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import RUN
+from engine.training.kept_weights import stride_of_weights
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.panels.context import PanelContext

@@ -14,14 +14,14 @@ import msgspec
 
 from engine.core.parts import BadInput
 from engine.runtime.asked import asked
-from engine.runtime.descent import rates_of
+from engine.training.descent import rates_of
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.measures import Measure
-    from engine.protocols import TrainingRun
-    from engine.runtime.training_inputs import TrainingInputs
     from engine.spec.experiment import Experiment
+    from engine.training.training_inputs import TrainingInputs
+    from engine.training.training_run import TrainingRun
 
 
 class Backend:

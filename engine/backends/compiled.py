@@ -9,8 +9,8 @@ from engine.backends.tiled.tiles import LEAST
 from engine.core import catalogue
 from engine.core import device as devices
 from engine.measures import Measure
-from engine.protocols import TrainingRun
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

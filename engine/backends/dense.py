@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.backends import Backend
 from engine.problems.instances import Dense
-from engine.protocols import TrainingRun
-from engine.runtime.coupled_runs import coupled
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.coupled_runs import coupled
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

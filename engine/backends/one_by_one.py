@@ -15,10 +15,10 @@ from engine.measures import Measure
 from engine.measures.error import sides
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import TrainingRun
-from engine.runtime.descent import Descent
-from engine.runtime.recorder import Measures, Recorder, asks
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import Descent
+from engine.training.recorder import Measures, Recorder, asks
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

@@ -9,9 +9,9 @@ import msgspec
 
 from engine.backends import Backend, weight_vectors
 from engine.problems.scaled_identity import ScaledIdentity
-from engine.protocols import TrainingRun
 from engine.results.invariance import verdict
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from engine.core.catalogue import members
 from engine.core.parts import LARGEST, BadField, Part, Values
-from engine.hypotheses.hypothesis import Predictor, Weighted
+from engine.hypotheses.hypothesis import Weighted
 from engine.measures import named
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.recorder import Recorder
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
@@ -92,24 +93,6 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return np.asarray(values < self.below)
         assert self.above is not None, "__post_init__ sees to it"
         return np.asarray(values > self.above)
-
-
-class TrainingRun(Interface):
-    """One learner on its way through a protocol."""
-
-    @property
-    def hypothesis(self) -> Predictor:
-        """What the learner predicts now."""
-
-    def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Work for about as long as `records` records take; the records that were completed, maybe none.
-
-        Where records take many updates each, so many updates are made, and a record is left unfinished.
-        Records are the same wherever calls end.
-
-        Args:
-            seconds: after which no more work is begun, that of a single update or record.
-        """
 
 
 class OnlineLearner(Interface):

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from engine.protocols import Floats, Protocol
-from engine.runtime.descent import begin
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import begin
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder
+from engine.training.training_inputs import TrainingInputs
 
 
 class AtInit(Protocol, frozen=True, tag="at-init"):

@@ -13,10 +13,10 @@ from engine.core.lazy import torch
 from engine.core.parts import BadInput, Count, Values
 from engine.problems.instances import Instances
 from engine.protocols import Floats, Protocol
-from engine.runtime.descent import begin
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import begin
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder
+from engine.training.training_inputs import TrainingInputs
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):

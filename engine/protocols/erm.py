@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.problems.instances import Instances
-from engine.protocols import Floats, Protocol, TrainingRun
-from engine.results.trace import stride_of_weights
-from engine.runtime.descent import Descent, begin
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder, nothing_measured
-from engine.runtime.training_inputs import TrainingInputs
+from engine.protocols import Floats, Protocol
+from engine.training.descent import Descent, begin
+from engine.training.kept_weights import stride_of_weights
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder, nothing_measured
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""

@@ -14,12 +14,12 @@ from engine.core.lazy import torch
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
 from engine.losses import Loss
 from engine.protocols import Floats, Protocol, Until
-from engine.runtime.descent import Descent, begin, rates_of, speeds_of
-from engine.runtime.gradient_field import GradientField
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
-from engine.runtime.trajectory import Accuracy, OutOfEvaluations, Trajectory, numbers_held
+from engine.training.descent import Descent, begin, rates_of, speeds_of
+from engine.training.gradient_field import GradientField
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder
+from engine.training.training_inputs import TrainingInputs
+from engine.training.trajectory import Accuracy, OutOfEvaluations, Trajectory, numbers_held
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

@@ -16,10 +16,10 @@ from engine.core.parts import SELDOM, BadInput, Count, Positive, Values
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import BeginOnline, Floats, Protocol
-from engine.runtime.descent import begin
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder, counted_everywhere
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import begin
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder, counted_everywhere
+from engine.training.training_inputs import TrainingInputs
 
 MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""

@@ -14,10 +14,10 @@ from engine.core.lazy import torch
 from engine.core.parts import MOST, BadInput, Count, Values
 from engine.core.streams import Stream
 from engine.protocols import Floats, Protocol, Until
-from engine.runtime.descent import begin, rates_of
-from engine.runtime.pieces import InPieces, learning
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import begin, rates_of
+from engine.training.pieces import InPieces, learning
+from engine.training.recorder import Block, Recorder
+from engine.training.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner

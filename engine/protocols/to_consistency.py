@@ -9,12 +9,13 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive
-from engine.protocols import Protocol, TrainingRun
+from engine.protocols import Protocol
 from engine.protocols.one_pass import OnePass
-from engine.runtime.descent import Descent
-from engine.runtime.pieces import InPieces
-from engine.runtime.recorder import Block, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import Descent
+from engine.training.pieces import InPieces
+from engine.training.recorder import Block, Recorder
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):

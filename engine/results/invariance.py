@@ -18,11 +18,11 @@ from engine.learners.learner import Learner
 from engine.problems.data import draw
 from engine.problems.instances import Instances
 from engine.problems.transformations import element
-from engine.protocols import TrainingRun
-from engine.runtime.coupled_runs import on_transformed
-from engine.runtime.descent import rates_of
-from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.setup import Setup
+from engine.training.coupled_runs import on_transformed
+from engine.training.descent import rates_of
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 INVARIANT = 1e-6
 """Predictions that change by less under transformations, relative to the largest, count as unchanged."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.results.series import Arrays, Series
+from engine.training.kept_weights import stride_of_weights
 
 Floats = NDArray[np.float64]
 
@@ -27,15 +28,6 @@ DIVERGED = 1e6
 
 ZERO = 1e-12
 """A bound below this is 0 up to rounding, and nothing is a multiple of it."""
-
-MOST_WEIGHT_RECORDS = 1024
-MOST_WEIGHT_BYTES = 32 << 20
-
-
-def stride_of_weights(records: int, d: int, itemsize: int) -> int:
-    """Of how many of a curve's records one keeps its weights [d], so that a run keeps a bounded number."""
-    most = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
-    return -(-records // most)
 
 
 class Spectrum(NamedTuple):

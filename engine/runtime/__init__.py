@@ -1,1 +1,1 @@
-"""From an experiment to a trace: hypotheses, records, memory, the run itself and the thread it runs in."""
+"""From an experiment to a trace: the run, sweeps of runs, what they take and keep, and their thread."""

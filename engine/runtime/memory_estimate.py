@@ -20,12 +20,12 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
-from engine.results.trace import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 from engine.runtime.asked import asked
-from engine.runtime.descent import rates_of
-from engine.runtime.recorder import CELLS
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
+from engine.training.descent import rates_of
+from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
+from engine.training.recorder import CELLS
 
 LONG, WIDE = 4 << 20, 8 << 20
 """Bytes of a weight vector, or of all of a learner, from which on the C library scatters them."""

@@ -20,20 +20,22 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.problems.data import draw
-from engine.protocols import CLOCKS, TrainingRun
+from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
-from engine.results.trace import DIVERGED, Curve, Floats, Trace, stride_of_weights
+from engine.results.trace import DIVERGED, Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.asked import asked
-from engine.runtime.descent import curve_name, rates_of
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.pacing import MOST
-from engine.runtime.recorder import Block
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
-from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
+from engine.training.descent import curve_name, rates_of
+from engine.training.kept_weights import stride_of_weights
+from engine.training.recorder import Block
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 from engine.updates import BEST
 
 SMALL = 8 << 20

@@ -16,11 +16,11 @@ from engine.measures import named
 from engine.problems.data import Data
 from engine.results.trace import Along, Floats, TheoryLine
 from engine.runtime.asked import asked
-from engine.runtime.descent import Descent, curve_name, rates_of
-from engine.runtime.training_inputs import TrainingInputs
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, loss_of
+from engine.training.descent import Descent, curve_name, rates_of
+from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST
 
 NOTHING = np.empty(0)

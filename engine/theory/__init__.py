@@ -20,8 +20,8 @@ from engine.losses import Loss
 from engine.problems.data import Data
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
-from engine.runtime.descent import Descent
 from engine.spec.setup import Setup
+from engine.training.descent import Descent
 from engine.updates import BEST
 
 Floats = NDArray[np.float64]

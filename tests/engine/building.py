@@ -14,11 +14,11 @@ from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data, draw
 from engine.results.trace import Curve
-from engine.runtime.descent import begin
 from engine.runtime.run import prepare, run
-from engine.runtime.training_inputs import TrainingInputs
 from engine.spec import reading
 from engine.spec.experiment import Experiment
+from engine.training.descent import begin
+from engine.training.training_inputs import TrainingInputs
 
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""

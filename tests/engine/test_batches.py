@@ -8,8 +8,8 @@ from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, few, problem_
 
 from engine.core import catalogue
 from engine.problems import instances
-from engine.runtime import recorder
 from engine.runtime.run import run
+from engine.training import recorder
 
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")

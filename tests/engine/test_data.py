@@ -13,8 +13,8 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import PIECE, Stream, Streams
 from engine.problems.data import draw
-from engine.runtime.descent import begin
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import begin
+from engine.training.training_inputs import TrainingInputs
 
 PLAIN = {"kind": "hadamard", "permute": False, "row_signs": False}
 ERRORS = 4

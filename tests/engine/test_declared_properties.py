@@ -23,9 +23,9 @@ from engine.problems.matrices.hadamard import Hadamard
 from engine.problems.matrices.rademacher import Rademacher
 from engine.problems.targets.feature import Feature
 from engine.results.invariance import verdict
-from engine.runtime.recorder import ByPredictions, ByWeights, evaluator
 from engine.solvers.ridge import Ridge
 from engine.theory.ri_signed import RISigned
+from engine.training.recorder import ByPredictions, ByWeights, evaluator
 from engine.updates import Diagonal
 from engine.updates.adam import Adam
 from engine.updates.egu import EGU

@@ -12,8 +12,8 @@ from engine.results.judgement import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.results.trace import DIVERGED, Curve, TheoryLine
-from engine.runtime.recorder import Block
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run
+from engine.training.recorder import Block
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
 GOOD = {"GD": gd(0.005), "net": gd(0.005, **NET), "LLS": LLS}

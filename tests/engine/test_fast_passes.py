@@ -18,8 +18,8 @@ from engine.backends.tiled import blocked_pass, tiles
 from engine.core.parts import BadInput
 from engine.losses.square import Square
 from engine.results.trace import DIVERGED
-from engine.runtime import recorder
 from engine.runtime.run import prepare, run
+from engine.training import recorder
 
 LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}

@@ -14,12 +14,12 @@ from engine.problems.instances import Dense
 from engine.results.invariance import certificate
 from engine.results.results import of_one
 from engine.results.views import view
-from engine.runtime.descent import speeds_of
-from engine.runtime.gradient_field import GradientField
 from engine.runtime.run import prepare, run
-from engine.runtime.trajectory import Accuracy, Trajectory
 from engine.spec import reading
 from engine.spec.pictures import picture_of
+from engine.training.descent import speeds_of
+from engine.training.gradient_field import GradientField
+from engine.training.trajectory import Accuracy, Trajectory
 
 D = 8
 NET = {"kind": "dense", "widths": [3], "activation": "tanh"}

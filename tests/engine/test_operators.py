@@ -13,8 +13,8 @@ from engine.problems.instances import Dense
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.problems.sylvester import MOST_ROWS, Sylvester
 from engine.problems.walsh import Walsh
-from engine.runtime import descent, recorder
 from engine.runtime.run import run
+from engine.training import descent, recorder
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 SYLVESTER = {

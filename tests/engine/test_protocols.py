@@ -9,11 +9,10 @@ from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.protocols import erm
-from engine.results import trace
-from engine.runtime import recorder
-from engine.runtime.descent import Descent, rates_of
 from engine.runtime.run import prepare, run
 from engine.solvers import basis_pursuit, lls
+from engine.training import kept_weights, recorder
+from engine.training.descent import Descent, rates_of
 from engine.updates import GRID
 
 D = 8
@@ -298,7 +297,7 @@ def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeyp
 
 
 def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
-    monkeypatch.setattr(trace, "MOST_WEIGHT_RECORDS", 4)
+    monkeypatch.setattr(kept_weights, "MOST_WEIGHT_RECORDS", 4)
     protocol = {"kind": "erm", "every": 1, "steps": 3}
     found = run(experiment("gaussian", learners={"it": gd(0.01)}, d=D, protocol=protocol)).curves[0]
     monkeypatch.undo()

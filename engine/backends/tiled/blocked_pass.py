@@ -27,9 +27,9 @@ from engine.core.multiplicative_step import MultiplicativeStep
 from engine.hypotheses.hypothesis import Weighted
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
-from engine.runtime.descent import Descent
-from engine.runtime.recorder import ByWeights, Recorder
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.descent import Descent
+from engine.training.recorder import ByWeights, Recorder
+from engine.training.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
 """Fewer changes of weights than this stay on one thread."""

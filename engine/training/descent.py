@@ -13,8 +13,8 @@ from engine.hypotheses.hypothesis import Hypothesis
 from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.runtime.optioned_steps import OptionedSteps
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.optioned_steps import OptionedSteps
+from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST, GRID, Rates, State
 
 MANY = 1 << 14

@@ -17,8 +17,8 @@ from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.measures import Measure, Probe
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
-from engine.results.trace import stride_of_weights
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.kept_weights import stride_of_weights
+from engine.training.training_inputs import TrainingInputs
 
 CELLS = 1 << 18
 """At most so many predictions are held at once while losses are computed."""

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.hypotheses.hypothesis import Hypothesis, Solved
-from engine.runtime.descent import Descent
-from engine.runtime.recorder import Block
+from engine.training.descent import Descent
+from engine.training.recorder import Block
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch

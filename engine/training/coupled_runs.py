@@ -14,14 +14,14 @@ from engine.hypotheses.hypothesis import Predictor, Turnable
 from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.problems.transformations import element
-from engine.runtime.recorder import Block
-from engine.runtime.training_inputs import TrainingInputs
+from engine.training.recorder import Block
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.measures import Measure
-    from engine.protocols import TrainingRun
 
-Begin = Callable[[TrainingInputs], "TrainingRun"]
+Begin = Callable[[TrainingInputs], TrainingRun]
 
 
 def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> tuple[Data, TrainingRun]:

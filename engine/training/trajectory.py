@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.runtime.gradient_field import GradientField
+from engine.training.gradient_field import GradientField
 
 if TYPE_CHECKING:
     from scipy.integrate import DenseOutput, OdeSolver  # type: ignore[import-untyped]
