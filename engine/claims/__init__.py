@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
-from engine.results import reductions
-from engine.results.view import CurveView, View
+from engine.pictures import reductions
+from engine.pictures.view import CurveView, View
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, other_at, standard_error, unfinished, whole
 from engine.learners.learner import Name
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):

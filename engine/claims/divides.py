@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Claim, Number, Outcome, name_of
 from engine.learners.learner import Name
-from engine.results.view import View
-from engine.spec.axis import NEAR
+from engine.pictures.view import NEAR, View
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):

@@ -10,7 +10,7 @@ from msgspec import Meta
 from engine.claims import Claim, Outcome, StandardErrors, Within, divergence, name_of, where
 from engine.core.parts import BadField
 from engine.learners.learner import Name
-from engine.results.view import View
+from engine.pictures.view import View
 
 FORMS = ("never_below", "never_above", "follows")
 

@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
-from engine.results import reductions
-from engine.results.view import CurveView, View
+from engine.pictures import reductions
+from engine.pictures.view import CurveView, View
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Comparing, MaybePlace, Outcome, other_at, standard_error, unfinished, where, whole
 from engine.learners.learner import Name
-from engine.results.view import View
+from engine.pictures.view import View
 
 ZERO = 1e-12
 """What is below this is 0 up to rounding, and nothing is a multiple of it."""

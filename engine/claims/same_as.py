@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.claims import Claim, Outcome, Tolerance, divergence, name_of, where
 from engine.learners.learner import Name
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
 from engine.core.parts import BadField
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.claims import Comparing, Floats, Outcome, standard_error, unfinished
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):

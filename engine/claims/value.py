@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.claims import Comparing, Outcome, Place, divergence, name_of
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from engine.claims import Outcome
 from engine.core.texts import cut
+from engine.pictures.view import View
 from engine.results.clauses import Clause, Clauses
-from engine.results.view import View
 
 LONGEST_CLAIM = 80
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import ROTATIONS
+from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
 from engine.results.judgement import ENOUGH, allowed_errors
-from engine.results.view import CurveView, HeatView, LineView, View
 
 Floats = NDArray[np.float64]
 

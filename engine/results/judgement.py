@@ -12,9 +12,9 @@ import numpy as np
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
+from engine.pictures.view import ROUNDING, ZERO
 from engine.results.invariance import INVARIANT, certificate
-from engine.results.trace import ZERO, Curve, TheoryLine, Trace
-from engine.results.view import ROUNDING
+from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
 
 ENOUGH = 10

@@ -9,12 +9,12 @@ import msgspec
 
 from engine.claims import Claim, Outcome
 from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
+from engine.pictures.view import View
 from engine.results.results import Results
 from engine.results.trace import Trace
-from engine.results.view import View
 from engine.results.views import view
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from engine.claims import Outcome
+from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
 from engine.results.outcomes import Divided, divided
 from engine.results.report import claim, number, numbers, theorem, what_ran
 from engine.results.results import Results
 from engine.results.trace import TheoryLine, Trace
-from engine.results.view import CurveView, HeatView, LineView, View
 from engine.results.views import view
 from engine.spec.pictures import pictures_of
 

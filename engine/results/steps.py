@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from engine.core.expressions import BadExpression, evaluate_each, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.pictures import reductions
+from engine.pictures.picture import Picture, Read
 from engine.protocols import CLOCKS
-from engine.results import reductions
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
-from engine.spec.picture import Picture, Read
 from engine.spec.points import Point
 
 Floats = NDArray[np.float64]

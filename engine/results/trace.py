@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
+from engine.pictures.bound_class import BoundClass, bound_class
 from engine.results.series import Arrays, Series
 from engine.training.kept_weights import stride_of_weights
 
@@ -20,14 +21,8 @@ Floats = NDArray[np.float64]
 
 NOTHING = np.empty(0)
 
-FROM_BELOW = ("lower", "conjecture")
-"""The directions of lines that are bounds from below, proved or not."""
-
 DIVERGED = 1e6
 """A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
-
-ZERO = 1e-12
-"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
 
 
 class Spectrum(NamedTuple):
@@ -407,6 +402,12 @@ class Trace:
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""
         return [line for line in self.lines if line.measure == measure]
+
+    def bound_class(self, curve: Curve) -> BoundClass | None:
+        """Whether proved lower bounds bind the learner of a curve, by the lines that there are."""
+        holding = [line for line in self.lines if line.on_problem.holds]
+        binding = [line.direction for line in holding if curve.learner in line.applies_to]
+        return bound_class([line.direction for line in holding], binding, curve.verdict)
 
     def curve(self, name: str) -> Curve:
         """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""

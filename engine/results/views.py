@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from engine.core.expressions import names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.pictures import reductions
+from engine.pictures.picture import Contour, Picture
+from engine.pictures.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
-from engine.results import reductions
-from engine.results.bound_class import class_in_run
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
 from engine.results.steps import AtPoint, Steps
 from engine.results.trace import Curve, TheoryLine, Trace
-from engine.results.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
 from engine.spec.marks import marks_of
-from engine.spec.picture import Contour, Picture
 from engine.spec.points import Plan, Point
 
 Floats = NDArray[np.float64]
@@ -261,7 +260,7 @@ class _Reduction:
             is_best=lambda: first.trace.curve(curve.learner) is curve,
             verdict=curve.verdict,
             backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
-            bound_class=class_in_run(curve.learner, curve.verdict, first.trace.lines),
+            bound_class=first.trace.bound_class(curve),
             rate=curve.rate if len(self._taken) == 1 else None,
             grid=curve.grid if len(self._taken) == 1 else {},
             oracle_tuned=curve.oracle_tuned,
@@ -396,7 +395,7 @@ def _to_come(
         apart=apart,
         is_best=lambda: curve.best,
         verdict=curve.verdict,
-        bound_class=class_in_run(curve.learner, curve.verdict, trace.lines),
+        bound_class=trace.bound_class(curve),
         rate=curve.rate,
         oracle_tuned=curve.oracle_tuned,
         x=NOTHING,

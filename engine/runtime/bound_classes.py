@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.results.bound_class import BoundClass, bound_class
+from engine.pictures.bound_class import BoundClass, bound_class
 from engine.results.invariance import verdict
 from engine.runtime.theory_lines import lines_about
 from engine.spec.experiment import Experiment

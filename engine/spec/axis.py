@@ -20,9 +20,6 @@ FEW = 9
 FACTORS = (2.0, 10.0)
 """What may lie between neighbours of a logarithmic range without `points`: the first that its ends allow."""
 
-NEAR = 1e-9
-"""Values of an axis that differ by less than this, relatively, are the same."""
-
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
 Value = int | Number | bool | Word | dict[Word, int | Number]

@@ -9,10 +9,11 @@ from engine.claims import Claim
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.pictures.picture import Picture
+from engine.pictures.view import NEAR
 from engine.runtime.asked import missing
-from engine.spec.axis import NEAR, Axis
+from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of, pictures_of
 
 MOST_NAMED = 9

@@ -9,10 +9,10 @@ from engine.core import catalogue
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.pictures.picture import Picture
 from engine.protocols import CLOCKS
 from engine.runtime.asked import missing
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 
 SIZES = ("n", "d")
 """What expressions of a picture may name beside dimensions."""

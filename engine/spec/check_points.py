@@ -7,8 +7,8 @@ from msgspec import structs
 from engine.claims import Claim
 from engine.core.expressions import names_in
 from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
 from engine.spec.marks import marks_of
-from engine.spec.picture import Picture
 from engine.spec.pictures import picture_of
 from engine.spec.points import Plan
 

@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import MOST_WORDS
+from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
-from engine.spec.picture import Picture
 from engine.spec.setup import Setup
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections import defaultdict
 from engine.core.expressions import BadExpression, evaluate, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.pictures.picture import Mark, Marked, Picture
 from engine.spec.axis import Axis
-from engine.spec.picture import Mark, Marked, Picture
 from engine.spec.points import Plan, Point
 
 

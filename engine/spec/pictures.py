@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 from engine.measures import named
+from engine.pictures.picture import Picture
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 
 RUN = "Average loss over all rows"
 """The title of the picture of a run."""

@@ -9,9 +9,10 @@ from functools import cached_property
 from engine.claims import Claim
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.spec.axis import NEAR, Axis
+from engine.pictures.picture import Picture
+from engine.pictures.view import NEAR
+from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
-from engine.results.view import View
+from engine.pictures.view import View
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.results.view import CurveView, View
+from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.chart_options import ChartOptions
 
 

@@ -10,8 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from engine.results.trace import ZERO
-from engine.results.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
 

@@ -7,8 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from engine.results.view import ContourView, CurveView, HeatView, LineView, View
-from engine.spec.picture import Marked
+from engine.pictures.picture import Marked
+from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from engine.core.parts import BadInput
-from engine.results.bound_class import BoundClass
+from engine.pictures.bound_class import BoundClass
 from engine.runtime.bound_classes import bound_classes
 from engine.spec import plan as plans
 from engine.spec import presets, reading

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.backends import backends
+from engine.pictures.view import ZERO, CurveView, View
 from engine.results.results import of_one
-from engine.results.trace import ZERO, Trace
-from engine.results.view import CurveView, View
+from engine.results.trace import Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.claims import Outcome
+from engine.pictures.view import CurveView, LineView, View
 from engine.results.caption import caption
 from engine.results.outcomes import divided
 from engine.results.results import Results
-from engine.results.view import CurveView, LineView, View
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from engine.claims import Outcome
+from engine.pictures.view import CurveView, View
 from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
-from engine.results.view import CurveView, View
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.charts.chart_options import ChartOptions

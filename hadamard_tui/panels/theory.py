@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.backends import backends
-from engine.results.trace import FROM_BELOW, Curve, TheoryLine
+from engine.pictures.bound_class import FROM_BELOW
+from engine.results.trace import Curve, TheoryLine
 from hadamard_tui.charts.series_builder import DIRECTIONS
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel

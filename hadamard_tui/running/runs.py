@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
+from engine.pictures.view import View
 from engine.results.results import Results, of_one
 from engine.results.trace import Trace
-from engine.results.view import View
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.running.viewed import Viewed

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.claims import Outcome
 from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Trace
@@ -19,7 +20,6 @@ from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
 from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from engine.spec.pictures import drawn, of_run
 from engine.spec.points import Plan
 from engine.spec.reading import Raw

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from engine.claims import Outcome
+from engine.pictures.picture import Picture
+from engine.pictures.view import View
 from engine.results.caption import PLENTY, Room, caption
 from engine.results.outcomes import divided
 from engine.results.results import Results
-from engine.results.view import View
 from engine.results.views import view
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from hadamard_tui.charts.letters import with_letters
 from hadamard_tui.charts.series_builder import letters as letters_of
 

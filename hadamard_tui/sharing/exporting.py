@@ -14,13 +14,13 @@ from typing import NamedTuple
 from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
+from engine.pictures.view import View
 from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
 from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results, of_one
 from engine.results.trace import Trace
-from engine.results.view import View
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run

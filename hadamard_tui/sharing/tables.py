@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from engine.core.parts import BadInput
-from engine.results.view import Floats, View
+from engine.pictures.view import Floats, View
 
 Numbers = Floats | None
 

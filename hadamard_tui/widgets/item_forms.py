@@ -11,9 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
+from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
 from engine.spec.fields import fields_of
-from engine.spec.picture import Picture
 from hadamard_tui.editing.typed_text import text_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.form import Fields, PartForm

@@ -11,9 +11,8 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
-from engine.results.bound_class import BoundClass
-from engine.results.trace import FROM_BELOW
-from engine.results.view import CurveView, View
+from engine.pictures.bound_class import FROM_BELOW, BoundClass
+from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark

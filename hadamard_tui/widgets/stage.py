@@ -11,9 +11,9 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import ContentSwitcher, Static
 
-from engine.results.bound_class import BoundClass
+from engine.pictures.bound_class import BoundClass
+from engine.pictures.picture import Picture
 from engine.spec.experiment import Experiment
-from engine.spec.picture import Picture
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.results.trace import FROM_BELOW
+from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, lowest_ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, OptionList
 
-from engine.results.bound_class import BoundClass
+from engine.pictures.bound_class import BoundClass
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour

@@ -8,11 +8,11 @@ import pytest
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
 from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.axis import Axis
 from engine.spec.fields import UNTAGGED, fields_of
-from engine.spec.picture import Picture
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment

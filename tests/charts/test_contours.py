@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from engine.core import catalogue
-from engine.results.view import ContourView, HeatView, View
-from engine.spec.picture import Marked, Picture
+from engine.pictures.picture import Marked, Picture
+from engine.pictures.view import ContourView, HeatView, View
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from engine.core import catalogue
-from engine.results.view import CurveView, HeatView, LineView, View
-from engine.spec.picture import Marked, Picture
+from engine.pictures.picture import Marked, Picture
+from engine.pictures.view import CurveView, HeatView, LineView, View
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.core.parts import Verdict
-from engine.results.bound_class import bound_class
+from engine.pictures.bound_class import bound_class
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.bound_classes import bound_classes

@@ -11,9 +11,9 @@ import pytest
 from engine.claims import Outcome
 from engine.core import catalogue
 from engine.core.groups import ROTATIONS
+from engine.pictures.picture import Picture
+from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import Room, caption
-from engine.results.view import CurveView, HeatView, LineView, View
-from engine.spec.picture import Picture
 
 D = 128
 K = np.arange(D + 1.0)

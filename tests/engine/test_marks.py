@@ -5,9 +5,9 @@ import pytest
 from building import gd, raw
 
 from engine.core.parts import BadInput
+from engine.pictures.picture import Marked
 from engine.results.results import Results
 from engine.results.views import view
-from engine.spec.picture import Marked
 from engine.spec.plan import plan
 
 ETAS = (0.05, 0.1, 0.2)

@@ -5,7 +5,7 @@ import pytest
 from building import gd
 
 from engine.core.parts import BadInput
-from engine.spec.picture import Picture
+from engine.pictures.picture import Picture
 from engine.spec.plan import first, in_full, only, plan
 from engine.spec.reading import parse
 

@@ -7,7 +7,7 @@ from crossing import each
 from discovery import LEARNERS, asked, traits
 
 from engine.core import catalogue
-from engine.results.trace import FROM_BELOW
+from engine.pictures.bound_class import FROM_BELOW
 from engine.runtime.run import run
 
 ERRORS = 4

@@ -5,11 +5,11 @@ import pytest
 from building import gd, raw
 
 from engine.core.parts import BadField
-from engine.results import reductions
+from engine.pictures import reductions
+from engine.pictures.picture import Read
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.sweep import sweep
-from engine.spec.picture import Read
 from engine.spec.plan import plan
 
 PLACES = np.array([1.0, 2, 4, 8, 16, 32])

@@ -10,13 +10,13 @@ from engine.core import catalogue
 from engine.core.parts import Finding
 from engine.measures.loss import AverageLoss
 from engine.measures.spectrum import SingularValues
+from engine.pictures.picture import Picture
 from engine.problems import labels
 from engine.results.report import report
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.theory_lines import curve_names
-from engine.spec.picture import Picture
 from engine.theory import At, Direction, Line
 
 D = 8

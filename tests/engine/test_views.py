@@ -9,11 +9,11 @@ from scipy.stats import binom
 
 from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
-from engine.results import reductions
+from engine.pictures import reductions
+from engine.pictures.picture import Picture, Read
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
-from engine.spec.picture import Picture, Read
 from engine.spec.plan import plan
 
 LOSS = catalogue.make("measures", "loss")

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from engine.core.lazy import load_torch
+from engine.pictures.view import ROUNDING
 from engine.results.outcomes import judge
 from engine.results.picture_report import picture_report
 from engine.results.report import report
-from engine.results.view import ROUNDING
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from engine.core.groups import Group
 from engine.core.parts import Verdict
-from engine.results.bound_class import BoundClass
-from engine.results.trace import FROM_BELOW, ZERO
-from engine.spec.axis import NEAR
-from engine.spec.picture import Marked, Picture
+from engine.pictures.bound_class import FROM_BELOW, BoundClass
+from engine.pictures.picture import Marked, Picture
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -27,6 +25,12 @@ Apart = tuple[int, ...]
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
 """What arithmetic alone may move a loss, relative to the initial loss."""
+
+ZERO = 1e-12
+"""A bound below this is 0 up to rounding, and nothing is a multiple of it."""
+
+NEAR = 1e-9
+"""Places that differ by less than this, relatively, are the same."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Literal
 
 from engine.core.parts import Verdict
-from engine.results.trace import FROM_BELOW, TheoryLine
+
+FROM_BELOW = ("lower", "conjecture")
+"""The directions of lines that are bounds from below, proved or not."""
 
 BoundClass = Literal["bound", "free", "undecided"]
 """Whether a proved lower bound binds a learner, no bound does, or that is not decided."""
@@ -30,10 +32,3 @@ def bound_class(
         return "bound"
     on_this_data = verdict is not None and verdict.invariant == "on this data"
     return "undecided" if "conjecture" in binding or on_this_data else "free"
-
-
-def class_in_run(learner: str, verdict: Verdict | None, lines: Iterable[TheoryLine]) -> BoundClass | None:
-    """The class of a learner in a run of which theory says these lines."""
-    holding = [line for line in lines if line.on_problem.holds]
-    binding = [line.direction for line in holding if learner in line.applies_to]
-    return bound_class([line.direction for line in holding], binding, verdict)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.spec.picture import Read
+from engine.pictures.picture import Read
 
 Floats = NDArray[np.float64]
 
