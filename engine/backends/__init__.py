@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from engine.core.parts import BadInput
-from engine.runtime.asked import asked
+from engine.spec.asked import asked
 from engine.training.descent import rates_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
-from engine.runtime.asked import asked
+from engine.spec.asked import asked
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training.descent import rates_of

@@ -24,11 +24,11 @@ from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import DIVERGED, Curve, Floats, Trace
 from engine.runtime import memory_estimate
-from engine.runtime.asked import asked
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
+from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of

@@ -15,7 +15,7 @@ from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data
 from engine.results.trace import Along, Floats, TheoryLine
-from engine.runtime.asked import asked
+from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Setup
 from engine.theory import At, Drawn, Line, loss_of

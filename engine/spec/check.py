@@ -8,7 +8,7 @@ from engine.learners.learner import Learner
 from engine.losses import Loss
 from engine.measures import named
 from engine.problems.problem import Problem
-from engine.runtime.asked import missing, no_hessian
+from engine.spec.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.check_pictures import check_pictures
 from engine.spec.experiment import Experiment

@@ -11,7 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
 from engine.pictures.view import NEAR
-from engine.runtime.asked import missing
+from engine.spec.asked import missing
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import picture_of, pictures_of

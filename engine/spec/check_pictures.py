@@ -11,7 +11,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures.picture import Picture
 from engine.protocols import CLOCKS
-from engine.runtime.asked import missing
+from engine.spec.asked import missing
 from engine.spec.experiment import Experiment
 
 SIZES = ("n", "d")

@@ -14,11 +14,11 @@ from engine.core.parts import BadInput
 from engine.hypotheses import eigenvalues
 from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
-from engine.runtime import asked as asking
-from engine.runtime.asked import asked
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
+from engine.spec import asked as asking
 from engine.spec import reading
+from engine.spec.asked import asked
 
 D = 4
 NET = {"kind": "dense", "widths": [3, 2], "activation": "tanh"}

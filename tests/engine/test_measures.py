@@ -13,8 +13,8 @@ from engine.core.parts import BadInput
 from engine.core.spectrum import looked_at
 from engine.measures import Index, Measure, named
 from engine.results.report import report
-from engine.runtime.asked import asked
 from engine.runtime.run import run
+from engine.spec.asked import asked
 from engine.training import recorder
 
 D = 8

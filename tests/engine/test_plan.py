@@ -101,7 +101,7 @@ def test_a_claim_may_speak_of_a_learner_that_is_not_at_every_point():
 
 
 def test_measures_of_claims_are_recorded_at_every_point():
-    from engine.runtime.asked import asked
+    from engine.spec.asked import asked
 
     claim = {"kind": "value", "text": "It", "curve": "GD", "at": 4, "above": 0, "measure": "error"}
     problem = {"matrix": {"kind": "gaussian", "d": 8, "n": 4}, "target": "feature", "labels": "sign"}

@@ -9,10 +9,10 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
-from engine.runtime.asked import asked as asked_measures
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets
+from engine.spec.asked import asked as asked_measures
 from engine.spec.check import check
 from engine.spec.plan import plan
 
