@@ -2,8 +2,10 @@
 
 import ast
 import pkgutil
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -115,13 +117,39 @@ def test_no_part_knows_of_a_backend():
         assert not known, file
 
 
-def test_no_files_import_one_another_in_a_circle():
+@pytest.fixture(scope="module")
+def imports():
+    """What every file imports of the program, by the names of modules."""
     root = Path(engine.__file__).parents[1]
     files = {
         ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
         for package in ("engine", "hadamard_tui")
         for file in (root / package).rglob("*.py")
     }
-    graph = {name: {*imported(file, files)} & files.keys() - {name} for name, file in files.items()}
-    assert len(graph) > 200
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the files
+    assert len(files) > 200
+    return {name: {*imported(file, files)} & files.keys() - {name} for name, file in files.items()}
+
+
+def rooms_of_the_engine(imports):
+    """Which rooms every room of the engine imports."""
+    graph = defaultdict(set)
+    for name, used in imports.items():
+        package, room, *_ = [*name.split("."), ""]
+        if package == "engine" and room:
+            others = {one.split(".")[1] for one in used if one.startswith("engine.")}
+            graph[room] |= others - {room}
+    return graph
+
+
+def test_no_files_import_one_another_in_a_circle(imports):
+    TopologicalSorter(imports).prepare()  # raises CycleError, which names the files
+
+
+def test_rooms_of_the_engine_import_those_before_them_in_the_list_for_contributors(imports):
+    graph = rooms_of_the_engine(imports)
+    page = (Path(engine.__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"import one way, each only those before it: (.*?)\.\n\n", page, re.DOTALL)
+    order = re.findall(r"`(\w+)`", listed)
+    assert sorted(order) == sorted(graph)
+    for number, room in enumerate(order):
+        assert graph[room] <= {*order[:number]}, f"{room} imports rooms that come after it"
