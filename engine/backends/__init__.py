@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from engine.core.parts import BadInput
+from engine.core.sizes import Sizes
 from engine.spec.asked import asked
 from engine.training.descent import rates_of
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.training.training_inputs import TrainingInputs
     from engine.training.training_run import TrainingRun
+
+
+WIDE = 8 << 20
+"""Bytes of all weight vectors of a learner from which on the C library scatters them."""
+
+HOLES = 2
+"""By how much such a batch of short vectors was seen to take more than it needs."""
 
 
 class Backend:
@@ -65,6 +73,12 @@ class Backend:
     def serves(self, measure: Measure) -> bool:
         """Whether it measures this of the learners that it serves."""
         return True
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes that nets and their predictions of one round take."""
+        vectors = sizes.models * sizes.batch
+        holes = HOLES if not self.in_place and vectors * sizes.d * sizes.item >= WIDE else 1
+        return (sizes.nets * holes * self.copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         """Whether it is faster there than those after it."""

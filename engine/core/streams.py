@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+GENERATORS = 2 * 1400
+"""Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
+
 PIECE = 1 << 14
 """Numbers that are drawn at once where each is kept in fewer bytes than it is drawn in."""
 

@@ -10,6 +10,7 @@ from msgspec import Meta
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST
+from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Stream
 
 
@@ -24,6 +25,10 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     on: Annotated[
         Literal["gradient", "weights"], Meta(title="on", description="gradients, or weights after steps")
     ] = "gradient"
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes of the noise of a step while it is drawn, in float64."""
+        return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:

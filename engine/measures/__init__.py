@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, cast
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.core.parts import Part
+from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.hypothesis import Parametrised
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.problems.data import Data
     from engine.problems.problem import Problem
+
+
+BY_ROW = 4
+"""Numbers in float64 for every prediction while losses over rows seen and unseen, or classes, are found."""
 
 
 class Index(NamedTuple):
@@ -227,9 +233,24 @@ class Measure(Part, frozen=True):
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         """How many numbers it holds at once, in float64, if it is a measure of parameters.
 
-        Of a batch of learners with so many parameters each, and signals of units on all rows.
+        Of a batch of learners with so many parameters each, and signals of units on all rows. By default as
+        many as a gradient, what it is made of, and a copy.
         """
-        return 0
+        return batch * (2 * parameters + 3 * signals)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes that it takes while it is measured, beside predictions and weights."""
+        if not self.of_parameters:
+            return 0
+        return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
+
+    def numbers_kept(self, learner: Learner, problem: Problem) -> int:
+        """How many numbers of every record are kept beside a series, of each replica and rate.
+
+        Those of measures with indices are, unless they are measured at some records only.
+        """
+        index = () if self.expensive else self.index(learner, problem)
+        return math.prod(len(each.values) for each in index) if index else 0
 
     def value(self, probe: Probe) -> torch.Tensor:
         """[R, V, *index] for replicas and variants; of the first replica alone [1, V, *index]."""
@@ -258,6 +279,10 @@ class OfRows(Measure, frozen=True):
     @property
     def of_rows_seen(self) -> bool:
         return self.rows != "all"
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        by_row = self.of_rows_seen or sizes.one_hot
+        return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
         """The mean [B] of values [B, n] over the rows seen, as often as they were, or those never seen."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import Values
+from engine.core.streams import GENERATORS
 
 if TYPE_CHECKING:
     from engine.problems.matrices import Matrix as AnyMatrix
@@ -42,3 +43,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def one_hot(self) -> bool:
         """Whether the labels of every instance are 1 for one target and 0 for the others."""
         return self.label_values == "bits" and self.target.one_hot(self.matrix)
+
+    def bytes_drawn(self, replicas: int, item: int, as_matrix: bool) -> int:
+        """Bytes that instances and labels take while they are drawn, with `item` bytes a number.
+
+        Args:
+            as_matrix: whether somebody needs instances as a matrix, where they can do without one.
+        """
+        n, _ = self.matrix.shape()
+        labels = self.target.columns(self.matrix) * n * (8 + item)
+        read = self.matrix.unread_bytes() + self.target.unread_bytes()
+        return read + replicas * (self.matrix.bytes_drawn(item, as_matrix) + GENERATORS + labels)

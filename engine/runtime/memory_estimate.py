@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -12,12 +11,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.backends import backend_of, weight_vectors
+from engine.backends import WIDE, backend_of, weight_vectors
 from engine.core.free_memory import free_bytes, in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadField, BadInput
+from engine.core.sizes import DERIVED, Sizes
 from engine.learners.learner import Learner
 from engine.measures import Measure
+from engine.problems.matrices import ROTATED
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
 from engine.spec.asked import asked
@@ -25,25 +26,9 @@ from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training.descent import rates_of
 from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
-from engine.training.recorder import CELLS
 
-LONG, WIDE = 4 << 20, 8 << 20
-"""Bytes of a weight vector, or of all of a learner, from which on the C library scatters them."""
-
-HOLES = 2
-"""By how much such a batch of short vectors was seen to take more than it needs."""
-
-VECTORS = 5
-"""Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
-
-SEEN = 4
-"""Numbers in float64 for every prediction while losses over rows seen and unseen, or classes, are found."""
-
-ROTATED = 3
-"""Matrices [d, d] in float64 that a rotation is made of."""
-
-GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
+LONG = 4 << 20
+"""Bytes of a single weight vector from which on the C library scatters it."""
 
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
@@ -58,95 +43,76 @@ def needed(experiment: Experiment) -> int:
 
 
 def _shares(experiment: Experiment) -> Counter[str]:
-    """Bytes by the place that asks for them, the matrix first."""
-    matrix, replicas, item = experiment.problem.matrix, experiment.run.replicas, _item(experiment)
-    n, d = matrix.shape()
-    targets = experiment.problem.target.columns(matrix)
-    if not matrix.is_sylvester:
-        drawn = n * (d * (8 + item) + 8 * matrix.feature_count())
-    elif any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners):
-        drawn = n * (8 * VECTORS + 3 * d * item)
-    else:
-        drawn = n * 8 * VECTORS
-    drawn += GENERATORS
-    if matrix.rotate:
-        drawn += 8 * d * (ROTATED * d + n)
-    read = matrix.unread_bytes() + experiment.problem.target.unread_bytes()
-    labels = replicas * targets * n * (8 + item)
-    sized = "problem.matrix.d" if "d" in matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: read + replicas * drawn + labels})
-    shares.update({_place(number, learner): 0 for number, learner in enumerate(experiment.learners)})
-    records = experiment.protocol.record_count(n)
-    curves = 1 + sum(len(rates_of(learner)) for learner in experiment.learners)
-    most = max(len(asked(experiment, learner)) for learner in experiment.learners)
+    """Bytes by the place that asks for them, the matrix first: what every part says that it takes."""
+    problem, protocol, replicas = experiment.problem, experiment.protocol, experiment.run.replicas
+    learners = {_place(number, learner): learner for number, learner in enumerate(experiment.learners)}
+    as_matrix = any(backend_of(learner, experiment).takes_matrix for learner in learners.values())
+    sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
+    shares = Counter({sized: problem.bytes_drawn(replicas, _item(experiment), as_matrix)})
+    shares.update(dict.fromkeys(learners, 0))
+    records = protocol.record_count(problem.matrix.shape()[0])
+    curves = 1 + sum(len(rates_of(learner)) for learner in learners.values())
+    most = max(len(asked(experiment, learner)) for learner in learners.values())
     shares["protocol"] = curves * bytes_of(len(CLOCKS) + most, records, replicas)
     measured: Counter[str] = Counter()
-    for number, learner in enumerate(experiment.learners):
-        place = _place(number, learner)
-        batch = weight_vectors(learner, experiment)
-        rates = batch // (replicas * targets)
-        shares[place] += rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * d * item)
-        if rates > 1:
-            shares[place] += batch * n * item
-        measured[place] = 3 * item * max(CELLS, batch * n)
-        measures = asked(experiment, learner)
-        if experiment.problem.one_hot or any(measure.of_rows_seen for measure in measures):
-            measured[place] += 8 * SEEN * max(CELLS, batch * n)
-        if learner.solver is not None:
-            shares[place] += 8 * (2 * replicas * learner.solver.size(n, d) + batch * d)
-        else:
-            assert learner.architecture is not None, "Learner admits no other combination"
-            models = experiment.protocol.models(n)
-            nets = models * batch // learner.architecture.outputs
-            backend = backend_of(learner, experiment)
-            copies = backend.copies
-            if not backend.in_place and models * batch * d * item >= WIDE:
-                copies *= HOLES
-            shares[place] += nets * copies * item * learner.architecture.size(d) + models * batch * item * n
-            shares[place] += nets * _matrices(learner, d)
-            if learner.noise is not None:
-                shares[place] += 8 * replicas * learner.architecture.size(d)
-            numbers = experiment.protocol.solver_numbers(learner.architecture.size(d))
-            shares[place] += nets * 8 * numbers
-            if models > 1 and learner.update is not None:
-                # Each draws the rows of its mini-batches, for every member of the batch.
-                shares[place] += models * batch * (learner.update.mini_batch or 0) * (2 * 8 + 8 + item)
-            if (drawn_rows := experiment.protocol.drawn_rows(n)) > 0:
-                shares[place] += drawn_rows * (replicas * (d * item + 2 * 8) + batch * (8 + item))
-            measured[place] += 3 * item * nets // models * n * learner.architecture.units
-            measured[place] += _derived(measures, learner, nets, experiment)
-            shares["protocol"] += models * batch * records * 8 * _entries(measures, learner, experiment)
+    for place, learner in learners.items():
+        sizes, measures = _sizes(learner, experiment), asked(experiment, learner)
+        shares[place] += _trained(learner, sizes, records, experiment)
+        measured[place] = _measured(measures, sizes)
+        if learner.architecture is not None:
+            kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
+            shares["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
         others = sum(measure.under is not None for measure in measures)
-        shares[place] += others * (shares[place] + replicas * n * d * item + 8 * ROTATED * d * d)
+        turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
+        shares[place] += others * (shares[place] + turned)
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares
 
 
-def _derived(measures: tuple[Measure, ...], learner: Learner, nets: int, experiment: Experiment) -> int:
-    """Bytes that measures of parameters hold of so many nets, derivatives too."""
-    architecture, (n, d) = learner.architecture, experiment.problem.matrix.shape()
-    asking = [measure for measure in measures if measure.of_parameters]
-    if architecture is None or not asking:
-        return 0
-    size, signals = architecture.size(d), n * (architecture.outputs + architecture.units)
-    start = nets * size * _item(experiment) if any(measure.of_start for measure in asking) else 0
-    return start + 8 * max(measure.numbers(size, signals, nets) for measure in asking)
+def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
+    n, d = experiment.problem.matrix.shape()
+    sizes = Sizes(
+        n=n,
+        d=d,
+        item=_item(experiment),
+        replicas=experiment.run.replicas,
+        batch=weight_vectors(learner, experiment),
+        one_hot=experiment.problem.one_hot,
+    )
+    if (architecture := learner.architecture) is None:
+        return sizes
+    return sizes._replace(
+        models=experiment.protocol.models(n),
+        outputs=architecture.outputs,
+        parameters=architecture.size(d),
+        units=architecture.units,
+    )
 
 
-def _entries(measures: tuple[Measure, ...], learner: Learner, experiment: Experiment) -> int:
-    """How many numbers of measures with indices are kept of a replica at every record."""
-    indices = [measure.index(learner, experiment.problem) for measure in measures if not measure.expensive]
-    return sum(math.prod(len(each.values) for each in index) for index in indices if index)
+def _trained(learner: Learner, sizes: Sizes, records: int, experiment: Experiment) -> int:
+    """Bytes that a learner takes while it is trained, with the weights that its curves keep."""
+    rates = len(rates_of(learner))
+    taken = rates * min(MOST_WEIGHT_BYTES, min(MOST_WEIGHT_RECORDS, records) * sizes.d * sizes.item)
+    if rates > 1:
+        taken += sizes.batch * sizes.n * sizes.item
+    if learner.solver is not None:
+        return taken + learner.solver.bytes_held(sizes)
+    assert learner.architecture is not None, "Learner admits no other combination"
+    taken += backend_of(learner, experiment).bytes_held(sizes) + experiment.protocol.bytes_held(sizes)
+    if learner.update is not None:
+        taken += learner.update.bytes_held(learner.architecture, sizes)
+    return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
-def _matrices(learner: Learner, d: int) -> int:
-    """Bytes of the matrices that a second-order rule keeps over the inputs of every trained parameter."""
-    architecture, update = learner.architecture, learner.update
-    if architecture is None or update is None or not update.matrices:
-        return 0
-    shapes = architecture.shapes(d)
-    return 8 * update.matrices * sum(shapes[name][-1] ** 2 for name in architecture.layers)
+def _measured(measures: tuple[Measure, ...], sizes: Sizes) -> int:
+    """Bytes that records take while they are made: measures of parameters are taken one after the other."""
+    predicted = 3 * sizes.item * sizes.predicted
+    signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
+    start = any(measure.of_start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
+    derived = max((one.bytes_held(sizes) for one in measures if one.of_parameters), default=0)
+    others = max((one.bytes_held(sizes) for one in measures if not one.of_parameters), default=0)
+    return predicted + signals + start + derived + others
 
 
 def vector_bytes(experiment: Experiment) -> int:

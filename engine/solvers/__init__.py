@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values, Verdict
+from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -43,8 +44,15 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def size(self, n: int, d: int) -> int:
-        """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target."""
-        raise NotImplementedError
+        """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target.
+
+        By default as many as a kernel and a solution on all features take together.
+        """
+        return 8 * n * d + 3 * n * n + 2 * d * d
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Bytes that it takes, with what it makes of them while it solves."""
+        return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
         """Whether predictions are unchanged by rotations of the instances, and why."""

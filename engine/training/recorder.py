@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.cost import Cost
 from engine.core.lazy import torch
 from engine.core.params import Params
+from engine.core.sizes import CELLS
 from engine.core.spectrum import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
 from engine.measures import Measure, Probe
@@ -19,9 +20,6 @@ from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
 from engine.training.kept_weights import stride_of_weights
 from engine.training.training_inputs import TrainingInputs
-
-CELLS = 1 << 18
-"""At most so many predictions are held at once while losses are computed."""
 
 MOST_CELLS = 1 << 25
 """A curve counts the mistakes among so many predictions at every record; of more it takes some records."""

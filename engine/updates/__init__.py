@@ -15,6 +15,7 @@ from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.core.params import Params
 from engine.core.parts import BadField, Part, Positive, Verdict
+from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
@@ -122,6 +123,19 @@ class Update(Part, frozen=True):
     def mini_batch(self) -> int | None:
         """Of how many examples it wants the gradient; None for all that the protocol has."""
         return None
+
+    def bytes_held(self, architecture: Architecture, sizes: Sizes) -> int:
+        """Bytes that its steps take beside what is held for every parameter.
+
+        These are matrices over the inputs of the trained parameters and, of several models side by side, the
+        rows that each of them draws for its mini-batches.
+        """
+        shapes = architecture.shapes(sizes.d) if self.matrices else {}
+        squares = sum(shapes[name][-1] ** 2 for name in architecture.layers if name in shapes)
+        drawn = 0
+        if sizes.models > 1:
+            drawn = sizes.models * sizes.batch * (self.mini_batch or 0) * (3 * 8 + sizes.item)
+        return sizes.nets * DERIVED * self.matrices * squares + drawn
 
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""

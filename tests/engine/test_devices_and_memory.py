@@ -14,8 +14,10 @@ import torch
 from building import LLS, data_of, experiment, gd
 
 import engine.runtime.run
+from engine.backends import backends
 from engine.core import catalogue, device
 from engine.core.parts import BadInput
+from engine.learners.noise import Noise
 from engine.problems.data import draw
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.targets import Combination
@@ -23,6 +25,7 @@ from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.results import series
 from engine.runtime import memory_estimate
 from engine.runtime.run import run
+from engine.solvers import Solver
 from engine.spec import presets
 
 
@@ -260,6 +263,33 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
         assert memory_estimate.needed(experiment(**{**words, name: value})) <= limit
         larger = value + 1 if name == "replicas" else 2 * value
         assert memory_estimate.needed(experiment(**{**words, name: larger})) > limit
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        (Gaussian, "bytes_drawn"),
+        (catalogue.members("updates")["gd"], "bytes_held"),
+        (catalogue.members("solvers")["lls"], "bytes_held"),
+        (catalogue.members("protocols")["one-pass"], "bytes_held"),
+        (catalogue.members("measures")["loss"], "bytes_held"),
+        (Noise, "bytes_held"),
+        (type(backends()["dense"]), "bytes_held"),
+    ],
+)
+def test_what_a_part_says_that_it_takes_is_counted(part, says, monkeypatch):
+    noisy = {"update": {"kind": "gd", "lr": 0.1}, "noise": {"sigma": 0.1}}
+    described = experiment({"kind": "gaussian", "n": 8}, learners={"GD": noisy, "LLS": LLS}, d=8)
+    before = memory_estimate.needed(described)
+    monkeypatch.setattr(part, says, lambda *words: 1 << 40)
+    assert before < 1 << 40 <= memory_estimate.needed(described)
+
+
+@pytest.mark.parametrize("kind", catalogue.members("solvers"))
+def test_a_solver_that_does_not_say_what_it_keeps_counts_as_much_as_any(kind):
+    solver = catalogue.make("solvers", kind)
+    for n, d in ((8, 8), (100, 10), (10, 100)):
+        assert solver.size(n, d) <= Solver.size(solver, n, d)
 
 
 def test_fresh_models_for_every_k_count():

@@ -19,6 +19,13 @@ PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in ra
 RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
 
 
+VECTORS = 5
+"""Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
+
+ROTATED = 3
+"""Matrices [d, d] in float64 that a rotation is made of."""
+
+
 class Arrangement(NamedTuple):
     """Rows of Sylvester's matrix: which come, with which signs, for R replicas."""
 
@@ -175,6 +182,19 @@ class Matrix(Part, frozen=True, kw_only=True):
     def unread_bytes(self) -> int:
         """Bytes of what is yet to be read from a file, and is held then."""
         return 0
+
+    def bytes_drawn(self, item: int, as_matrix: bool) -> int:
+        """Bytes that the instances of a replica take while they are drawn, with `item` bytes a number.
+
+        Args:
+            as_matrix: whether somebody needs them as a matrix, where they can do without one.
+        """
+        n, d = self.shape()
+        if not self.is_sylvester:
+            drawn = n * (d * (8 + item) + 8 * self.feature_count())
+        else:
+            drawn = n * 8 * VECTORS + (n * 3 * d * item if as_matrix else 0)
+        return drawn + (8 * d * (ROTATED * d + n) if self.rotate else 0)
 
     def rows(self, streams: Streams) -> Rows:
         """The rows, before repetition and rotation, in the order in which they are seen: [R, n, d]."""
