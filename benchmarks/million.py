@@ -20,7 +20,7 @@ def job(learner: str, examples: int) -> Callable[[], Record]:
 
     def work() -> Record:
         done = jobs.measure(jobs.million(learner, examples), threads=2)
-        loss = done.trace.curves[0].loss
+        loss = done.trace.curves[0].mean("loss")
         below = np.flatnonzero(loss < 0.01)
         off = float(np.abs(loss - (1 - np.arange(len(loss)) / D)).max()) if learner == "GD" else None
         return {

@@ -39,7 +39,7 @@ def main() -> None:
         experiment = jobs.all_targets(learner, D, EXAMPLES)
         on(experiment, "cuda")
         card, cpu = on(experiment, "cuda"), on(experiment, "cpu")
-        off = abs(card.trace.curves[0].loss - cpu.trace.curves[0].loss).max()
+        off = abs(card.trace.curves[0].mean("loss") - cpu.trace.curves[0].mean("loss")).max()
         bytes_per_second = 4 * touched * D * D * EXAMPLES / card.wall
         results[f"J2 {learner}"] = {
             "wall": card.wall,

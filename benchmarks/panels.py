@@ -60,11 +60,13 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     holds = Finding(True, "it was built so")
     names = dict.fromkeys([learner.name for learner in experiment.learners], holds)
     bounds = [
-        TheoryLine(kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift)
+        TheoryLine(
+            kind, "lower", False, "c(1 − k/d)", "none", holds, names, x, 1 - x / records - shift, "loss"
+        )
         for kind, shift in (("ri-signed", 0.0), ("svd", 0.1))
     ]
     environment = {"device": "cpu"}
-    return experiment, Trace(curves, bounds, {"k": x}, "examples k", environment)
+    return experiment, Trace(curves, bounds, {"k": x}, "examples k", environment, "loss")
 
 
 class Bench(App[None]):

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from engine.core.lazy import torch
 
+DIVERGED = 1e6
+"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
+
 PIECE = 1024
 """Sums of float32 are taken over so many numbers, and sums of these in float64."""
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import ROTATIONS
+from engine.pictures.respect import respect
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
-from engine.results.judgement import ENOUGH, allowed_errors
 
 Floats = NDArray[np.float64]
 
@@ -164,25 +164,18 @@ class Clauses:
 
     def _standing(self, curve: CurveView, line: LineView) -> str:
         """How a curve stands to a lower bound that binds it."""
-        there = curve.sound & np.isfinite(curve.y)
-        x, y = curve.x[there], curve.y[there]
-        gap = y - np.interp(x, line.x, line.y)
-        rounding = self._view.rounding * abs(float(y[0]))
-        if np.abs(gap).max() <= rounding:
+        found = respect(curve, line, self._view.rounding)
+        if found.exact:
             return "follows that line exactly"
-        worst = int(gap.argmin())
-        if gap[worst] >= -rounding:
+        if not found.beyond:
             return "stays above it"
-        of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
-        below = f"is below it by {-gap[worst]:.1g} at {self._at(float(x[worst]))}"
-        if not line.in_expectation:
-            return f"{below}, against the theorem"
-        if curve.stderr is None or curve.replicas < ENOUGH:
-            return f"{below}, as {'a single run' if of_one else 'so few runs'} may be"
-        error = np.maximum(curve.stderr[there], rounding)
-        if (gap >= -allowed_errors(curve.replicas) * error).all():
+        if found.holds:
             return "stays above it within its error"
-        return f"{below}, against the theorem"
+        below = f"is below it by {found.beyond:.1g} at {self._at(found.at)}"
+        if found.holds is False:
+            return f"{below}, against the theorem"
+        of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
+        return f"{below}, as {'a single run' if of_one else 'so few runs'} may be"
 
     def _followed(self) -> Iterator[Clause]:
         """How close curves come to lines that theory says are theirs: exactly, or else in a limit."""

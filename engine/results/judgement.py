@@ -4,40 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
-from engine.pictures.view import ROUNDING, ZERO
+from engine.pictures.respect import Respect, respect
 from engine.results.invariance import INVARIANT, certificate
-from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.results import of_one
+from engine.results.trace import Trace
+from engine.results.views import view
 from engine.spec.experiment import Experiment
-
-ENOUGH = 10
-"""From so many replicas on, a mean that is below a bound on the expectation says something."""
+from engine.spec.pictures import of_run
 
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """The groups under which predictions are compared."""
-
-UNLIKELY = 3.2e-5
-"""How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
-
-
-class Respect(NamedTuple):
-    """Whether a curve respects a bound: None where the run is too small to tell."""
-
-    bound: str
-    holds: bool | None
-    detail: str
-
-    @property
-    def word(self) -> str:
-        """Whether it does, in words."""
-        return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
 @dataclass(frozen=True)
@@ -117,7 +99,9 @@ def judgement(
     Of several rates it judges the best. `going` is called again and again with the share that is done; what
     it raises ends the judgement.
     """
+    seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
+    binding = [line for line in seen.lines if not line.curve and learner.name in line.applies_to]
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
         learner = msgspec.structs.replace(learner, update=update)
@@ -125,7 +109,7 @@ def judgement(
         learner.name,
         curve.verdict,
         certificates(experiment, learner, going),
-        [respect(experiment, bound, curve) for bound in trace.bounds if learner.name in bound.applies_to],
+        [respect(seen.curve(curve.name), line, seen.rounding) for line in binding],
     )
 
 
@@ -152,58 +136,3 @@ def _unchanged(change: float | None) -> bool:
 
 def _word(change: float) -> str:
     return "unchanged" if _unchanged(change) else "changed"
-
-
-def respect(experiment: Experiment, bound: TheoryLine, curve: Curve) -> Respect:
-    """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
-
-    A bound on every run is broken by what is beyond it by more than rounding. One on the expectation is
-    broken by a mean of at least ENOUGH replicas that is beyond it by so many standard errors that Student's
-    law calls it UNLIKELY.
-    """
-    sound = curve.sound
-    x, loss = curve.x[:sound], curve.loss[:sound]
-    if not sound:
-        return Respect(bound.kind, None, "the curve has no evaluation points")
-    sign = -1 if bound.direction == "upper" else 1
-    gap = sign * (loss - np.interp(x, bound.x, bound.values))
-    beyond = gap < -ROUNDING[experiment.dtype] * loss[0]
-    until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
-    if not beyond.any():
-        return Respect(bound.kind, True, f"{_closest(bound, curve, gap)}{until}")
-    if not bound.in_expectation:
-        return Respect(bound.kind, False, f"{standing(bound, curve, int(gap.argmin()))}{until}")
-    replicas = experiment.run.replicas
-    if curve.stderr is None or replicas < ENOUGH:
-        few = f"the bound is on the expectation, which {replicas} of the {ENOUGH} replicas needed do not show"
-        return Respect(bound.kind, None, f"{standing(bound, curve, int(gap.argmin()))}; {few}{until}")
-    rounding = ROUNDING[experiment.dtype] * loss[0]
-    errors = np.where(beyond, gap / np.maximum(curve.stderr[:sound], rounding), np.inf)
-    worst, allowed = int(errors.argmin()), allowed_errors(replicas)
-    holds = bool(errors[worst] >= -allowed)
-    detail = f"{standing(bound, curve, worst)}, where {allowed:.1f} are allowed{until}"
-    return Respect(bound.kind, holds, detail)
-
-
-def allowed_errors(replicas: int) -> float:
-    """How many standard errors Student's law exceeds with probability UNLIKELY."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
-    return float(stdtrit(replicas - 1, 1 - UNLIKELY))
-
-
-def _closest(bound: TheoryLine, curve: Curve, gap: np.ndarray) -> str:
-    """How close a curve comes to a bound after the first example, where that is not 0."""
-    x = curve.x[: len(gap)]
-    matters = (x > 0) & (np.interp(x, bound.x, bound.values) > ZERO)
-    at = int(np.where(matters, gap, np.inf).argmin()) if matters.any() else int(gap.argmin())
-    return f"closest: {standing(bound, curve, at)}"
-
-
-def standing(bound: TheoryLine, curve: Curve, record: int) -> str:
-    """How a curve stands to a bound at a record."""
-    gap = float(curve.loss[record]) - bound.at(float(curve.x[record]))
-    text = f"loss − {bound.kind} = {gap:+.2g} at {curve.x[record]:g}"
-    if curve.stderr is not None and curve.stderr[record] > 0:
-        text += f", {gap / float(curve.stderr[record]):+.1f} standard errors"
-    return text

@@ -13,7 +13,8 @@ from engine.claims import Outcome
 from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
 from engine.results.results import of_one
-from engine.results.trace import Curve, Floats, Spectrum, TheoryLine, Trace
+from engine.results.spectrum import Spectrum, spectrum_of
+from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
@@ -44,18 +45,23 @@ def encode(experiment: Experiment, trace: Trace) -> bytes:
 def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, Any]:
     """The report, with `series` for arrays of numbers."""
     results, picture = of_one(experiment, trace), of_run(experiment)
-    outcomes = judge(results)
+    outcomes, bounds = judge(results), bounds_of(trace)
     return {
         "schema": 1,
         "experiment": msgspec.to_builtins(experiment),
         "environment": trace.environment,
         "clock": next(iter(trace.planned)),
         "curves": [_curve(curve, series) for curve in trace.curves],
-        "bounds": [_bound(bound, series) for bound in trace.bounds],
-        "theory": [_line(line, series) for line in trace.lines if line not in trace.bounds],
+        "bounds": [_bound(bound, series) for bound in bounds],
+        "theory": [_line(line, series) for line in trace.lines if line not in bounds],
         "claims": [claim(outcome) for outcome in outcomes],
         "summary": caption(view(picture, results), *divided(picture, experiment, outcomes)),
     }
+
+
+def bounds_of(trace: Trace) -> list[TheoryLine]:
+    """What theory says of the loss of all learners alike, whether it holds here or not."""
+    return [line for line in trace.lines_of("loss") if not line.per_learner]
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
@@ -97,14 +103,21 @@ def theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def _curve(curve: Curve, series: Series) -> dict[str, Any]:
+    loss, spectrum = curve.mean("loss"), spectrum_of(curve)
     return {
         **what_ran(curve, series),
         **_along(curve.x, series),
-        "loss": series(curve.loss),
+        "loss": series(np.empty(0) if loss is None else loss),
         **{measure: _maybe(curve.mean(measure), series) for measure in _listed(curve)},
-        "stderr": _maybe(curve.stderr, series),
-        "spectrum": None if curve.spectrum is None else _spectrum(curve.spectrum, series),
+        "stderr": _maybe(_stderr(curve), series),
+        "spectrum": None if spectrum is None else _spectrum(spectrum, series),
     }
+
+
+def _stderr(curve: Curve) -> Floats | None:
+    """The standard error of the loss, of no records too; None for a single replica."""
+    stderr = curve.stderr_of("loss")
+    return np.empty(0) if stderr is None and curve.replicas > 1 else stderr
 
 
 def _along(x: Floats, series: Series) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from engine.measures import Measure
 from engine.results.trace import Along, Curve, TheoryLine, Trace
-from engine.spec.experiment import Experiment
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +65,7 @@ class Samples(NamedTuple):
         return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1))
 
 
-def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trace) -> Samples | None:
+def of_curve(curve: Curve, measure: Measure, trace: Trace) -> Samples | None:
     """What was measured of a curve; None if nothing was."""
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
@@ -76,11 +75,9 @@ def of_curve(curve: Curve, measure: Measure, experiment: Experiment, trace: Trac
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
-    (learner,) = (one for one in experiment.learners if one.name == curve.learner)
-    index = {each.name: each.values for each in measure.index(learner, experiment.problem)}
     records = np.searchsorted(curve.x, arrays.x)
     clocks = {name: times[records] for name, times in curve.clocks.items()}
-    return Samples(clocks, index, np.moveaxis(arrays.values, 1, 0), end)
+    return Samples(clocks, dict(curve.indices(measure.name)), np.moveaxis(arrays.values, 1, 0), end)
 
 
 def of_line(

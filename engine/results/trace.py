@@ -21,27 +21,6 @@ Floats = NDArray[np.float64]
 
 NOTHING = np.empty(0)
 
-DIVERGED = 1e6
-"""A replica whose loss exceeds so many times its initial loss has diverged. Source: theory.md §10."""
-
-
-class Spectrum(NamedTuple):
-    """Singular values of the weight matrix across targets of the first replica, at some of the records.
-
-    Those that rounding alone could have made are 0.
-    """
-
-    x: Floats
-    """Where on the x-axis they were computed, [S]."""
-
-    values: Floats
-    """Largest first, [S, r]."""
-
-    @property
-    def rank(self) -> NDArray[np.int64]:
-        """The numerical rank [S]."""
-        return np.asarray(np.count_nonzero(self.values, axis=1))
-
 
 class Curve:
     """A learner's training run at one rate: every measure and every clock along its records, by replica.
@@ -61,10 +40,12 @@ class Curve:
         learner: str | None = None,
         rate: float | None = None,
         backend: str = "dense",
+        indices: Mapping[str, Mapping[str, Floats]] = MappingProxyType({}),
     ) -> None:
         """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several.
 
-        `backend` is the name of that which computes it.
+        `backend` is the name of that which computes it, and `indices` has the coordinates of each index of
+        the measures that have some, by the names of both.
         """
         self.name = name
         self.learner = learner or name
@@ -88,6 +69,7 @@ class Curve:
         self._weights: NDArray[np.floating[Any]] | None = None
         self._weights_x = np.empty(0)
         self._arrays: dict[str, Arrays] = {}
+        self._indices = indices
 
     @property
     def complete(self) -> bool:
@@ -127,18 +109,6 @@ class Curve:
         return {name: times[: self.length] for name, times in self._clocks.items()}
 
     @property
-    def loss(self) -> Floats:
-        """The average loss over all rows, mean over replicas."""
-        loss = self.mean("loss")
-        return NOTHING if loss is None else loss
-
-    @property
-    def stderr(self) -> Floats | None:
-        """Standard error of the mean of the loss; None for a single replica."""
-        stderr = self.stderr_of("loss")
-        return NOTHING if stderr is None and self.replicas > 1 else stderr
-
-    @property
     def measures(self) -> tuple[str, ...]:
         """The names of what was measured along the curve."""
         return tuple(self._series)
@@ -168,15 +138,13 @@ class Curve:
         """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
-    @property
-    def spectrum(self) -> Spectrum | None:
-        """The singular values of the weights across targets; None unless the run records them."""
-        found = self._arrays.get("spectrum")
-        return None if found is None else Spectrum(found.x, found.values[:, 0])
-
     def array(self, measure: str) -> Arrays | None:
         """A measure that has indices, where it was measured; None if nowhere."""
         return self._arrays.get(measure)
+
+    def indices(self, measure: str) -> Mapping[str, Floats]:
+        """The coordinates of each index of a measure by its name, in the order of the array's dimensions."""
+        return self._indices.get(measure, {})
 
     def append(
         self,
@@ -215,9 +183,9 @@ class Curve:
         """Have all records by now, maybe fewer than were planned: none follows."""
         self.capacity = self.length
 
-    def copy(self, winner: Curve, tried: list[Curve]) -> None:
-        """Become the curve of the best of the rates that were tried, and remember how the others did."""
-        self.grid = {curve.rate or 0.0: curve.mean_loss() for curve in tried}
+    def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
+        """Become the curve of the best of the rates that were tried, and remember how all of them did."""
+        self.grid = dict(grid)
         self.rate, self.divergences = winner.rate, winner.divergences
         self._clocks, self._series = winner._clocks, winner._series
         self._weights, self._weights_x = winner._weights, winner._weights_x
@@ -272,11 +240,10 @@ class Curve:
             self.complete_early()
         self.ended = True
 
-    def mean_loss(self) -> float:
-        """The mean of the curve, infinite if a replica diverged: rates are oracle-tuned by it."""
-        if self.diverged or not self.length:
-            return float("inf")
-        return float(self.loss.mean())
+    def mean_along(self, measure: str) -> float:
+        """The mean of a measure along the curve, infinite if a replica diverged: least for the best rate."""
+        mean = self.mean(measure)
+        return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
         """Keep weights; their number was bounded by `stride_of_weights`."""
@@ -319,7 +286,7 @@ class TheoryLine:
     on_learners: dict[str, Finding]
     x: Floats
     values: Floats
-    measure: str = "loss"
+    measure: str
     group: Group | None = None
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
@@ -354,6 +321,8 @@ class Trace:
     planned: dict[str, Floats]
     x_label: str
     environment: dict[str, str]
+    compared_by: str
+    """The measure by which the rates of a learner are compared."""
 
     @property
     def frontier(self) -> int:
@@ -394,11 +363,6 @@ class Trace:
             return planned
         return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
 
-    @property
-    def bounds(self) -> list[TheoryLine]:
-        """What theory says of the loss of all learners alike, whether it holds here or not."""
-        return [line for line in self.lines_of("loss") if not line.per_learner]
-
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""
         return [line for line in self.lines if line.measure == measure]
@@ -417,7 +381,7 @@ class Trace:
         candidates = [curve for curve in self.curves if curve.learner == name]
         if not candidates:
             raise KeyError(name)
-        return min(candidates, key=Curve.mean_loss)
+        return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
 def _at(x: float, known: Floats, values: Floats) -> float:

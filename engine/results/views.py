@@ -443,7 +443,7 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             order = found.numbers.setdefault(key, len(found.numbers))
             if not steps.clocks <= _clocks_of(curve, trace, point):
                 continue
-            samples = of_curve(curve, picture.measure, point.experiment, trace)
+            samples = of_curve(curve, picture.measure, trace)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(curve.name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)

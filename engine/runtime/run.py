@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,18 @@ from engine import __version__
 from engine.backends import backend_of
 from engine.core import catalogue
 from engine.core import device as devices
+from engine.core.cost import DIVERGED
 from engine.core.free_memory import in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import Measure
+from engine.measures.loss import AverageLoss
 from engine.problems.data import draw
 from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
-from engine.results.trace import DIVERGED, Curve, Floats, Trace
+from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.pacing import MOST
@@ -37,6 +40,9 @@ from engine.training.recorder import Block
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 from engine.updates import BEST
+
+COMPARED_BY = AverageLoss().name
+"""The measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
 """Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
@@ -205,10 +211,11 @@ class LearnerRun:
 
     def settle(self) -> None:
         """Compare the rates, once all are known, by the mean of their curves."""
-        best = min(self.curves, key=Curve.mean_loss)
+        means = {curve: curve.mean_along(COMPARED_BY) for curve in self.curves}
+        best = min(self.curves, key=means.__getitem__)
         best.best = True
         if self.shown is not None:
-            self.shown.copy(best, self.curves)
+            self.shown.copy(best, {curve.rate or 0.0: mean for curve, mean in means.items()})
 
 
 def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, list[LearnerRun]]:
@@ -224,29 +231,12 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     records = len(next(iter(planned.values())))
     started = []
     for learner in experiment.learners:
-        rates, judged = rates_of(learner), verdict(learner, experiment)
-        backend = backend_of(learner, experiment)
         measures = asked(experiment, learner)
-        curves = [
-            Curve(
-                curve_name(learner, rate),
-                records,
-                experiment.run.replicas,
-                judged,
-                learner.name,
-                None if len(rates) == 1 else rate,
-                backend.name,
-            )
-            for rate in rates
-        ]
-        shown = None
-        if getattr(learner.update, "lr", None) == BEST:
-            shown = Curve(learner.name, records, experiment.run.replicas, judged, backend=backend.name)
-            shown.oracle_tuned = True
+        curves, shown = _curves(learner, measures, records, experiment)
         training_run = None
         if store is None or not store.restore(experiment, learner, measures, curves):
-            inputs = TrainingInputs(learner, data.with_variants(len(rates)), cost, streams, measures)
-            training_run = backend.training_run(inputs, experiment)
+            inputs = TrainingInputs(learner, data.with_variants(len(curves)), cost, streams, measures)
+            training_run = backend_of(learner, experiment).training_run(inputs, experiment)
         learner_run = LearnerRun(
             training_run, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
         )
@@ -265,8 +255,35 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             "dtype": experiment.dtype,
             "memory": in_words(need),
         },
+        compared_by=COMPARED_BY,
     )
     return trace, started
+
+
+def _curves(
+    learner: Learner, measures: Sequence[Measure], records: int, experiment: Experiment
+) -> tuple[list[Curve], Curve | None]:
+    """The empty curves of a learner, one per rate, and that of the best of them if this is looked for."""
+    rates = rates_of(learner)
+    made = partial(
+        Curve,
+        capacity=records,
+        replicas=experiment.run.replicas,
+        verdict=verdict(learner, experiment),
+        learner=learner.name,
+        backend=backend_of(learner, experiment).name,
+        indices={
+            measure.name: {index.name: index.values for index in measure.index(learner, experiment.problem)}
+            for measure in measures
+            if not measure.is_number
+        },
+    )
+    curves = [made(curve_name(learner, rate), rate=None if len(rates) == 1 else rate) for rate in rates]
+    if getattr(learner.update, "lr", None) != BEST:
+        return curves, None
+    shown = made(learner.name)
+    shown.oracle_tuned = True
+    return curves, shown
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:

@@ -6,11 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from engine.core.cost import DIVERGED
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import catapult
 from engine.learners.learner import Learner
-from engine.results.trace import DIVERGED
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, descends, only_square
 

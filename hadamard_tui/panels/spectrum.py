@@ -6,6 +6,7 @@ import numpy as np
 from rich.text import Text
 
 from engine.measures.spectrum import SingularValues
+from engine.results.spectrum import spectrum_of
 from engine.results.trace import Curve
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
@@ -45,9 +46,8 @@ def show(context: PanelContext) -> Plot | Text:
     It tells the values at the playhead, where there is one. Values that are all the same are one line.
     """
     curve = context.curve
-    if curve.spectrum is None:
+    if (spectrum := spectrum_of(curve)) is None:
         return nothing(no_spectrum(curve))
-    spectrum = curve.spectrum
     count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
     tint = colour_of(context.drawn(curve))

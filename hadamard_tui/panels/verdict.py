@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
-from engine.results.judgement import standing
-from engine.results.trace import Curve, TheoryLine
+from engine.pictures.respect import standing
+from engine.pictures.view import CurveView, LineView
+from engine.results.trace import Curve
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
@@ -25,11 +26,11 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     text = Text.assemble((name, f"bold {colour_of(drawn)}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(context.measuring, curve.learner)).append("\n")
-    bounds = [bound for bound in context.trace.bounds if curve.learner in bound.applies_to]
+    bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]
     judged = context.measuring.judged.get(curve.learner) if context.measuring is not None else None
     respects = {one.bound: one for one in judged.bounds} if judged is not None and curve.best else {}
     for bound in bounds:
-        text.append(f"  {bound.kind}  ", "dim").append_text(_here(context, curve, bound))
+        text.append(f"  {bound.kind}  ", "dim").append_text(_here(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
             text.append(f" by the whole curve; {respect.detail}")
@@ -57,12 +58,12 @@ def _measured(measuring: Measuring | None, learner: str) -> Text:
     return text
 
 
-def _here(context: PanelContext, curve: Curve, bound: TheoryLine) -> Text:
+def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
     """How the curve stands to a bound at the place, in standard errors where there are any."""
     count = int(np.searchsorted(curve.x, context.place, side="right"))
     if not count:
         return Text("no evaluation point yet", "italic")
-    return Text(standing(bound, curve, count - 1))
+    return Text(standing(curve, bound, count - 1))
 
 
 PANEL = Panel(

@@ -56,7 +56,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app
         assert trace is not None
         await until(pilot, lambda: trace.frontier >= 0)
         for curve in trace.curves:
-            curve.loss[:] = 0.0
+            curve.mean("loss")[:] = 0.0
         for bound in trace.lines:
             bound.values[:] = 0.0
         await pilot.press("y")
@@ -110,7 +110,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         assert trace is not None
         await pilot.press("m")
         chart = app.laboratory.query_one("#loss", ChartView)
-        raw = trace.curves[3].loss
+        raw = trace.curves[3].mean("loss")
         naive = np.array([raw[0], *[raw[i - 1 : i + 2].mean() for i in range(1, 16)], raw[16]])
         await until(pilot, lambda: any(one.faint and not one.is_region for one in chart.shown[0]))
         await until(pilot, lambda: "smoothed over ± 1 record (m)" in screen_text(app))
@@ -136,8 +136,8 @@ async def test_bands_are_hidden_and_shown_and_need_replicas(editable: EditableEx
         trace = session_of(app).trace
         assert trace is not None
         assert banded[0].band is not None
-        assert trace.curves[0].stderr is not None
-        assert banded[0].band[1] - banded[0].y == pytest.approx(trace.curves[0].stderr)
+        assert trace.curves[0].stderr_of("loss") is not None
+        assert banded[0].band[1] - banded[0].y == pytest.approx(trace.curves[0].stderr_of("loss"))
         await pilot.press("b")
         await until(pilot, lambda: all(one.band is None or one.is_region for one in chart.shown[0]))
         await pilot.press("b")

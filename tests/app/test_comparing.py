@@ -56,7 +56,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
             assert [pinned.colour, now.colour] == [
                 colour(learner, classes[learner], pinned) for pinned in (True, False)
             ]
-            assert (pinned.y == first.trace.curves[learner].loss).all()
+            assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
         assert any(one.name.startswith("run 1") for one in chart.shown[0])
         await until(pilot, lambda: "on the screen  EGU update.lr 0.15 → 0.05" in screen_text(app))
         board = app.laboratory.query_one(Scoreboard)

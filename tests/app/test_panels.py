@@ -19,6 +19,7 @@ from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
+from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
@@ -241,19 +242,20 @@ def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: Pane
 
 def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
     curve = many.trace.curves[-1]
-    assert curve.spectrum is not None
+    assert spectrum_of(curve) is not None
     shown = spectrum.show(replace(many, curve=curve))
     assert isinstance(shown, Plot)
     drawn = np.stack([line.y for line in shown.series], axis=1)[:, ::-1]
-    assert (np.nan_to_num(drawn) == curve.spectrum.values).all()
+    assert (np.nan_to_num(drawn) == spectrum_of(curve).values).all()
 
 
 def test_the_gap_is_loss_minus_bound(one: PanelContext):
     shown = series(gap.show(one))
-    bounds = [bound for bound in one.trace.bounds if bound.on_problem.holds]
+    bounds = [bound for bound in one.trace.lines_of("loss") if bound.on_problem.holds]
     for curve in one.trace.curves:
         naive = [
-            loss - max(bound.at(x) for bound in bounds) for x, loss in zip(curve.x, curve.loss, strict=True)
+            loss - max(bound.at(x) for bound in bounds)
+            for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
         ]
         assert shown[curve.name].y == pytest.approx(naive, abs=1e-9)
         assert shown[curve.name].band is not None
@@ -264,7 +266,7 @@ def test_the_gap_is_loss_minus_bound(one: PanelContext):
 def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
     settings = ("learners.EGU.update.lr=0.9", "run.train_loss=true", "problem.matrix.d=128")
     context = context_of("hadamard-128", *settings)
-    assert max(curve.loss.max() for curve in context.trace.curves) > 100
+    assert max(curve.mean("loss").max() for curve in context.trace.curves) > 100
     shown = panel.show(context)
     assert isinstance(shown, Plot)
     assert max(map(abs, shown.axes.y_limits)) < 3
@@ -331,9 +333,10 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
     assert re.search(r"loss − ri-signed = \S+ at 4\n", text)
     assert "none binds this learner here" in text  # EGU, say
     gaussian = context_of("gaussian-128", "run.replicas=3")
-    assert gaussian.curve.stderr is not None
-    gap = float(gaussian.curve.loss[4] - (1 - 4 / 16) ** 2)
-    errors = f"{gap:+.2g} at 4, {gap / float(gaussian.curve.stderr[4]):+.1f} standard errors"
+    assert gaussian.curve.stderr_of("loss") is not None
+    gap = float(gaussian.curve.mean("loss")[4] - (1 - 4 / 16) ** 2)
+    error = float(gaussian.curve.stderr_of("loss")[4])
+    errors = f"{gap:+.2g} at 4, {gap / error:+.1f} standard errors"
     assert errors in words(verdict.show(replace(gaussian, place=4.0)))
 
 

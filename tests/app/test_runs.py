@@ -367,7 +367,7 @@ async def test_the_status_keeps_the_lowest_ratio_when_the_bound_has_come_to_zero
         lowest = min(
             (loss / (1 - x / 16), curve.name, x)
             for curve in trace.curves
-            for x, loss in zip(curve.x[:-1], curve.loss, strict=False)
+            for x, loss in zip(curve.x[:-1], curve.mean("loss"), strict=False)
         )
         assert f"lowest ratio {lowest[0]:.3f} {lowest[1]} at {lowest[2]:g}" in status_of(app)
 

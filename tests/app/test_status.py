@@ -76,9 +76,9 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
     assert looked_at(look(experiment, trace, first - 1), "GD") is not None
     assert looked_at(look(experiment, trace, first), "GD") is None
     heights = np.max(
-        [np.interp(gd.x, bound.x, bound.values) for bound in trace.bounds if bound.applies_to], 0
+        [np.interp(gd.x, bound.x, bound.values) for bound in trace.lines_of("loss") if bound.applies_to], 0
     )
-    ratios = gd.loss[: gd.sound] / heights[: gd.sound]
+    ratios = gd.mean("loss")[: gd.sound] / heights[: gd.sound]
     lowest = lowest_ratio(look(experiment, trace, 32))
     assert lowest is not None
     assert lowest[0] == ratios.min(), "of means over all replicas"
@@ -98,8 +98,8 @@ def test_the_lowest_ratio_is_never_one_of_before() -> None:
     naive = min(
         (loss / height, curve.name, x)
         for curve in trace.curves
-        for x, loss in zip(curve.x, curve.loss, strict=True)
-        if (height := max(bound.at(x) for bound in trace.bounds if bound.on_problem.holds)) > 1e-12
+        for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
+        if (height := max(bound.at(x) for bound in trace.lines_of("loss") if bound.on_problem.holds)) > 1e-12
     )
     assert lowest_ratio(look(experiment, trace, 16.0)) == pytest.approx(naive)
     assert len(set(early)) > 3

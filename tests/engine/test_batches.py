@@ -91,7 +91,7 @@ def test_learners_side_by_side_equal_learners_alone():
     trace = run(experiment(learners=EACH, d=8, seed=9))
     for name in EACH:
         alone = run(experiment(learners={name: EACH[name]}, d=8, seed=9)).curves[0]
-        assert np.array_equal(trace.curve(name).loss, alone.loss)
+        assert np.array_equal(trace.curve(name).mean("loss"), alone.mean("loss"))
 
 
 @pytest.mark.parametrize("cache", [instances.CACHE, 0])
@@ -103,12 +103,12 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
     for records in (1, 3):
         in_blocks = run(described, gate=lambda records=records: records)
         for curve, other in zip(whole.curves, in_blocks.curves, strict=True):
-            assert np.array_equal(other.loss, curve.loss)
+            assert np.array_equal(other.mean("loss"), curve.mean("loss"))
             if curve.weights is not None:
                 assert np.array_equal(other.weights, curve.weights)
     monkeypatch.setattr(recorder, "CELLS", 1)
     for curve, other in zip(whole.curves, run(described).curves, strict=True):
-        np.testing.assert_allclose(other.loss, curve.loss, rtol=EXACT, atol=EXACT)
+        np.testing.assert_allclose(other.mean("loss"), curve.mean("loss"), rtol=EXACT, atol=EXACT)
 
 
 ONE_BY_ONE = {

@@ -14,6 +14,7 @@ from engine.core import catalogue
 from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
+from engine.results.spectrum import spectrum_of
 from engine.runtime.run import prepare, run
 from engine.theory import Direction
 
@@ -450,12 +451,14 @@ def test_no_rank_is_above_its_lines(matrix):
     for curve in trace.curves:
         for line in about.values():
             if curve.learner in line.applies_to:
-                assert (curve.spectrum.rank <= line.values[: len(curve.spectrum.rank)]).all(), line.kind
+                assert (spectrum_of(curve).rank <= line.values[: len(spectrum_of(curve).rank)]).all(), (
+                    line.kind
+                )
     adam = [] if matrix == "hadamard01" else ["Adam"]  # on signs the entries of a gradient are of one size
     assert about["rank-span"].applies_to == ["GD", "momentum", *adam]
     assert about["rank-two-layer"].applies_to == ["net"]
     assert about["rank-doubling"].applies_to == [name for name in learners if name != "net"]
-    by_name = {curve.name: curve.spectrum.rank for curve in trace.curves}
+    by_name = {curve.name: spectrum_of(curve).rank for curve in trace.curves}
     assert (by_name["EGU"] > about["rank-span"].values[: len(by_name["EGU"])]).any()
 
 
@@ -472,8 +475,8 @@ def test_solvers_that_are_linear_in_the_labels_are_bound_by_svd_whatever_their_k
     trace = run(described)
     one = next(one for one in trace.lines if one.kind == "svd")
     assert one.applies_to == ["kernel", "VAW"]
-    np.testing.assert_allclose(trace.curves[0].loss, one.values, rtol=0, atol=1e-9)
-    assert (trace.curves[1].loss >= one.values - 1e-12).all()
+    np.testing.assert_allclose(trace.curves[0].mean("loss"), one.values, rtol=0, atol=1e-9)
+    assert (trace.curves[1].mean("loss") >= one.values - 1e-12).all()
 
 
 def test_ri_permuted_reaches_zero_one_example_earlier():
@@ -527,7 +530,7 @@ def test_svd_holds_for_these_very_labels():
     trace = run(experiment("gaussian", "all", learners, d=12, seed=1))
     one = next(one for one in trace.lines if one.kind == "svd")
     for curve in trace.curves:
-        assert (curve.loss >= one.values - 1e-12).all()
+        assert (curve.mean("loss") >= one.values - 1e-12).all()
 
 
 def test_a_bound_that_does_not_hold_has_no_curve_and_applies_to_nobody():

@@ -5,8 +5,8 @@ import pytest
 from building import experiment, raw
 
 from engine.core import catalogue
+from engine.core.cost import DIVERGED
 from engine.formulas import catapult
-from engine.results.trace import DIVERGED
 from engine.runtime.run import run
 from engine.spec import reading
 

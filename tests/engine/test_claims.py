@@ -36,8 +36,9 @@ def traced(loss, stderr=None, *, bound=LINE, holds=True, diverged_at=None):
         {},
         x[: len(bound)],
         np.asarray(bound),
+        "loss",
     )
-    return Trace([curve], [one], {"k": x}, "k", {})
+    return Trace([curve], [one], {"k": x}, "k", {}, "loss")
 
 
 def outcome(trace, **claim):
@@ -148,7 +149,7 @@ def classified(error):
     errors = np.full((D + 1, 1), 0.9)
     errors[4] = error
     curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1)), "error": errors})
-    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", {})
+    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", {}, "loss")
 
 
 def spanned(rank):
@@ -156,7 +157,7 @@ def spanned(rank):
     curve = Curve("it", D + 1, 1, Verdict(True, "made by hand"))
     ranks = np.where(np.arange(D + 1) == 4, rank, 0.0)[:, None]
     curve.append({"k": np.arange(D + 1.0)}, {"loss": np.ones((D + 1, 1)), "rank": ranks})
-    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", {})
+    return Trace([curve], [], {"k": np.arange(D + 1.0)}, "k", {}, "loss")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def pair(loss, other):
     curves = [Curve(name, D + 1, 1, Verdict(True, "made by hand")) for name in ("it", "other")]
     for curve, values in zip(curves, (loss, other), strict=True):
         curve.append({"k": np.arange(len(values), dtype=float)}, {"loss": np.asarray(values)[:, None]})
-    return Trace(curves, [], {"k": np.arange(D + 1.0)}, "k", {})
+    return Trace(curves, [], {"k": np.arange(D + 1.0)}, "k", {}, "loss")
 
 
 def alike(trace):

@@ -34,7 +34,7 @@ def judged(claim, lines=(), **losses):
     described = experiment(
         d=RECORDS - 1, learners=learners, claims=[{"text": "It is so", "curve": "it", **claim}]
     )
-    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", {})))
+    (found,) = judge(of_one(described, Trace(curves, list(lines), {"k": K}, "k", {}, "loss")))
     assert found.detail
     assert "\n" not in found.detail
     return found
@@ -42,7 +42,7 @@ def judged(claim, lines=(), **losses):
 
 def line(values):
     finding = Finding(True, "made by hand")
-    return TheoryLine("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values))
+    return TheoryLine("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values), "loss")
 
 
 def jackknife(statistic, *replicas):
@@ -273,7 +273,9 @@ def swept(claims, losses, **words):
         }
     )
     records = [np.outer(each, np.linspace(2, 1, RECORDS)) for each in losses]
-    traces = {number: Trace([curve("it", one)], [], {"k": K}, "k", {}) for number, one in enumerate(records)}
+    traces = {
+        number: Trace([curve("it", one)], [], {"k": K}, "k", {}, "loss") for number, one in enumerate(records)
+    }
     for trace in traces.values():
         for one in trace.curves:
             one.ended = True

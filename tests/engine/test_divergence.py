@@ -7,12 +7,16 @@ import torch
 from building import LLS, data_of, experiment, gd
 
 from engine.core import catalogue
+from engine.core.cost import DIVERGED
 from engine.core.parts import Finding, Verdict
-from engine.results.judgement import respect
+from engine.pictures.respect import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
-from engine.results.trace import DIVERGED, Curve, TheoryLine
+from engine.results.spectrum import spectrum_of
+from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.views import view
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run
+from engine.spec.pictures import of_run
 from engine.training.recorder import Block
 
 NET = {"kind": "dense", "widths": [8], "activation": "relu"}
@@ -37,15 +41,15 @@ def test_the_others_finish_as_if_it_were_not_there(wild):
     curve = trace.curve("wild")
     assert curve.diverged_at == curve.length < 33
     assert curve.length > 0
-    assert np.isfinite(curve.loss).all()
-    assert (curve.loss <= DIVERGED * curve.loss[0]).all()
+    assert np.isfinite(curve.mean("loss")).all()
+    assert (curve.mean("loss") <= DIVERGED * curve.mean("loss")[0]).all()
     assert curve.ended
     assert not curve.complete
     alone = run(experiment("gaussian", learners=GOOD, d=32, seed=2))
     for name in GOOD:
         assert trace.curve(name).complete
         assert trace.curve(name).diverged_at is None
-        assert np.array_equal(trace.curve(name).loss, alone.curve(name).loss)
+        assert np.array_equal(trace.curve(name).mean("loss"), alone.curve(name).mean("loss"))
     assert [type(event) for event in events] == [Loaded, Diverged, Finished]
     assert (events[1].learner, events[1].x) == ("wild", curve.diverged_at)
     assert unexpected_divergence(described, trace) == ["wild"]
@@ -63,7 +67,7 @@ def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
     curve = run(described, gate=lambda: block).curves[0]
     assert curve.diverged_at == k
     assert curve.length == k
-    np.testing.assert_allclose(curve.loss, expected[:k], rtol=1e-9)
+    np.testing.assert_allclose(curve.mean("loss"), expected[:k], rtol=1e-9)
 
 
 EDGE = {"learners": {"it": gd(0.1)}, "d": 32, "seed": 1}
@@ -85,7 +89,7 @@ def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly
     for replica in range(20):
         alone = run(experiment("gaussian", **{**EDGE, "seed": 1 + replica})).curves[0]
         own = curve.values("loss")[:, replica]
-        np.testing.assert_allclose(own[: alone.length], alone.loss, rtol=1e-9)
+        np.testing.assert_allclose(own[: alone.length], alone.mean("loss"), rtol=1e-9)
         assert np.isnan(own[alone.length :]).all()
         at = curve.divergences[replica]
         assert at == alone.diverged_at or (np.isnan(at) and alone.diverged_at is None)
@@ -94,13 +98,15 @@ def test_every_replica_diverges_where_it_would_alone_and_the_others_go_on(partly
 def test_means_are_over_the_replicas_that_are_left(partly):
     _, _, curve = partly
     values = curve.values("loss")
-    np.testing.assert_allclose(curve.loss, np.nanmean(values, 1), rtol=1e-12)
+    np.testing.assert_allclose(curve.mean("loss"), np.nanmean(values, 1), rtol=1e-12)
     left = (~np.isnan(values)).sum(1)
     assert left[0] == 20 > left[-1] > 1
-    np.testing.assert_allclose(curve.stderr, np.nanstd(values, 1, ddof=1) / np.sqrt(left), rtol=1e-12)
-    assert np.isfinite(curve.loss).all()
+    np.testing.assert_allclose(
+        curve.stderr_of("loss"), np.nanstd(values, 1, ddof=1) / np.sqrt(left), rtol=1e-12
+    )
+    assert np.isfinite(curve.mean("loss")).all()
     assert curve.sound == int((left == 20).argmin()) == curve.diverged_at
-    assert curve.mean_loss() == np.inf, "no rate is the best that diverges in a replica"
+    assert curve.mean_along("loss") == np.inf, "no rate is the best that diverges in a replica"
 
 
 def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partly):
@@ -139,8 +145,8 @@ def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_s
     assert np.isnan(curve.divergences[2])
     expected = [[1.0, 1e-3, 0.0], [np.nan, 1.0, 1e5], [np.nan, np.nan, 1e5], [np.nan, np.nan, 1e5]]
     np.testing.assert_array_equal(curve.values("loss"), expected)
-    assert curve.loss.tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
-    assert np.isnan(curve.stderr).tolist() == [False, False, True, True], "one alone has no error"
+    assert curve.mean("loss").tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
+    assert np.isnan(curve.stderr_of("loss")).tolist() == [False, False, True, True], "one alone has no error"
     assert [(event.x, event.replicas, event.of) for event in told] == [(1.0, 1, 3)]
     assert learner_run.ended
     assert curve.complete
@@ -155,7 +161,7 @@ def test_the_weights_and_spectra_of_the_first_replica_end_where_it_diverges():
     at = curve.divergences[0]
     assert at < np.nanmax(curve.divergences)
     assert curve.weights_x.tolist() == list(range(int(at)))
-    assert curve.spectrum.x.max() < at
+    assert spectrum_of(curve).x.max() < at
 
 
 def test_a_learner_of_which_a_replica_diverged_is_held_by_no_claim_on_its_mean(partly):
@@ -188,15 +194,16 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     x = curve.x
     line = np.where(x < kept, 0.0, 1e30)  # a bound that only the records after it break
     finding = Finding(True, "made by hand")
-    bound = TheoryLine("line", "lower", False, "", "", finding, {"it": finding}, x, line)
-    found = respect(described, bound, curve)
+    bound = TheoryLine("line", "lower", False, "", "", finding, {"it": finding}, x, line, "loss")
+    seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
+    found = respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
     assert found.holds is True
     assert "until it diverged at" in found.detail
 
 
 def test_learning_slowly_or_rising_a_little_is_no_divergence():
     trace = run(experiment("gaussian", learners={"slow": gd(1e-6), "rising": gd(0.09)}, d=16))
-    assert trace.curve("rising").loss.max() > 2 * trace.curve("rising").loss[0]
+    assert trace.curve("rising").mean("loss").max() > 2 * trace.curve("rising").mean("loss")[0]
     assert [curve.diverged_at for curve in trace.curves] == [None, None]
 
 

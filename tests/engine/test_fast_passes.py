@@ -15,9 +15,10 @@ from twins import assert_twins, twins
 
 from engine.backends import backend_of, backends, why_not
 from engine.backends.tiled import blocked_pass, tiles
+from engine.core.cost import DIVERGED
 from engine.core.parts import BadInput
 from engine.losses.square import Square
-from engine.results.trace import DIVERGED
+from engine.results.spectrum import spectrum_of
 from engine.runtime.run import prepare, run
 from engine.training import recorder
 
@@ -78,7 +79,7 @@ def test_every_compiled_pass_is_that_of_the_matrix(name, words):
     for curve, twin in twins("compiled", **words):
         assert_twins(curve, twin)
         if words.get("spectrum"):
-            np.testing.assert_allclose(curve.spectrum.values, twin.spectrum.values, atol=1e-9)
+            np.testing.assert_allclose(spectrum_of(curve).values, spectrum_of(twin).values, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
@@ -124,7 +125,7 @@ def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(monkeypa
     monkeypatch.setattr(blocked_pass, "CHANGES", 1)
     curve = run(described).curves[0]
     assert 0 < max(counts) <= tiles.MOST_BITS < most
-    np.testing.assert_allclose(curve.loss, expected.loss, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(curve.mean("loss"), expected.mean("loss"), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["egu linear", "private-rates linear", "gd spindly"])
@@ -133,7 +134,7 @@ def test_members_that_fill_a_tile_alone_are_those_of_the_matrix(name, target, d)
     """One weight vector, or one per lane: there tiles are laid out like the vectors themselves."""
     target = {"kind": "feature", "index": 0} if target == "feature" else target
     [(curve, twin)] = twins("compiled", learners={name: COMPILES[name]}, target=target, d=d, replicas=1)
-    np.testing.assert_allclose(curve.loss, twin.loss, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(curve.mean("loss"), twin.mean("loss"), rtol=0, atol=1e-9)
     np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
     np.testing.assert_allclose(curve.weights, twin.weights, rtol=0, atol=1e-9)
 
@@ -151,7 +152,7 @@ WILD = {
 def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(name, dtype):
     [(curve, twin)] = twins("compiled", dtype, learners={name: WILD[name]}, d=16)
     assert curve.diverged_at == twin.diverged_at is not None
-    assert curve.loss.max() < DIVERGED
+    assert curve.mean("loss").max() < DIVERGED
 
 
 ROTATED, AXES = {"kind": "hadamard", "rotate": True}, {"kind": "orthogonal"}

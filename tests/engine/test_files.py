@@ -127,8 +127,8 @@ def test_a_run_on_files_learns(tmp_path):
     rows = np.random.default_rng(0).standard_normal((30, 5))
     words = problem(write(tmp_path / "X.csv", rows), write(tmp_path / "y.parquet", rows @ [1, 0, -2, 0, 3]))
     trace = run(experiment(**words, learners={"GD": gd(0.02), "LLS": LLS}))
-    assert trace.curve("LLS").loss[5] < 1e-20
-    assert trace.curve("GD").loss[-1] < trace.curve("GD").loss[0]
+    assert trace.curve("LLS").mean("loss")[5] < 1e-20
+    assert trace.curve("GD").mean("loss")[-1] < trace.curve("GD").mean("loss")[0]
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e2, 1e4])
@@ -138,10 +138,12 @@ def test_losses_in_float32_are_true_where_columns_have_large_means(offset, tmp_p
     matrix = {"kind": "file", "path": str(tmp_path / "X.npy"), "permute": False}
     words = {"matrix": matrix, "learners": {"R": {"solver": {"kind": "ridge", "lam": 1.0}}}}
     single, double = (run(experiment(**words, dtype=dtype)).curves[0] for dtype in ("float32", "float64"))
-    assert (single.loss >= 0).all()
+    assert (single.mean("loss") >= 0).all()
     # Each of four weights is off by half a digit of float32 at most, and a prediction by so much times x.
     rounding = 4 * np.finfo(np.float32).eps / 2 * abs(double.weights).max() * abs(rows).max()
-    np.testing.assert_allclose(np.sqrt(single.loss), np.sqrt(double.loss), rtol=1e-6, atol=rounding)
+    np.testing.assert_allclose(
+        np.sqrt(single.mean("loss")), np.sqrt(double.mean("loss")), rtol=1e-6, atol=rounding
+    )
 
 
 def test_a_changed_file_is_read_again(tmp_path):

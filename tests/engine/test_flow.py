@@ -191,9 +191,9 @@ def test_rates_play_no_part_but_those_of_layers_do():
     learner = {"architecture": NET, "update": "gd"}
     curve, _ = measured(flow(), learner)
     faster, _ = measured(flow(), {**learner, "update": gd(7.0)["update"]})
-    assert np.array_equal(faster.loss, curve.loss)
+    assert np.array_equal(faster.mean("loss"), curve.mean("loss"))
     doubled, _ = measured(flow(time=2), {**learner, "layer_rates": {"W1": 2.0, "W2": 2.0}})
-    np.testing.assert_allclose(doubled.loss, curve.loss, rtol=1e-7)
+    np.testing.assert_allclose(doubled.mean("loss"), curve.mean("loss"), rtol=1e-7)
     frozen = {**learner, "layer_rates": {"W1": 0.0}}
     before, after = ending(frozen, {"kind": "at-init"}, d=D), ending(frozen, flow(), d=D)
     np.testing.assert_array_equal(after["W1"], before["W1"])
@@ -211,7 +211,7 @@ def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
     for replica in range(2):
         each = [
             measured(short, learner, **{**words, "target": {"kind": "feature", "index": index},
-                     "replicas": 1, "seed": 5 + replica})[0].loss
+                     "replicas": 1, "seed": 5 + replica})[0].mean("loss")
             for index in range(2)
         ]  # fmt: skip
         np.testing.assert_allclose(whole.values("loss")[:, replica], np.mean(each, 0), rtol=1e-9)
@@ -312,13 +312,13 @@ def test_a_learner_whose_field_is_not_finite_diverges_and_others_go_on():
     assert first.diverged == 1
     assert first.ended
     assert second.complete
-    assert second.loss[-1] < second.loss[0]
+    assert second.mean("loss")[-1] < second.mean("loss")[0]
 
 
 def test_it_is_computed_in_double_precision_whatever_the_run_asks_for():
     double, _ = measured(flow(), gd(1.0))
     single, described = measured(flow(), gd(1.0), dtype="float32")
-    assert np.array_equal(single.loss, double.loss)
+    assert np.array_equal(single.mean("loss"), double.mean("loss"))
     assert run(described).environment["dtype"] == "float64"
     assert single.weights.dtype == np.float64
 
@@ -328,9 +328,9 @@ def test_it_ends_when_a_clock_or_a_measure_has_passed_a_value():
     by_time, _ = measured(flow(until={"clock": "time", "above": 0.01}), gd(1.0))
     assert by_time.complete
     assert by_time.x[-1] > 0.01 >= by_time.x[-2]
-    limit = float(whole.loss[4])
+    limit = float(whole.mean("loss")[4])
     by_loss, _ = measured(flow(until={"measure": "loss", "below": limit}), gd(1.0))
-    assert by_loss.loss.tolist() == whole.loss[:6].tolist()
+    assert by_loss.mean("loss").tolist() == whole.mean("loss")[:6].tolist()
 
 
 def test_a_solver_is_fitted_to_the_training_rows_at_once():
@@ -338,7 +338,9 @@ def test_a_solver_is_fitted_to_the_training_rows_at_once():
     data = data_of(described)
     x, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
     fitted = np.linalg.lstsq(x[:5], y[:5], rcond=None)[0]
-    np.testing.assert_allclose(curve.loss, [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 6], rtol=1e-9)
+    np.testing.assert_allclose(
+        curve.mean("loss"), [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 6], rtol=1e-9
+    )
     assert curve.clocks["k"].tolist() == [0, *[5] * 6]
 
 

@@ -23,7 +23,7 @@ def test_gd_and_least_squares_equal_one_minus_k_over_d(learner, d, target, permu
     measured = curve(matrix, target, {"it": learner or gd(1 / (2 * d))}, seed=5)
     assert measured.complete
     assert np.array_equal(measured.x, np.arange(d + 1))
-    np.testing.assert_allclose(measured.loss, 1 - measured.x / d, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(measured.mean("loss"), 1 - measured.x / d, rtol=0, atol=EXACT)
 
 
 @pytest.mark.parametrize("learner", [gd(1 / 64), LLS], ids=["gd", "lls"])
@@ -36,7 +36,7 @@ def test_the_target_weight_is_k_over_d(learner):
 def test_gd_at_twice_or_half_the_rate_leaves_the_line():
     for lr in (1 / 32, 1 / 128):
         measured = curve(d=32, learners={"GD": gd(lr)})
-        assert abs(measured.loss - (1 - measured.x / 32)).max() > 0.1
+        assert abs(measured.mean("loss") - (1 - measured.x / 32)).max() > 0.1
 
 
 def test_the_weights_of_all_targets_have_rank_k():

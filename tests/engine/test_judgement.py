@@ -5,10 +5,14 @@ import pytest
 from building import LLS, experiment, gd
 
 from engine.core.parts import BadInput, Finding, Verdict
+from engine.pictures.respect import ENOUGH, respect
 from engine.results.invariance import INVARIANT, certificate, verdict
-from engine.results.judgement import ENOUGH, judgement, respect
-from engine.results.trace import Curve, TheoryLine
+from engine.results.judgement import judgement
+from engine.results.results import of_one
+from engine.results.trace import Curve, TheoryLine, Trace
+from engine.results.views import view
 from engine.runtime.run import run
+from engine.spec.pictures import of_run
 
 D = 8
 LINE = 1 - np.arange(D + 1) / D
@@ -61,7 +65,7 @@ def test_a_gaussian_input_layer_that_stays_as_it_is_keeps_a_learner_invariant(ru
 def bound(sense="lower", in_expectation=True):
     finding = Finding(True, "made by hand")
     x = np.arange(D + 1.0)
-    return TheoryLine("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE)
+    return TheoryLine("line", sense, in_expectation, "", "", finding, {"it": finding}, x, LINE, "loss")
 
 
 def curve(gap, spread=0.0, replicas=1):
@@ -74,7 +78,10 @@ def curve(gap, spread=0.0, replicas=1):
 
 
 def judged(made, line, replicas=1):
-    return respect(experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas), line, made)
+    described = experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas)
+    trace = Trace([made], [line], {"k": line.x}, "k", {}, "loss")
+    seen = view(of_run(described), of_one(described, trace))
+    return respect(seen.curve("it"), seen.line("line", "it"), seen.rounding)
 
 
 def test_a_curve_that_nowhere_crosses_a_bound_respects_it():

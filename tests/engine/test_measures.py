@@ -13,6 +13,7 @@ from engine.core.parts import BadInput
 from engine.core.spectrum import looked_at
 from engine.measures import Index, Measure, named
 from engine.results.report import report
+from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec.asked import asked
 from engine.training import recorder
@@ -158,7 +159,7 @@ def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch
     monkeypatch.setattr(torch.linalg, "svdvals", lambda matrices: calls.append(1) or computed(matrices))
     found = curve(d=D, target="all", spectrum=True)
     assert len(calls) == D + 1
-    np.testing.assert_array_equal(found.mean("rank"), found.spectrum.rank)
+    np.testing.assert_array_equal(found.mean("rank"), spectrum_of(found).rank)
 
 
 def test_a_claim_of_what_is_not_measured_here_says_where_it_is():

@@ -34,7 +34,7 @@ def whole(protocol, learner, problem="gaussian", **words):
 
 
 def losses_of(described):
-    return np.stack([run(described).curves[0].loss], 1)
+    return np.stack([run(described).curves[0].mean("loss")], 1)
 
 
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
@@ -133,7 +133,7 @@ def test_replicas_draw_their_own_orders_and_rates_and_targets_share_them():
         one = {**learner, "update": {**learner["update"], "lr": curve.rate}}
         for replica in range(2):
             (alone,) = run(experiment("gaussian", learners={"it": one}, seed=1 + replica, **settings)).curves
-            np.testing.assert_allclose(curve.values("loss")[:, replica], alone.loss, rtol=1e-12)
+            np.testing.assert_allclose(curve.values("loss")[:, replica], alone.mean("loss"), rtol=1e-12)
 
 
 def test_reshuffled_rows_teach_the_same_where_the_axes_take_their_place():
@@ -186,20 +186,20 @@ def test_several_rates_are_the_same_as_one_after_the_other(protocol, architectur
     assert [curve.learner for curve in together] == ["it"] * 3
     for curve, rate in zip(together, rates, strict=True):
         (alone,) = measured(rate)
-        np.testing.assert_allclose(curve.loss, alone.loss, rtol=1e-9)
-        np.testing.assert_allclose(curve.stderr, alone.stderr, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(curve.mean("loss"), alone.mean("loss"), rtol=1e-9)
+        np.testing.assert_allclose(curve.stderr_of("loss"), alone.stderr_of("loss"), rtol=1e-6, atol=1e-12)
 
 
 def test_the_oracle_tuned_rate_is_the_one_with_the_lowest_mean():
     described = experiment("gaussian", learners={"it": gd("best")}, d=D)
     (best,) = run(described).curves
     listed = run(experiment("gaussian", learners={"it": gd(list(GRID))}, d=D)).curves
-    means = [curve.mean_loss() for curve in listed]
+    means = [curve.mean_along("loss") for curve in listed]
     winner = listed[int(np.argmin(means))]
     assert best.rate == winner.rate
     assert list(best.grid) == list(GRID)
     np.testing.assert_allclose(list(best.grid.values()), means)
-    np.testing.assert_allclose(best.loss, winner.loss, rtol=1e-12)
+    np.testing.assert_allclose(best.mean("loss"), winner.mean("loss"), rtol=1e-12)
     assert [curve.best for curve in listed] == [curve is winner for curve in listed]
 
 
@@ -252,7 +252,7 @@ def test_the_error_of_hypotheses_so_far_is_averaged_like_their_loss():
     mean = run(experiment(learners={"GD": gd(0.05)}, d=D, protocol={"kind": "one-pass", "average": True}))
     for k in range(1, D + 1):
         assert mean.curves[0].mean("error")[k] == pytest.approx(plain.mean("error")[:k].mean())
-        assert mean.curves[0].loss[k] == pytest.approx(plain.loss[:k].mean())
+        assert mean.curves[0].mean("loss")[k] == pytest.approx(plain.mean("loss")[:k].mean())
 
 
 @pytest.mark.parametrize("architecture", ["linear", {"kind": "dense", "widths": [3], "activation": "tanh"}])
@@ -270,7 +270,7 @@ def test_mini_batches_of_fresh_models_belong_to_their_replica_alone(architecture
         for variant, lr in enumerate((0.01, 0.02)):
             learner = {"architecture": architecture, "update": {**update, "lr": lr}}
             alone = run(experiment(learners={"it": learner}, seed=40 + replica, **words)).curves[0]
-            np.testing.assert_allclose(alone.loss, batch[:, replica, variant], rtol=1e-12)
+            np.testing.assert_allclose(alone.mean("loss"), batch[:, replica, variant], rtol=1e-12)
 
 
 def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
@@ -283,7 +283,7 @@ def test_mini_batches_of_fresh_models_are_drawn_from_their_examples():
         pairs = [(i, j) for i in range(k) for j in range(k)]
         steps = [linear_gd(x[[i, j]], y[[i, j]], np.zeros(D), 0.01) for i, j in pairs]
         possible = [np.mean((x @ w - y) ** 2) for w in steps]
-        assert min(abs(np.array(possible) - found.loss[k])) < 1e-12
+        assert min(abs(np.array(possible) - found.mean("loss")[k])) < 1e-12
 
 
 def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeypatch):
@@ -293,7 +293,7 @@ def test_mini_batches_of_fresh_models_are_the_same_in_groups_of_any_size(monkeyp
     whole = run(described).curves[0]
     for models in (1, 3):
         monkeypatch.setattr(erm, "NUMBERS", 2 * D * models)
-        np.testing.assert_allclose(run(described).curves[0].loss, whole.loss, rtol=1e-12)
+        np.testing.assert_allclose(run(described).curves[0].mean("loss"), whole.mean("loss"), rtol=1e-12)
 
 
 def test_fresh_models_for_more_numbers_of_examples_than_a_curve_keeps_weights_of(monkeypatch):
@@ -328,7 +328,9 @@ def test_blocks_of_a_training_protocol_may_be_empty_and_lose_nothing():
     with torch.no_grad():
         lengths = [len(learner_run.training_run.advance(4).loss) for _ in range(3)]
     assert lengths == [0, 0, 3]
-    np.testing.assert_allclose(run(described, gate=lambda: 4).curves[0].loss, losses(described)["it"][:, 0])
+    np.testing.assert_allclose(
+        run(described, gate=lambda: 4).curves[0].mean("loss"), losses(described)["it"][:, 0]
+    )
 
 
 SGD = {"architecture": "linear", "update": {"kind": "sgd", "lr": 0.01, "batch": 1}}

@@ -16,9 +16,9 @@ ROUNDING = 1e-11
 
 def gap_in_errors(curve, bound) -> np.ndarray:
     """(mean loss − bound) / standard error at every k; rounding counts as nothing."""
-    gap = curve.loss - np.interp(curve.x, bound.x, bound.values)
+    gap = curve.mean("loss") - np.interp(curve.x, bound.x, bound.values)
     gap[abs(gap) < ROUNDING] = 0
-    return gap / np.maximum(curve.stderr, 1e-300)
+    return gap / np.maximum(curve.stderr_of("loss"), 1e-300)
 
 
 def bound_of(trace, kind):
@@ -39,7 +39,7 @@ def test_gaussian_least_squares_stays_on_its_bound(d, n):
 def test_gaussian_least_squares_is_not_on_the_hadamard_line():
     trace = run(experiment({"kind": "gaussian", "d": 16}, learners={"LLS": LLS}, replicas=400))
     curve = trace.curves[0]
-    off = ((curve.loss - (1 - curve.x / 16)) / np.maximum(curve.stderr, 1e-300))[4:13]
+    off = ((curve.mean("loss") - (1 - curve.x / 16)) / np.maximum(curve.stderr_of("loss"), 1e-300))[4:13]
     assert (off < -ERRORS).all(), "the same measurement tells the two curves apart"
 
 
@@ -57,7 +57,7 @@ def test_fully_connected_nets_with_invariant_starts_are_never_below_ri_signed():
     trace = run(experiment(learners=learners, d=16, replicas=200, seed=7))
     for curve in trace.curves:
         assert curve.complete
-        assert curve.loss[-1] < 0.6 * curve.loss[0], f"{curve.name} learned something"
+        assert curve.mean("loss")[-1] < 0.6 * curve.mean("loss")[0], f"{curve.name} learned something"
         assert gap_in_errors(curve, bound_of(trace, "ri-signed")).min() >= -ERRORS, curve.name
 
 
@@ -212,7 +212,7 @@ def test_every_lower_bound_is_undercut_by_somebody():
 )
 def test_least_squares_attains_a_bound_exactly(kind, words):
     trace = run(experiment(learners={"LLS": LLS}, **{"d": 16, **words}))
-    np.testing.assert_allclose(trace.curves[0].loss, bound_of(trace, kind).values, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(trace.curves[0].mean("loss"), bound_of(trace, kind).values, rtol=0, atol=1e-9)
 
 
 def test_least_squares_attains_the_bound_for_independent_draws_on_average():
@@ -227,14 +227,17 @@ def test_least_squares_on_features_0_and_1_misses_the_bound_by_a_factor_that_is_
     trace = run(experiment("hadamard01", learners={"LLS": LLS}, d=d, replicas=400, seed=5))
     bound, k = bound_of(trace, "ri-01"), np.arange(d)
     expected = bound.values * (k + 2) / (k + 1)
-    assert abs((trace.curves[0].loss - expected)[:-1] / trace.curves[0].stderr[:-1]).max() <= ERRORS
+    assert (
+        abs((trace.curves[0].mean("loss") - expected)[:-1] / trace.curves[0].stderr_of("loss")[:-1]).max()
+        <= ERRORS
+    )
 
 
 def test_where_rows_keep_their_signs_the_bound_on_features_0_and_1_does_not_hold():
     matrix = {"kind": "hadamard01", "row_signs": False, "permute": False}
     trace = run(experiment(matrix, {"kind": "feature", "index": 0}, {"LLS": LLS}, d=16))
     assert not bound_of(trace, "ri-01").on_problem.holds
-    assert trace.curves[0].loss[8] < 0.02, "all labels are 1, and least squares finds out"
+    assert trace.curves[0].mean("loss")[8] < 0.02, "all labels are 1, and least squares finds out"
 
 
 def test_two_linear_layers_attain_their_bound_at_the_start():
@@ -243,13 +246,13 @@ def test_two_linear_layers_attain_their_bound_at_the_start():
     trace = run(experiment(target="all", learners={"net": net}, d=16))
     bound = bound_of(trace, "svd-two-layer")
     assert bound.applies_to == ["net"]
-    assert trace.curves[0].loss[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
+    assert trace.curves[0].mean("loss")[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
     assert bound.values[0] == pytest.approx(1 - 1 / 16, abs=1e-12)
 
 
 def test_gradient_descent_is_one_example_above_svd_doubled():
     trace = run(experiment(target="doubled", learners={"GD": gd(1 / 32)}, d=16))
-    gap = trace.curves[0].loss - bound_of(trace, "svd-doubled").values
+    gap = trace.curves[0].mean("loss") - bound_of(trace, "svd-doubled").values
     np.testing.assert_allclose(gap[:-1], 1 / 16, atol=1e-12)
 
 
@@ -259,7 +262,7 @@ def test_a_neuron_from_any_start_respects_svd_doubled_and_only_from_zero_svd(sta
     trace = run(experiment(target="doubled", learners={"it": neuron}, d=16, seed=2))
     assert bound_of(trace, "svd-doubled").applies_to == ["it"]
     assert bound_of(trace, "svd").applies_to == (["it"] if start == "zero" else [])
-    assert (trace.curves[0].loss >= bound_of(trace, "svd-doubled").values - 1e-12).all()
+    assert (trace.curves[0].mean("loss") >= bound_of(trace, "svd-doubled").values - 1e-12).all()
 
 
 def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
@@ -274,7 +277,7 @@ def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
     ridge, lasso = (gap_in_errors(curve, bound)[1] for curve in trace.curves)
     assert ridge > ERRORS
     assert lasso < -ERRORS
-    assert trace.curves[0].loss[1] < 1.7 * bound.values[1]
+    assert trace.curves[0].mean("loss")[1] < 1.7 * bound.values[1]
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])

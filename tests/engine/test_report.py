@@ -62,10 +62,11 @@ def test_the_numbers_are_those_that_were_computed(measured):
     assert [curve["learner"] for curve in found["curves"]] == list(LEARNERS)
     for written, curve in zip(found["curves"], trace.curves, strict=True):
         assert written["k"] == curve.x.tolist()
-        assert written["loss"] == curve.loss.tolist()
-        assert written["stderr"] == (None if curve.stderr is None else curve.stderr.tolist())
+        assert written["loss"] == curve.mean("loss").tolist()
+        stderr = curve.stderr_of("loss")
+        assert written["stderr"] == (None if stderr is None else stderr.tolist())
         assert written["diverged_at"] == curve.diverged_at
-    for written, bound in zip(found["bounds"], trace.bounds, strict=True):
+    for written, bound in zip(found["bounds"], reports.bounds_of(trace), strict=True):
         assert written["id"] == bound.kind
         assert written["loss"] == bound.values.tolist()
         assert written["applies_to"] == bound.applies_to
@@ -99,8 +100,8 @@ def test_the_experiment_is_fully_resolved_and_can_be_read_again(measured):
 def test_numbers_that_are_not_finite_become_null(measured):
     described, trace = measured
     trace = run(described)
-    trace.curves[0].loss[3] = float("nan")
-    trace.curves[0].loss[4] = float("inf")
+    trace.curves[0].mean("loss")[3] = float("nan")
+    trace.curves[0].mean("loss")[4] = float("inf")
     found = strict(encode(described, trace))
     assert found["curves"][0]["loss"][3:5] == [None, None]
     assert report(described, trace)["curves"][0]["loss"][3:5] == [None, None]
@@ -132,7 +133,7 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
         curve = Curve(f"{number}", records, 1, Verdict(True, ""))
         curve.append({"k": x}, {"loss": np.random.default_rng(number).random((records, 1))})
         curves.append(curve)
-    trace = Trace(curves, [], {"k": x}, "examples k", {})
+    trace = Trace(curves, [], {"k": x}, "examples k", {}, "loss")
     tracemalloc.start()
     try:
         size = len(encode(described, trace))

@@ -6,6 +6,7 @@ from building import curve, experiment, gd, weights
 
 from engine.core.parts import BadInput
 from engine.core.spectrum import DENSE, looked_at
+from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 
 D = 16
@@ -17,7 +18,7 @@ HALF = {"kind": "dense", "widths": [D], "activation": "identity", "scale": 0.5}
 def test_singular_values_are_those_of_the_weights_of_the_first_replica(rule):
     learners = {"it": {"update": {"kind": rule, "lr": 1 / 64}}}
     described = experiment(learners=learners, replicas=2, **ALL_TARGETS)
-    found = run(described).curves[0].spectrum
+    found = spectrum_of(run(described).curves[0])
     expected = np.linalg.svd(weights(described)[:, :D], compute_uv=False)
     assert found.x.tolist() == list(range(D + 1))
     np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-12)
@@ -26,13 +27,13 @@ def test_singular_values_are_those_of_the_weights_of_the_first_replica(rule):
 
 
 def test_the_rank_of_gradient_descent_is_k():
-    found = curve(learners={"GD": gd(1 / (2 * D))}, **ALL_TARGETS).spectrum
+    found = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, **ALL_TARGETS))
     np.testing.assert_array_equal(found.rank, found.x)
 
 
 def test_the_rank_of_two_linear_layers_is_at_most_2k_plus_1_and_reaches_it():
     described = {"learners": {"two": gd(0.01, **HALF)}, "target": "all", "spectrum": True, "d": 32}
-    found = curve(**described).spectrum
+    found = spectrum_of(curve(**described))
     assert (found.rank <= 2 * found.x + 1).all()
     np.testing.assert_array_equal(found.rank[4:12], 2 * found.x[4:12] + 1)
 
@@ -40,46 +41,46 @@ def test_the_rank_of_two_linear_layers_is_at_most_2k_plus_1_and_reaches_it():
 @pytest.mark.parametrize("learner", [{"update": {"kind": "egu", "lr": 0.15}}, gd(0.04, kind="spindly")])
 def test_the_rank_of_multiplicative_learners_doubles_with_every_example(learner):
     described = {"learners": {"it": learner}, "target": "all", "spectrum": True, "d": 64}
-    found = curve(**described).spectrum
+    found = spectrum_of(curve(**described))
     np.testing.assert_array_equal(found.rank[:7], 2 ** np.arange(7))
     assert (found.rank[7:] == 64).all()
 
 
 def test_float32_has_its_own_rounding():
-    found = curve(learners={"GD": gd(0.01)}, dtype="float32", **ALL_TARGETS).spectrum
+    found = spectrum_of(curve(learners={"GD": gd(0.01)}, dtype="float32", **ALL_TARGETS))
     np.testing.assert_array_equal(found.rank, found.x)
 
 
 def test_every_rate_has_a_spectrum_and_the_best_keeps_its_own():
     described = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [1e-18, 1 / 32]}}}, **ALL_TARGETS)
-    small, large = (curve.spectrum for curve in run(described).curves)
+    small, large = map(spectrum_of, run(described).curves)
     np.testing.assert_allclose(small.values[1:, 0], 2e-18 * np.sqrt(D) * np.sqrt(D), rtol=1e-9)
     np.testing.assert_array_equal(large.rank, large.x)
     best = curve(learners={"GD": {"update": {"kind": "gd", "lr": "best"}}}, **ALL_TARGETS)
-    np.testing.assert_array_equal(best.spectrum.rank, best.spectrum.x)
+    np.testing.assert_array_equal(spectrum_of(best).rank, spectrum_of(best).x)
 
 
 def test_models_trained_afresh_have_one_each():
     protocol = {"kind": "erm", "every": 4, "steps": 50}
-    found = curve(learners={"GD": gd(1 / (2 * D))}, protocol=protocol, **ALL_TARGETS).spectrum
+    found = spectrum_of(curve(learners={"GD": gd(1 / (2 * D))}, protocol=protocol, **ALL_TARGETS))
     assert found.x.tolist() == [0, 4, 8, 12, 16]
     assert found.rank.tolist() == [0, 4, 8, 12, 16]
 
 
 def test_predictions_that_are_not_linear_have_none():
     net = {"kind": "dense", "widths": [4], "activation": "relu"}
-    assert curve(learners={"net": gd(0.01, **net)}, **ALL_TARGETS).spectrum is None
+    assert spectrum_of(curve(learners={"net": gd(0.01, **net)}, **ALL_TARGETS)) is None
 
 
 def test_nobody_pays_for_a_spectrum_that_was_not_asked_for():
-    assert curve(d=D, target="all").spectrum is None
+    assert spectrum_of(curve(d=D, target="all")) is None
 
 
 def test_a_learner_that_diverges_keeps_the_spectra_before_it_did():
     grown = curve("rademacher", learners={"GD": gd(1.0)}, **ALL_TARGETS)
     assert grown.diverged_at is not None
-    assert np.isfinite(grown.spectrum.values).all()
-    assert grown.spectrum.x[-1] < grown.diverged_at
+    assert np.isfinite(spectrum_of(grown).values).all()
+    assert spectrum_of(grown).x[-1] < grown.diverged_at
 
 
 def test_one_target_has_no_matrix_of_weights():

@@ -96,9 +96,10 @@ def test_every_pass_without_replacement_shows_every_row_once():
 def test_all_targets_take_the_same_steps_side_by_side(batch):
     protocol = steps(steps=5, records=5, **batch)
     words = {"d": D, "protocol": protocol, "learners": {"it": gd(0.02)}, "seed": 3}
-    together = run(experiment("gaussian", "all", **words)).curves[0].loss
+    together = run(experiment("gaussian", "all", **words)).curves[0].mean("loss")
     each = [
-        run(experiment("gaussian", {"kind": "feature", "index": i}, **words)).curves[0].loss for i in range(D)
+        run(experiment("gaussian", {"kind": "feature", "index": i}, **words)).curves[0].mean("loss")
+        for i in range(D)
     ]
     np.testing.assert_allclose(together, np.mean(each, 0), rtol=1e-9)
 
@@ -232,7 +233,7 @@ def test_the_training_loss_of_steps_is_that_of_the_training_rows_from_the_start(
 def test_bounds_are_asked_for_the_rows_that_were_seen_and_no_more():
     def bound(protocol):
         trace = run(experiment(learners={"GD": gd(0.01)}, d=D, protocol=protocol))
-        return next(bound for bound in trace.bounds if bound.kind == "ri-signed").values
+        return next(bound for bound in trace.lines_of("loss") if bound.kind == "ri-signed").values
 
     np.testing.assert_allclose(bound(steps(steps=3, train=6)), [1, *[1 - 6 / D] * 3])
     np.testing.assert_allclose(bound(steps(steps=3, batch=3, train=6)), [1, 1 - 3 / D, 1 - 6 / D, 1 - 6 / D])
@@ -243,9 +244,11 @@ def test_a_solver_is_fitted_in_the_first_step_or_without_any():
     x, y = (lambda data: (data.instances.rows[0].numpy(), data.labels[0].numpy()))(measured(steps(), LLS)[1])
     fitted = np.linalg.lstsq(x[:5], y[:5], rcond=None)[0]
     curve, _ = measured(steps(steps=4, train=5), LLS)
-    np.testing.assert_allclose(curve.loss, [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 4], rtol=1e-9)
+    np.testing.assert_allclose(
+        curve.mean("loss"), [np.mean(y**2), *[np.mean((x @ fitted - y) ** 2)] * 4], rtol=1e-9
+    )
     at_init, _ = measured("at-init", LLS)
-    assert at_init.loss[0] < 1e-20
+    assert at_init.mean("loss")[0] < 1e-20
     assert (at_init.length, at_init.complete, at_init.clocks) == (1, True, {"step": [0.0], "k": [0.0]})
 
 
@@ -300,7 +303,7 @@ def test_where_a_run_ends_may_be_an_expression_of_axes_or_be_set_by_one():
     base["axes"] = [{"name": "limit", "values": limits, "set": "protocol.until.below"}]
     traces = sweep(plan(base)).traces
     for number, limit in enumerate(limits):
-        loss = traces[number].curves[0].loss
+        loss = traces[number].curves[0].mean("loss")
         assert loss[-1] < limit <= loss[-2]
     base["protocol"]["until"] = {"measure": "loss", "below": "2*"}
     with pytest.raises(BadInput) as caught:

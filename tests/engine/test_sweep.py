@@ -51,7 +51,7 @@ def same(one, other):
     for mine, theirs in zip(one.curves, other.curves, strict=True):
         assert mine.complete == theirs.complete
         assert mine.measures == theirs.measures
-        assert mine.mean_loss() == theirs.mean_loss()
+        assert mine.mean_along("loss") == theirs.mean_along("loss")
         found, expected = mine.as_arrays(), theirs.as_arrays()
         assert found.keys() == expected.keys()
         for name in found:

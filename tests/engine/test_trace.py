@@ -1,13 +1,17 @@
 """Curves that grow: what is published, what is kept, and what a reader sees."""
 
+import ast
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from building import LLS, experiment, gd, losses
 
 from engine.core.parts import Verdict
+from engine.measures import named
 from engine.results import series
+from engine.results import trace as traces
 from engine.results.trace import Curve
 from engine.runtime.run import run
 from engine.training import kept_weights
@@ -30,15 +34,16 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
 def test_a_curve_publishes_what_was_appended_and_no_more():
     curve = Curve("it", 10, 1, SURE)
     assert curve.length == 0
-    assert len(curve.x) == len(curve.loss) == len(curve.weights_x) == 0
+    assert len(curve.x) == len(curve.weights_x) == 0
+    assert curve.mean("loss") is None
     assert curve.weights is None
-    assert curve.stderr is None
+    assert curve.stderr_of("loss") is None
     curve.append({"k": np.array([0.0, 1.0])}, {"loss": np.array([[3.0], [2.0]])})
     curve.append({"k": np.array([2.0])}, {"loss": np.array([[1.0]])})
     assert curve.length == 3
     assert not curve.complete
     assert curve.x.tolist() == [0, 1, 2]
-    assert curve.loss.tolist() == [3, 2, 1]
+    assert curve.mean("loss").tolist() == [3, 2, 1]
     curve.append({"k": np.empty(0)}, {"loss": np.empty((0, 1))})
     assert curve.length == 3
 
@@ -48,9 +53,9 @@ def test_mean_and_standard_error_are_those_of_numpy_over_replicas():
     by_replica, measured = losses(described), run(described)
     for curve in measured.curves:
         of = by_replica[curve.name]
-        assert np.array_equal(curve.loss, of.mean(1))
+        assert np.array_equal(curve.mean("loss"), of.mean(1))
         expected = [np.std(row, ddof=1) / np.sqrt(7) for row in of]
-        np.testing.assert_allclose(curve.stderr, expected, rtol=1e-12)
+        np.testing.assert_allclose(curve.stderr_of("loss"), expected, rtol=1e-12)
 
 
 def test_every_replica_keeps_its_own_values_of_every_measure():
@@ -75,8 +80,8 @@ def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_err
     small = run(described, gate=lambda: 3).curves[0]
     assert small.values("loss").shape == (whole.length, 1)
     assert np.array_equal(small.values("loss")[:, 0], whole.values("loss")[:, 0], equal_nan=True)
-    assert np.array_equal(small.loss, whole.loss)
-    assert np.array_equal(small.stderr, whole.stderr, equal_nan=True)
+    assert np.array_equal(small.mean("loss"), whole.mean("loss"))
+    assert np.array_equal(small.stderr_of("loss"), whole.stderr_of("loss"), equal_nan=True)
     assert small.divergences.tolist() == whole.divergences.tolist()
 
 
@@ -100,8 +105,8 @@ def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
 
 
 def test_a_single_replica_has_no_standard_error():
-    assert run(experiment(d=4)).curves[0].stderr is None
-    assert run(experiment(d=4, replicas=2)).curves[0].stderr is not None
+    assert run(experiment(d=4)).curves[0].stderr_of("loss") is None
+    assert run(experiment(d=4, replicas=2)).curves[0].stderr_of("loss") is not None
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 5000])
@@ -130,7 +135,7 @@ def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
     monkeypatch.setattr(kept_weights, "MOST_WEIGHT_RECORDS", 20)
     thin = run(described, gate=lambda: 7)
     for curve, other in zip(thin.curves, whole.curves, strict=True):
-        np.testing.assert_allclose(curve.loss, other.loss, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(curve.mean("loss"), other.mean("loss"), rtol=1e-12, atol=1e-14)
         assert curve.weights_x.tolist() == list(range(0, 101, 6))
         assert np.array_equal(curve.weights, other.weights[::6])
 
@@ -146,8 +151,10 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
 
     def read():
         while not done.is_set():
-            loss, stderr, weights = curve.loss, curve.stderr, curve.weights
+            loss, stderr, weights = curve.mean("loss"), curve.stderr_of("loss"), curve.weights
             x = curve.x
+            if loss is None or stderr is None:  # before the first record
+                continue
             if not np.array_equal(loss, 2 * x[: len(loss)]) or stderr.any():
                 wrong.append("loss")
             if weights is not None and not np.array_equal(weights[:, 0], curve.weights_x[: len(weights)]):
@@ -174,7 +181,7 @@ def test_a_snapshot_taken_in_another_thread_has_as_many_records_of_everything():
             taken = curve.snapshot()
             lengths = {
                 len(one)
-                for one in (taken.x, taken.loss, taken.stderr, taken.values("loss"))
+                for one in (taken.x, taken.mean("loss"), taken.stderr_of("loss"), taken.values("loss"))
                 if one is not None
             }
             if lengths != {taken.length} and taken.length:
@@ -197,7 +204,7 @@ def test_a_snapshot_of_a_trace_does_not_grow():
     [taken] = trace.snapshot().curves
     curve.append({"k": np.array([2.0])}, {"loss": np.array([[np.inf]])})
     curve.divergences[0] = 2.0
-    assert (taken.x.tolist(), taken.loss.tolist(), taken.diverged) == ([0, 1], [3, 2], 0)
+    assert (taken.x.tolist(), taken.mean("loss").tolist(), taken.diverged) == ([0, 1], [3, 2], 0)
     assert (curve.length, curve.diverged) == (3, 1)
 
 
@@ -234,3 +241,11 @@ def test_a_trace_says_what_it_was_computed_with():
     assert trace.environment["device"] == "cpu"
     assert trace.environment["dtype"] == "float32"
     assert trace.x_label == "examples k"
+
+
+@pytest.mark.parametrize("module", [traces, series])
+def test_what_holds_the_results_knows_no_measure_by_name(module):
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert not named().keys() & {*words, *names}

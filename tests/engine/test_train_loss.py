@@ -78,7 +78,7 @@ def test_all_rows_are_seen_or_unseen(protocol, learner):
     found = curve("gaussian", d=D, learners={"it": learner}, protocol=protocol, train_loss=True)
     k = found.x
     whole = (k * np.nan_to_num(found.mean("train")) + (D - k) * np.nan_to_num(found.mean("unseen"))) / D
-    np.testing.assert_allclose(whole, found.loss, rtol=1e-12)
+    np.testing.assert_allclose(whole, found.mean("loss"), rtol=1e-12)
     assert np.isnan(found.mean("train")).tolist() == (k == 0).tolist()
     assert np.isnan(found.mean("unseen")).tolist() == (k == D).tolist()
 
@@ -87,7 +87,7 @@ def test_epochs_train_on_the_first_rows():
     protocol = {"kind": "epochs", "train": 3, "epochs": 5}
     found = curve("gaussian", d=D, learners={"GD": gd(0.02)}, protocol=protocol, train_loss=True)
     whole = (3 * found.mean("train") + (D - 3) * found.mean("unseen")) / D
-    np.testing.assert_allclose(whole, found.loss, rtol=1e-12)
+    np.testing.assert_allclose(whole, found.mean("loss"), rtol=1e-12)
     assert (np.diff(found.mean("train")) < 0).all()
 
 

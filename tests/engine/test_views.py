@@ -33,12 +33,14 @@ def curve(name, values, diverged=None, capacity=RECORDS, learner=None):
 
 
 def trace(*curves, lines=()):
-    return Trace(list(curves), list(lines), {"k": X}, "k", {})
+    return Trace(list(curves), list(lines), {"k": X}, "k", {}, "loss")
 
 
 def line(values, holds=True):
     finding = Finding(holds, "made by hand")
-    return TheoryLine("ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values))
+    return TheoryLine(
+        "ri-signed", "lower", True, "", "", finding, {"GD": finding}, X, np.asarray(values), "loss"
+    )
 
 
 def one(*curves, lines=(), replicas=5, **picture):
@@ -65,8 +67,8 @@ def test_a_curve_is_the_mean_over_replicas_with_its_standard_error(random):
     made = curve("GD", random)
     (found,) = one(made).curves
     np.testing.assert_array_equal(found.x, X)
-    np.testing.assert_array_equal(found.y, made.loss)
-    np.testing.assert_array_equal(found.stderr, made.stderr)
+    np.testing.assert_array_equal(found.y, made.mean("loss"))
+    np.testing.assert_array_equal(found.stderr, made.stderr_of("loss"))
     np.testing.assert_allclose(found.stderr, naive_jackknife(lambda some: some.mean(0), random), rtol=1e-12)
     assert (found.name, found.learner, found.replicas) == ("GD", "GD", 5)
     assert found.complete

@@ -34,11 +34,11 @@ def twins(backend: str, dtype: str = "float64", **words: Any) -> list[tuple[Curv
 
 def assert_twins(curve: Curve, twin: Curve, tolerance: float = 1e-9) -> None:
     """See that losses, errors and weights agree, relative to the largest of each."""
-    assert not (curve.loss < 0).any(), curve.name
-    most = twin.loss.max()
+    assert not (curve.mean("loss") < 0).any(), curve.name
+    most = twin.mean("loss").max()
     for found, expected, scale in (
-        (curve.loss, twin.loss, most),
-        (curve.stderr, twin.stderr, most),
+        (curve.mean("loss"), twin.mean("loss"), most),
+        (curve.stderr_of("loss"), twin.stderr_of("loss"), most),
         (curve.mean("error"), twin.mean("error"), 1.0),
         (curve.weights, twin.weights, None),
     ):

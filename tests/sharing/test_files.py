@@ -87,8 +87,12 @@ def test_a_table_holds_every_number_as_it_was_computed(
     else:
         rows = parquet.read_table(io.BytesIO(content)).to_pylist()
     for curve in trace.curves:
-        assert curve.stderr is not None
-        for column, values in (("x", curve.x), ("loss", curve.loss), ("stderr", curve.stderr)):
+        assert curve.stderr_of("loss") is not None
+        for column, values in (
+            ("x", curve.x),
+            ("loss", curve.mean("loss")),
+            ("stderr", curve.stderr_of("loss")),
+        ):
             np.testing.assert_array_equal(columns(rows, "learner", curve.name, column), values)
     for bound in trace.lines:
         np.testing.assert_array_equal(columns(rows, bound.direction, bound.kind, "loss"), bound.values)
@@ -120,7 +124,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
     for curve in quoted.curves:
         error = curve.mean("error")
         for i in range(curve.length):
-            numbers = curve.x, curve.loss, curve.stderr, error
+            numbers = curve.x, curve.mean("loss"), curve.stderr_of("loss"), error
             writer.writerow(
                 ("learner", curve.name, *(None if one is None else float(one[i]) for one in numbers))
             )

@@ -1,0 +1,95 @@
+"""Whether a curve respects a bound that binds it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
+
+ENOUGH = 10
+"""From so many replicas on, a mean that is below a bound on the expectation says something."""
+
+UNLIKELY = 3.2e-5
+"""How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
+
+
+class Respect(NamedTuple):
+    """Whether a curve respects a bound: None where the run is too small to tell."""
+
+    bound: str
+    holds: bool | None
+    detail: str
+    exact: bool = False
+    """Whether it is the bound itself, but for rounding."""
+
+    beyond: float = 0.0
+    """The most that it lies beyond the bound, 0 where that is no more than rounding."""
+
+    at: float = 0.0
+    """Where on x that is."""
+
+    @property
+    def word(self) -> str:
+        """Whether it does, in words."""
+        return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
+
+
+def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
+    """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
+
+    A bound on every run is broken by what is beyond it by more than `rounding`, relative to the first value.
+    One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
+    standard errors that Student's law calls it UNLIKELY.
+    """
+    there = np.flatnonzero(curve.sound & np.isfinite(curve.y))
+    if not len(there):
+        return Respect(line.kind, None, "the curve has no evaluation points")
+    sign = -1 if line.direction == "upper" else 1
+    x, y = curve.x[there], curve.y[there]
+    gap = sign * (y - np.interp(x, line.x, line.y))
+    rounding = rounding * abs(float(y[0]))
+    until = "" if curve.diverged_at is None else f", until it diverged at {curve.diverged_at:g}"
+
+    def at(place: int | np.intp) -> str:
+        return standing(curve, line, int(there[place]))
+
+    outside, least = gap < -rounding, int(gap.argmin())
+    if not outside.any():
+        exact = bool(np.abs(gap).max() <= rounding)
+        return Respect(line.kind, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
+    found = Respect(line.kind, False, f"{at(least)}{until}", beyond=-float(gap[least]), at=float(x[least]))
+    if not line.in_expectation:
+        return found
+    if curve.stderr is None or curve.replicas < ENOUGH:
+        few = f"which {curve.replicas} of the {ENOUGH} replicas needed do not show"
+        detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
+        return found._replace(holds=None, detail=detail)
+    errors = np.where(outside, gap / np.maximum(curve.stderr[there], rounding), np.inf)
+    worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
+    detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
+    return found._replace(holds=bool(errors[worst] >= -allowed), detail=detail)
+
+
+def allowed_errors(replicas: int) -> float:
+    """How many standard errors Student's law exceeds with probability UNLIKELY."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(replicas - 1, 1 - UNLIKELY))
+
+
+def _closest(x: Floats, line: LineView, gap: Floats) -> int:
+    """Where a curve comes closest to a bound after the first example, where that is not 0."""
+    matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
+    return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
+
+
+def standing(curve: CurveView, line: LineView, place: int) -> str:
+    """How a curve of the loss stands to a bound at a place."""
+    x = float(curve.x[place])
+    gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))
+    text = f"loss − {line.kind} = {gap:+.2g} at {x:g}"
+    if curve.stderr is not None and curve.stderr[place] > 0:
+        text += f", {gap / float(curve.stderr[place]):+.1f} standard errors"
+    return text
