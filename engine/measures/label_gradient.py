@@ -12,8 +12,8 @@ from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
-    from engine.spec.learner import Learner
-    from engine.spec.problem import Problem
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
 
 
 class LabelGradient(Measure, frozen=True, tag="label-gradient"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.core.parts import Finding
 from engine.formulas import parities
-from engine.spec.learner import Learner
+from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line
 from engine.theory.layer_recursion import only_at_the_start, signals_of
