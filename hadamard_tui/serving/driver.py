@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TextIO
 
+from textual import events
 from textual.drivers.web_driver import WebDriver
 
 GONE = 3
@@ -24,6 +25,11 @@ class ViewerDriver(WebDriver):
         super().__init__(*arguments, **options)
         self._lock = Lock()
         self._write = self._write_whole  # type: ignore[assignment]
+
+    def start_application_mode(self) -> None:
+        """Begin with the focus, which Textual takes from apps of the web: a page has it until it says no."""
+        super().start_application_mode()
+        self._app.call_later(self._app.post_message, events.AppFocus())
 
     def _write_whole(self, packet: bytes) -> None:
         """Packets of one thread never end up within those of another."""

@@ -26,7 +26,7 @@ class Size(Struct):
 class Stdin(Struct, array_like=True, tag="stdin"):
     """Keys, clicks and pasted text, as a terminal encodes them."""
 
-    text: str
+    text: Annotated[str, Meta(min_length=1)]  # Textual takes no letters for the end of its input
 
 
 class Resize(Struct, array_like=True, tag="resize"):

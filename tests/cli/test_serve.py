@@ -89,11 +89,10 @@ async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_ki
     async with asyncio.timeout(MOST), aiohttp.ClientSession() as session:
         origin = served.address[: served.address.index("/", 8)]
         async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
-            await page.send_json(["stdin", "S"])  # waits in the pipe until the app has begun
-            while True:
-                drawn = (await page.receive_bytes()).decode(errors="replace")
-                if "for your browser to save" in drawn:
-                    break
+            for key, shown in (("", "press r to run"), ("S", "for your browser to save")):
+                await page.send_json(["stdin", key])
+                while shown not in (await page.receive_bytes()).decode(errors="replace"):
+                    pass
             await page.send_json(["stdin", "/tmp/x/\r"])  # a name in another folder, which is refused
             await page.send_json(["stdin", "\x15mine.toml\r"])
             while (message := await page.receive()).type is not aiohttp.WSMsgType.TEXT:
