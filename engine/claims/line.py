@@ -62,7 +62,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         holds = bool(worst[at] <= tolerance[at])
         detail = f"{name_of(view)} − {kind} = {gap[at]:.2g} at {where(view, x[at])}"
         detail += f", where ± {tolerance[at]:.2g} is allowed"
-        reached = curve.complete or bool(line.x[-1] <= x[-1])
+        reached = curve.complete or (not line.grows and bool(line.x[-1] <= x[-1]))
         if not reached:
             diverged = divergence(view, curve)
             detail += f"; {diverged}" if diverged else f"; the curve ends at {where(view, x[-1])}"

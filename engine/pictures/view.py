@@ -215,6 +215,8 @@ class LineView:
     applies_to: tuple[str, ...]
     x: Floats
     y: Floats
+    grows: bool = False
+    """Whether it is made of what is measured, and ends where runs have come to."""
 
     @cached_property
     def mean(self) -> float:

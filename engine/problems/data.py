@@ -126,10 +126,7 @@ def _tabled(
     if combination is None:
         labels = problem.target.labels(problem.matrix, lambda: problem.matrix.named(rows), streams)
     else:
-        features = problem.matrix.named(rows)
-        labels = combination.labels(
-            lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
-        )
+        labels = combination.labels(problem.matrix.columns_of(rows))
     seen = problem.matrix.instances(rows, streams)
     matrix = torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device)
     instances = Dense(matrix, problem.matrix.entries_are_signs)

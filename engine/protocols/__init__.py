@@ -128,7 +128,16 @@ class Protocol(Part, frozen=True):
     loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("drawn_independently", "averages_hypotheses", "full_batch", "flows", "single", "online", "trains")
+        (
+            "drawn_independently",
+            "averages_hypotheses",
+            "full_batch",
+            "batch_variance",
+            "flows",
+            "single",
+            "online",
+            "trains",
+        )
     )
 
     @property
@@ -150,6 +159,18 @@ class Protocol(Part, frozen=True):
     def full_batch(self) -> bool:
         """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
         return False
+
+    @property
+    def draws_by_name(self) -> bool:
+        """Whether what a learner draws depends on its name, so that a renamed one is another."""
+        return False
+
+    def batch_variance(self, n: int) -> float | None:
+        """The variance of a step's gradient over mini-batches, over that of the gradient of a single row.
+
+        None where mini-batches are not drawn independently of all that came before, or there are none.
+        """
+        return None
 
     @property
     def flows(self) -> bool:

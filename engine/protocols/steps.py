@@ -11,7 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.parts import MOST, BadInput, Count, Values
+from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Stream
 from engine.protocols import Floats, Protocol, Until
 from engine.training.descent import begin, rates_of
@@ -26,17 +26,23 @@ ROUNDING = 1e-9
 """By how much, relatively, a number of steps may exceed a whole number that it is meant to be."""
 
 
+AHEAD = 64
+"""Mini-batches with replacement that are drawn at once: the numbers are the same, and a call takes longer."""
+
+
 class Steps(Protocol, frozen=True, tag="steps"):
     """So many steps on the first `train` rows, measured after some of them, on average over all n rows.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows: the next ones
-    in passes through the rows, each in a fresh order, or with `replacement` independent draws. Replicas draw
-    their own mini-batches; rates and targets share them. The size of an update rule's own mini-batches (sgd)
-    is not used. `records` are taken after the start, at equal distances or with `grid = "log"` in equal
-    factors, and at every one of them all is measured, expensive measures too. `until` ends a run early: a
-    curve is complete at the first record by which a clock (step, k, time) or a measure has been above or
-    below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch · step; and of rules
-    with a rate η `time`, η · step. Solvers are fitted to the training rows in the first step.
+    in passes through the rows, each in a fresh order; with `fresh` a subset drawn independently of all that
+    came before; or with `replacement` independent draws. Replicas draw their own mini-batches; rates and
+    targets share them, and learners, unless with `own_batches` each draws its own. The size of an update
+    rule's own mini-batches (sgd) is not used. `records` are taken after the start, at equal distances or with
+    `grid = "log"` in equal factors, and at every one of them all is measured, expensive measures too. `until`
+    ends a run early: a curve is complete at the first record by which a clock (step, k, time) or a measure
+    has been above or below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch ·
+    step; and of rules with a rate η `time`, η · step. Solvers are fitted to the training rows in the first
+    step.
     Source: theory-nets.md §§0, 30, 31.
     """
 
@@ -49,6 +55,14 @@ class Steps(Protocol, frozen=True, tag="steps"):
         Count | None, Meta(title="mini-batch", description="rows per step; none: all training rows")
     ] = None
     replacement: Annotated[bool, Meta(title="replacement", description="draw rows independently")] = False
+    fresh: Annotated[
+        bool,
+        Meta(title="fresh", description="mini-batches drawn anew, not the next rows of a pass", extra=SELDOM),
+    ] = False
+    own_batches: Annotated[
+        bool,
+        Meta(title="own mini-batches", description="of every learner; no: all see the same", extra=SELDOM),
+    ] = False
     train: Annotated[
         Count | None, Meta(title="training rows", description="the first so many; none: all")
     ] = None
@@ -65,6 +79,19 @@ class Steps(Protocol, frozen=True, tag="steps"):
     @property
     def full_batch(self) -> bool:
         return self._is_full
+
+    @property
+    def draws_by_name(self) -> bool:
+        return self.own_batches
+
+    def batch_variance(self, n: int) -> float | None:
+        if self._is_full or not (self.fresh or self.replacement):
+            return None
+        rows = self.rows(n)
+        batch = self.batch or rows
+        if self.replacement:
+            return 1 / batch
+        return (rows - batch) / (batch * max(1, rows - 1))
 
     @property
     def single(self) -> bool:
@@ -139,8 +166,9 @@ class Stepping(InPieces):
         self._instances, self._labels = data.instances.at(some), data.labels[:, some]
         self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows
         full = self._solves or not protocol.drawn_rows(n)
-        draws = inputs.streams("batches")
-        self._batches = None if full else MiniBatches(draws, self._rows, self._batch, protocol.replacement)
+        draws = inputs.streams(f"batches of {learner.name}" if protocol.own_batches else "batches")
+        drawn = protocol.replacement, protocol.fresh
+        self._batches = None if full else MiniBatches(draws, self._rows, self._batch, *drawn)
         timed = "time" in protocol.measured_clocks(learner)
         self._rates = np.array(rates_of(learner)) if timed else None
         self._schedule, self._rate_sum = learner.schedule, 0.0
@@ -185,16 +213,24 @@ class Stepping(InPieces):
 class MiniBatches:
     """The rows of one mini-batch after the other, for every replica."""
 
-    def __init__(self, draws: Stream, rows: int, batch: int, replacement: bool) -> None:
-        self._draws, self._rows, self._batch, self._replacement = draws, rows, batch, replacement
-        self._left = np.empty((draws.replicas, 0), np.int64)
-        """What is left of the passes begun, [R, m]."""
+    def __init__(
+        self, draws: Stream, rows: int, batch: int, replacement: bool = False, fresh: bool = False
+    ) -> None:
+        self._draws, self._rows, self._batch = draws, rows, batch
+        self._replacement, self._fresh = replacement, fresh
+        self._left = np.empty((self._draws.replicas, 0), np.int64)
+        """What is left of the rows drawn, [R, m]."""
 
     def draw(self) -> torch.Tensor:
         """The numbers of the rows of the next mini-batch, [R, batch]."""
-        if self._replacement:
-            return torch.from_numpy(self._draws.integers(self._rows, self._batch))
         while self._left.shape[1] < self._batch:
-            self._left = np.concatenate([self._left, self._draws.permutation(self._rows)], 1)
+            self._left = np.concatenate([self._left, self._more()], 1)
         drawn, self._left = self._left[:, : self._batch], self._left[:, self._batch :]
         return torch.from_numpy(np.ascontiguousarray(drawn))
+
+    def _more(self) -> NDArray[np.int64]:
+        """The numbers of further rows, [R, m]: of many mini-batches, of one, or of a pass."""
+        if self._replacement:
+            return self._draws.integers(self._rows, AHEAD * self._batch)
+        order = self._draws.permutation(self._rows)
+        return order[:, : self._batch] if self._fresh else order

@@ -53,7 +53,7 @@ def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, A
         "clock": next(iter(trace.planned)),
         "curves": [_curve(curve, series) for curve in trace.curves],
         "bounds": [_bound(bound, series) for bound in bounds],
-        "theory": [_line(line, series) for line in trace.lines if line not in bounds],
+        "theory": [_line(line, trace, series) for line in trace.lines if line not in bounds],
         "claims": [claim(outcome) for outcome in outcomes],
         "summary": caption(view(picture, results), *divided(picture, experiment, outcomes)),
     }
@@ -154,7 +154,7 @@ def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
     }
 
 
-def _line(line: TheoryLine, series: Series) -> dict[str, Any]:
+def _line(line: TheoryLine, trace: Trace, series: Series) -> dict[str, Any]:
     """A line on another measure than the loss, or with values of its own for every curve."""
     return {
         "id": line.kind,
@@ -167,7 +167,7 @@ def _line(line: TheoryLine, series: Series) -> dict[str, Any]:
                 **{index: series(places) for index, places in along.indices.items()},
                 "values": series(along.values.mean(0)),
             }
-            for name, along in line.of_curves.items()
+            for name, along in line.of(trace.curves).items()
         },
         "applies_to": line.applies_to,
         **theorem(line),

@@ -89,14 +89,15 @@ def of_line(
     last record, as far as it is known. Along `clocks` that are not planned it is, as far as curves have come,
     where they were at its records: the same for all only if these agree.
     """
-    if not line.of_curves and not len(line.values):
+    own = line.of(trace.curves)
+    if not own and not len(line.values):
         return {}
     whole = Along(trace.planned, {}, line.values[None])
     if beyond and line.beyond is not None:
         further = line.beyond
         extended = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
         whole = Along(extended, {}, np.append(whole.values, further.values, 1))
-    found = {name: Samples(*along) for name, along in (line.of_curves or {"": whole}).items()}
+    found = {name: Samples(*along) for name, along in (own or {"": whole}).items()}
     measured = set(clocks) - trace.planned.keys()
     return _along_measured(found, line, trace, measured) if measured else found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -293,6 +293,9 @@ class TheoryLine:
 
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
+    along_runs: Callable[[Curve], Along | None] | None = None
+    """The line of a curve as far as that has come, where it is made of what is measured; None without one."""
+
     beyond: Along | None = None
     """What it would be after the last record, where training ends before the theorem does."""
 
@@ -302,6 +305,13 @@ class TheoryLine:
         if not self.on_problem.holds:
             return []
         return [name for name, finding in self.on_learners.items() if finding.holds]
+
+    def of(self, curves: Iterable[Curve]) -> dict[str, Along]:
+        """What it says of each of some curves by now, by their names, where that is not the same for all."""
+        if self.along_runs is None:
+            return self.of_curves
+        found = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
+        return {name: along for name, along in found.items() if along is not None}
 
     def at(self, x: float) -> float:
         """The line at x, linear between its points."""
@@ -323,6 +333,13 @@ class Trace:
     environment: dict[str, str]
     compared_by: str
     """The measure by which the rates of a learner are compared."""
+    others: list[Curve] = field(default_factory=list)
+    """The curves of training runs that only lines are made of."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is still to come."""
+        return all(curve.ended for curve in (*self.curves, *self.others))
 
     @property
     def frontier(self) -> int:

@@ -118,6 +118,7 @@ def view(picture: Picture, results: Results) -> View:
                 applies_to=(curve,) if curve else tuple(applies),
                 x=x,
                 y=y,
+                grows=taken[0][2].along_runs is not None,
             )
         )
     return found

@@ -21,6 +21,7 @@ from engine.measures import Measure
 from engine.problems.matrices import ROTATED
 from engine.protocols import CLOCKS
 from engine.results.series import bytes_of
+from engine.runtime.other_runs import other_runs
 from engine.spec.asked import asked
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
@@ -43,7 +44,14 @@ def needed(experiment: Experiment) -> int:
 
 
 def _shares(experiment: Experiment) -> Counter[str]:
-    """Bytes by the place that asks for them, the matrix first: what every part says that it takes."""
+    """Bytes by the place that asks for them, the matrix first. Runs for lines count as the protocol's."""
+    shares = _own_shares(experiment)
+    shares["protocol"] += sum(_own_shares(other).total() for other in other_runs(experiment).experiments)
+    return shares
+
+
+def _own_shares(experiment: Experiment) -> Counter[str]:
+    """The same of the learners alone: what every part says that it takes."""
     problem, protocol, replicas = experiment.problem, experiment.protocol, experiment.run.replicas
     learners = {_place(number, learner): learner for number, learner in enumerate(experiment.learners)}
     as_matrix = any(backend_of(learner, experiment).takes_matrix for learner in learners.values())

@@ -14,7 +14,7 @@ from engine import __version__
 from engine.backends import backend_of
 from engine.core import catalogue
 from engine.core import device as devices
-from engine.core.cost import DIVERGED
+from engine.core.cost import DIVERGED, Cost
 from engine.core.free_memory import in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
@@ -22,12 +22,13 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.measures.loss import AverageLoss
-from engine.problems.data import draw
+from engine.problems.data import Data, draw
 from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
 from engine.runtime.early_end import EarlyEnd
+from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
 from engine.runtime.store import Store
 from engine.runtime.theory_lines import theory_lines
@@ -126,7 +127,7 @@ def run(
                         notify(event)
                     if learner_run.ended:
                         learner_run.settle()
-                        if store is not None and (why := learner_run.keep(experiment, store)):
+                        if store is not None and (why := learner_run.keep(store)):
                             notify(NotKept(why))
                         active.remove(learner_run)
         except (MemoryError, RuntimeError) as error:
@@ -159,12 +160,16 @@ class LearnerRun:
     curves: list[Curve]
     shown: Curve | None
     learner: Learner
+    experiment: Experiment
     measures: tuple[Measure, ...] = ()
     starts: dict[int, Floats] = field(default_factory=dict)
     """The loss of every replica at the first record [R], by the number of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
     """Of every curve, where it may end before its last record; none if none may."""
+
+    is_beside: bool = False
+    """Whether only lines of the theory are made of it, so that nobody is notified of it."""
 
     @property
     def length(self) -> int:
@@ -198,11 +203,11 @@ class LearnerRun:
             if curve.diverged > before and (before == 0 or last):
                 x = float((np.nanmax if last else np.nanmin)(curve.divergences))
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas))
-        return events
+        return [] if self.is_beside else events
 
-    def keep(self, experiment: Experiment, store: Store) -> str | None:
+    def keep(self, store: Store) -> str | None:
         """Keep the curves, which have ended; the first time that this cannot be done, why."""
-        return store.keep(experiment, self.learner, self.measures, self.curves)
+        return store.keep(self.experiment, self.learner, self.measures, self.curves)
 
     @property
     def in_trace(self) -> list[Curve]:
@@ -228,24 +233,27 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
     data = draw(experiment.problem, streams, experiment.dtype, device)
     cost = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
     planned = experiment.protocol.clocks(data.instances.n)
-    records = len(next(iter(planned.values())))
-    started = []
-    for learner in experiment.learners:
-        measures = asked(experiment, learner)
-        curves, shown = _curves(learner, measures, records, experiment)
-        training_run = None
-        if store is None or not store.restore(experiment, learner, measures, curves):
-            inputs = TrainingInputs(learner, data.with_variants(len(curves)), cost, streams, measures)
-            training_run = backend_of(learner, experiment).training_run(inputs, experiment)
-        learner_run = LearnerRun(
-            training_run, curves, shown, learner, measures, early_ends=_early_ends(experiment, len(curves))
+    begin = partial(_begun, cost=cost, streams=streams, store=store)
+    others = other_runs(experiment)
+    beside = [
+        begin(
+            other,
+            other.learners[0],
+            data
+            if other.problem == experiment.problem
+            else draw(other.problem, streams, other.dtype, device),
+            is_beside=True,
         )
-        if learner_run.ended:
-            learner_run.settle()
-        started.append(learner_run)
+        for other in others.experiments
+    ]
+    started = [begin(experiment, learner, data) for learner in experiment.learners]
+    curves_beside = {
+        of: {name: beside[number].curves[0] for name, number in named.items()}
+        for of, named in others.numbers.items()
+    }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(experiment, data, planned),
+        theory_lines(experiment, data, planned, curves_beside),
         planned,
         x_label=CLOCKS[next(iter(planned))],
         environment={
@@ -256,8 +264,42 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
             "memory": in_words(need),
         },
         compared_by=COMPARED_BY,
+        others=[curve for learner_run in beside for curve in learner_run.curves],
     )
-    return trace, started
+    return trace, [*beside, *started]
+
+
+def _begun(
+    experiment: Experiment,
+    learner: Learner,
+    data: Data,
+    is_beside: bool = False,
+    *,
+    cost: Cost,
+    streams: Streams,
+    store: Store | None,
+) -> LearnerRun:
+    """A learner at its start, or what a store has of it."""
+    measures, records = asked(experiment, learner), experiment.protocol.record_count(data.instances.n)
+    curves, shown = _curves(learner, measures, records, experiment)
+    training_run = None
+    if store is None or not store.restore(experiment, learner, measures, curves):
+        inputs = TrainingInputs(learner, data.with_variants(len(curves)), cost, streams, measures)
+        training_run = backend_of(learner, experiment).training_run(inputs, experiment)
+    early_ends = [] if is_beside else _early_ends(experiment, len(curves))
+    found = LearnerRun(
+        training_run,
+        curves,
+        shown,
+        learner,
+        experiment,
+        measures,
+        early_ends=early_ends,
+        is_beside=is_beside,
+    )
+    if found.ended:
+        found.settle()
+    return found
 
 
 def _curves(

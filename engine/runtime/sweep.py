@@ -56,7 +56,7 @@ def sweep(
                 notify(event)
 
         trace = run(point.experiment, gate, heard, store, turn)
-        if not all(curve.ended for curve in trace.curves):
+        if not trace.ended:
             return results
         results.finished.add(number)
         notify(PointDone(number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -14,11 +15,12 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data
-from engine.results.trace import Along, Floats, TheoryLine
+from engine.results.trace import Along, Curve, Floats, TheoryLine
+from engine.runtime.other_runs import ForLine
 from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Setup
-from engine.theory import At, Drawn, Line, loss_of
+from engine.theory import At, Drawn, Line, Measured, loss_of
 from engine.training.descent import Descent, curve_name, rates_of
 from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST
@@ -26,13 +28,22 @@ from engine.updates import BEST
 NOTHING = np.empty(0)
 
 
-def theory_lines(experiment: Experiment, data: Data, planned: Mapping[str, Floats]) -> list[TheoryLine]:
+Others = Mapping["ForLine", Mapping[str, Curve]]
+"""The curves of the other runs that the line of a curve is made of, by the line's names for them."""
+
+
+def theory_lines(
+    experiment: Experiment,
+    data: Data,
+    planned: Mapping[str, Floats],
+    others: Others = MappingProxyType({}),
+) -> list[TheoryLine]:
     """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
-    With values where it holds.
+    With values where it holds; those along runs have them once these do.
     """
     at = At(experiment, Drawn(lambda: data, partial(_begun, experiment)), planned)
-    return [_line(line, at) for line in lines_about(experiment)]
+    return [_line(line, at, others) for line in lines_about(experiment)]
 
 
 def lines_about(experiment: Experiment) -> list[Line]:
@@ -62,16 +73,18 @@ def _streams(experiment: Setup) -> Streams:
     return Streams(range(run.seed, run.seed + run.replicas))
 
 
-def _line(line: Line, at: At) -> TheoryLine:
+def _line(line: Line, at: At, others: Others) -> TheoryLine:
     experiment, on_problem = at.experiment, line.holds(at.experiment)
     on_learners = {
         learner.name: line.binds(learner, experiment) if on_problem.holds else on_problem
         for learner in experiment.learners
     }
-    x, values, of_curves, beyond = NOTHING, NOTHING, {}, None
+    x, values, of_curves, beyond, along = NOTHING, NOTHING, {}, None, None
     if on_problem.holds:
         x = next(iter(at.clocks.values()))
-        if not line.per_learner:
+        if line.along_runs:
+            along = partial(_along_runs, line, at, on_learners, others)
+        elif not line.per_learner:
             (values,) = _along(line, at).values
             beyond = _beyond(line, at)
         else:
@@ -91,6 +104,7 @@ def _line(line: Line, at: At) -> TheoryLine:
         group=line.group,
         per_learner=line.per_learner,
         of_curves=of_curves,
+        along_runs=along,
         beyond=beyond,
     )
 
@@ -114,6 +128,32 @@ def _of_curves(line: Line, at: At, on_learners: Mapping[str, Finding]) -> dict[s
             for name, rate in curve_names(learner).items():
                 found[name] = _along(line, replace(at, indices=indices, learner=learner, rate=rate))
     return found
+
+
+def _along_runs(
+    line: Line, at: At, on_learners: Mapping[str, Finding], others: Others, curve: Curve
+) -> Along | None:
+    """The line of a curve as far as it and the runs that the line asks for have come; None without one."""
+    if not on_learners[curve.learner].holds:
+        return None
+    (learner,) = (one for one in at.experiment.learners if one.name == curve.learner)
+    runs = others.get((line.kind, curve.name), {})
+    records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
+    here = replace(
+        at,
+        clocks={name: times[:records] for name, times in at.clocks.items()},
+        learner=learner,
+        rate=curve_names(learner).get(curve.name),
+        own=_measured(curve, records),
+        runs={name: _measured(other, records) for name, other in runs.items()},
+    )
+    return _along(line, here)
+
+
+def _measured(curve: Curve, records: int) -> Measured:
+    """The numbers that were measured along the first records of a curve, [R, S] each."""
+    values = {name: curve.values(name) for name in curve.measures}
+    return {name: each[:records].T for name, each in values.items() if each is not None}
 
 
 def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from engine.core import catalogue
 from engine.learners.learner import Learner
 from engine.measures import Measure, named
@@ -13,13 +15,28 @@ by this field of `run`."""
 
 
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
-    """The measures recorded of a learner: those of every run, and those that anything speaks of."""
+    """The measures recorded of a learner: those of every run, and those that anything speaks of or needs."""
     needed = _needed(experiment)
     wanted = [measure for name, measure in named().items() if measure.recorded_always or name in needed]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     shown = [picture.measure for picture in experiment.pictures]
     every = {measure.name: measure for measure in (*wanted, *claimed, *shown)}
-    return tuple(measure for measure in every.values() if missing(measure, experiment, learner) is None)
+    there = {
+        name: measure for name, measure in every.items() if missing(measure, experiment, learner) is None
+    }
+    return tuple((there | _for_lines(experiment, learner, there)).values())
+
+
+def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:
+    """The measures that lines on what is there are made of."""
+    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
+    return {
+        measure.name: measure
+        for line in lines
+        if line.along_runs and line.measure in there and line.holds(experiment).holds
+        if line.binds(learner, experiment).holds
+        for measure in line.asks(learner, experiment)
+    }
 
 
 def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +23,10 @@ from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.training.descent import Descent
 from engine.updates import BEST
+
+if TYPE_CHECKING:
+    from engine.measures import Measure
+    from engine.problems.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -57,13 +61,30 @@ class Drawn:
         return self._begin(self.data, learner)
 
 
+Measured = Mapping[str, Floats]
+"""What was measured of a training run, by the names of the measures: [R, S] each."""
+
+
+class OtherRun(NamedTuple):
+    """A training run that a line is made of beside the learner's own, by the same protocol and seeds.
+
+    With the same randomness, too: what starts alike starts alike there.
+    """
+
+    learner: Learner
+    problem: Problem
+    measures: tuple[Measure, ...]
+    """What is measured of it, at the records of the experiment."""
+
+
 @dataclass(frozen=True)
 class At:
     """Where a line is to be computed, and what it may ask for there.
 
     `clocks` are those that the protocol plans, [S] each, and `indices` has the coordinates of each index of
     the measure. `learner` and its `rate` are there for a line that has values of its own for every learner.
-    What was drawn is there when it is asked for, once for all lines.
+    What was drawn is there when it is asked for, once for all lines. A line along runs has the measures that
+    it `asks` for in `own`, and those of the other `runs` by their names, at the records that all have by now.
     """
 
     experiment: Setup
@@ -72,6 +93,8 @@ class At:
     indices: Mapping[str, Floats] = field(default_factory=dict)
     learner: Learner | None = None
     rate: float | None = None
+    own: Measured = field(default_factory=dict)
+    runs: Mapping[str, Measured] = field(default_factory=dict)
     beyond: bool = False
     """Whether the clocks say what they would after the last record, if training went on."""
 
@@ -106,7 +129,17 @@ class Line(Part, frozen=True):
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("direction", "group", "in_expectation", "summary", "per_learner", "per_replica", "holds", "binds")
+        (
+            "direction",
+            "group",
+            "in_expectation",
+            "summary",
+            "per_learner",
+            "per_replica",
+            "along_runs",
+            "holds",
+            "binds",
+        )
     )
 
     measure: ClassVar[str] = "loss"
@@ -129,6 +162,10 @@ class Line(Part, frozen=True):
 
     per_replica: ClassVar[bool] = False
     """Whether it has values of its own for every replica too, as what is made of its data or its start."""
+
+    along_runs: ClassVar[bool] = False
+    """Whether it is made of what was measured, record by record: of the learner, by the measures that it
+    `asks` for, or of the other training runs that it asks for by `runs`."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
@@ -153,6 +190,14 @@ class Line(Part, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
+
+    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+        """What is measured of a learner that it binds because the line is made of it, then in `at.own`."""
+        return ()
+
+    def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
+        """The training runs that the line of a learner at one rate is made of, then in `at.runs`."""
+        return {}
 
     def value(self, at: At) -> Floats:
         """The line [S, *index] at the planned clocks, or anything that broadcasts to it.

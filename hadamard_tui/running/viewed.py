@@ -55,6 +55,7 @@ def _extent(results: Results) -> object:
             number,
             trace,
             [(curve.length, curve.diverged, curve.ended) for curve in trace.curves],
+            [curve.length for curve in trace.others],
             list(trace.lines),
         )
         for number, trace in sorted(results.traces.items())

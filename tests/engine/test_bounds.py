@@ -49,6 +49,8 @@ BOUND = {
         "of features": {"update": "gd", "architecture": {"kind": "normalised", "widths": [8]}},
     },
     "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
+    "fluctuation-dissipation": {"GD": gd(0.01), "net": NET},
+    "junk-flow": {"net": {**NET, "noise": {"on": "weights", "sigma": 0.1}}},
 }
 """Learners that a bound binds; the others bind gradient descent and least squares."""
 
@@ -62,6 +64,13 @@ ONE_EXAMPLE = {
 CATAPULT = ("catapult-loss", "catapult-sharpness", "catapult-limit")
 FLOW = {"matrix": "gaussian", "protocol": {"kind": "flow", "time": 1}}
 CUBE = {"matrix": {"kind": "xor", "features": "bits"}, "protocol": "at-init"}
+
+BATCHES = {"matrix": "gaussian", "noise": 0.1}
+PARITY = {
+    "matrix": {"kind": "xor", "features": "bits"},
+    "target": {"kind": "sparse", "r": 1},
+    "protocol": {"kind": "steps", "steps": 5, "records": 5},
+}
 
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
@@ -140,6 +149,11 @@ HOLDS = [
     ("rank-two-layer", {"target": "all", "matrix": "gaussian"}),
     ("rank-doubling", {"target": "all"}),
     ("rank-doubling", {"target": "all", "matrix": "hadamard01"}),
+    *(
+        ("fluctuation-dissipation", {**BATCHES, "protocol": {"kind": "steps", "batch": 2, draws: True}})
+        for draws in ("fresh", "replacement")
+    ),
+    ("junk-flow", PARITY),
 ]
 
 HOLDS_NOT = [
@@ -227,6 +241,19 @@ HOLDS_NOT = [
     ("rank-doubling", {}, "there is one"),
     ("rank-doubling", {"target": "all", "matrix": "gaussian"}, "entries of two values"),
     ("rank-doubling", {"target": "all", "matrix": {"kind": "hadamard", "rotate": True}}, "two values"),
+    ("fluctuation-dissipation", {**BATCHES, "protocol": "steps"}, "drawn independently"),
+    (
+        "fluctuation-dissipation",
+        {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
+        "by steps with fresh or replacement",
+    ),
+    ("junk-flow", {**PARITY, "matrix": "hadamard"}, "they are hadamard"),
+    ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
+    ("junk-flow", {**PARITY, "target": {"kind": "sparse", "r": 2}}, "not sparse"),
+    ("junk-flow", {**PARITY, "protocol": "one-pass"}, "the mean over the cube"),
+    ("junk-flow", {**PARITY, "protocol": {**PARITY["protocol"], "train": 4}}, "over all rows"),
+    ("junk-flow", {**PARITY, "protocol": {**PARITY["protocol"], "records": 2}}, "records = steps"),
+    ("junk-flow", {**PARITY, "loss": "logistic"}, "the loss is logistic"),
 ]
 
 BINDS_NOT = [
@@ -281,6 +308,20 @@ BINDS_NOT = [
     ("rank-doubling", LLS, "trained from a start"),
     ("rank-doubling", NET, "start alike"),
     ("rank-doubling", {**EGU, "noise": {"on": "gradient", "sigma": 0.1}}, "noise"),
+    ("fluctuation-dissipation", LLS, "is a solver"),
+    ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
+    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "units of its own"),
+    ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
+    ("junk-flow", LLS, "gradient descent"),
+    ("junk-flow", NET, "has none"),
+    ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),
+    *(
+        ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
+        for more, reason in (
+            ({"schedule": {"kind": "linear", "steps": 5}}, "adds to them"),
+            ({"rate_unit": "start-sharpness"}, "given as such"),
+        )
+    ),
 ]
 
 

@@ -1,6 +1,7 @@
 """Steps and no steps: against loops by hand, where they are measured, and where they end early."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -90,6 +91,35 @@ def test_every_pass_without_replacement_shows_every_row_once():
         for each in replica.reshape(-1, 6):
             assert sorted(each) == list(range(6))
     assert not np.array_equal(shown[0], shown[1])
+
+
+def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
+    from engine.protocols.steps import MiniBatches
+
+    batches = MiniBatches(Streams([1])("batches"), 4, 2, fresh=True)
+    shown = torch.cat([batches.draw() for _ in range(4000)]).numpy()
+    assert (shown[:, 0] != shown[:, 1]).all()
+    pairs = np.array([set(one) == set(two) for one, two in pairwise(shown.tolist())])
+    error = np.sqrt(1 / 6 * 5 / 6 / len(pairs))
+    assert pairs.mean() == pytest.approx(1 / 6, abs=4 * error), "of passes, one set of two would never follow"
+    counts = np.bincount(shown.ravel(), minlength=4)
+    np.testing.assert_allclose(counts / len(shown), 0.5, atol=4 * np.sqrt(0.25 / len(shown)))
+
+
+@pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}])
+def test_learners_see_the_same_mini_batches_unless_each_draws_its_own(draws, tmp_path):
+    def curves(own, names=("a", "b"), store=None):
+        protocol = steps(steps=6, records=6, batch=3, own_batches=own, **draws)
+        learners = {name: gd(0.02) for name in names}
+        return run(experiment("gaussian", learners=learners, d=D, protocol=protocol), store=store).curves
+
+    store = Store(tmp_path)
+    for own in (False, True):
+        first, second = curves(own, store=store)
+        assert np.array_equal(first.loss, second.loss) is not own
+    again, other = curves(own=True, names=("b", "c"), store=store)
+    np.testing.assert_array_equal(again.loss, second.loss)
+    assert not any(np.array_equal(other.loss, one.loss) for one in (first, second))
 
 
 @pytest.mark.parametrize("batch", [{}, {"batch": 3}])

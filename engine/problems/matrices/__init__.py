@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -191,7 +192,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         """
         n, d = self.shape()
         if not self.is_sylvester:
-            drawn = n * (d * (8 + item) + 8 * self.feature_count())
+            drawn = n * (d * (8 + item) + 8 * self.features_made)
         else:
             drawn = n * 8 * VECTORS + (n * 3 * d * item if as_matrix else 0)
         return drawn + (8 * d * (ROTATED * d + n) if self.rotate else 0)
@@ -211,6 +212,16 @@ class Matrix(Part, frozen=True, kw_only=True):
     def named(self, rows: Rows) -> Rows:
         """The features of rows that a target can name, [R, n, D]. By default the rows themselves."""
         return rows
+
+    def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
+        """What has the features [R, m, n] on these rows for their numbers [R, m]."""
+        features = self.named(rows)
+        return lambda places: np.stack([each.T[some] for each, some in zip(features, places, strict=True)])
+
+    @property
+    def features_made(self) -> int:
+        """How many features there are at once while labels are made of some of them, in `columns_of`."""
+        return self.feature_count()
 
     def shape(self) -> tuple[int, int]:
         """(n, d): the number of instances and of their entries. Raises BadInput for an unusable file."""

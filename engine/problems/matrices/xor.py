@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.parts import BadField, Dimension, Values
 from engine.core.streams import Streams
@@ -78,10 +80,26 @@ class XOR(Matrix, frozen=True, tag="xor"):
         return arranged(streams, self.d, self.permute, row_signs=False)
 
     def rows(self, streams: Streams) -> Rows:
-        matrix = sylvester(self.d).astype(np.float32)
+        order = self.arrangement(streams).order
         if self.features == "bits":
-            matrix = matrix[:, [1 << bit for bit in range(self.bits)]]
-        return matrix[self.arrangement(streams).order]
+            return np.float32(1) - 2 * (order[:, :, None] >> np.arange(self.bits) & 1).astype(np.float32)
+        return sylvester(self.d).astype(np.float32)[order]
+
+    def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
+        if self.features == "products":
+            return super().columns_of(rows)
+        bits = range(self.bits)
+
+        def product(each: Rows, place: int) -> Rows:
+            return np.asarray(each[:, [bit for bit in bits if place >> bit & 1]].prod(1))
+
+        return lambda places: np.stack(
+            [[product(each, place) for place in some] for each, some in zip(rows, places, strict=True)]
+        )
+
+    @property
+    def features_made(self) -> int:
+        return self.bits if self.features == "bits" else self.d
 
     def named(self, rows: Rows) -> Rows:
         if self.features == "products":

@@ -43,7 +43,7 @@ class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("unit", "linear", "fixed_feature", "with_negatives", "values", "one_hot")
+        ("unit", "linear", "fixed_feature", "is_random_feature", "with_negatives", "values", "one_hot")
     )
 
     unit: ClassVar[bool] = False
@@ -59,6 +59,11 @@ class Target(Part, frozen=True):
     def fixed_feature(self) -> int | None:
         """The number of the only feature that is a target, if there is one and it was chosen beforehand."""
         return None
+
+    @property
+    def is_random_feature(self) -> bool:
+        """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
+        return False
 
     def columns(self, matrix: Matrix) -> int:
         """m: how many targets are learned at once."""

@@ -26,6 +26,10 @@ class Sparse(Target, frozen=True, tag="sparse"):
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5
     signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
 
+    @property
+    def is_random_feature(self) -> bool:
+        return self.r == 1 and not self.signs
+
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if self.r > d:

@@ -1,0 +1,81 @@
+"""How long the gradients of single rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.measures import Measure, Probe
+from engine.problems.instances import Dense
+
+if TYPE_CHECKING:
+    from engine.architectures import Architecture
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+TOGETHER = 1 << 20
+"""Numbers of all the gradients that are made at once."""
+
+
+class RowGradients(Measure, frozen=True, tag="row-gradients"):
+    """(1/n) Σ_j ‖∇L_j‖²: the mean square length of the gradients of the losses of single training rows.
+
+    With respect to all parameters of a net with one output, without its penalty, averaged over nets. Rows
+    seen count as often as they were seen, of `steps` all training rows. ‖∇L‖² is its part that rows share,
+    and the rest is the trace of the covariance of the gradient of a row drawn at random. With labels by
+    `coins` they are ±1 with probability ½ each, whatever the rows have: the gradient of junk. Unit: the
+    square of that of a loss over that of a parameter.
+    Source: Yaida 2019; Abbe, Sandon 2020; theory-nets.md §36, theory-bias.md §41.
+    """
+
+    labels: Annotated[
+        Literal["given", "coins"],
+        Meta(title="labels", description="those of the rows, or ±1 by fair coins, in expectation"),
+    ] = "given"
+
+    label: ClassVar[str] = "mean square of the gradients of rows"
+    of_parameters: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if learner.architecture is not None and learner.architecture.outputs > 1:
+            return "every net predicts a single target"
+        return None
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 4 * max(TOGETHER, batch * parameters) + 3 * signals
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, predictions = probe.data, probe.predictions
+        if self.labels == "given":
+            squares = probe.loss.slope(predictions, data.labels).double().square()
+        else:
+            signs = torch.ones_like(predictions)
+            both = [probe.loss.slope(predictions, side).double().square() for side in (signs, -signs)]
+            squares = torch.stack(both).mean(0)
+        lengths = _kernel_diagonal(probe.architecture, probe.tensors, probe.data.instances.rows)
+        means = (squares * lengths * probe.counts).sum(1) / probe.counts.sum(1)
+        return data.over_targets(means[None])[0]
+
+
+def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Tensor) -> torch.Tensor:
+    """‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d]: a row by itself is one more member of the batch."""
+    replicas, _, d = rows.shape
+    nets = len(next(iter(tensors.values())))
+    parameters = sum(tensors[name][0].numel() for name in architecture.layers)
+    found = []
+    for some in torch.split(rows, max(1, TOGETHER // (nets * parameters)), 1):
+        count = some.shape[1]
+        copies = {
+            name: w.view(replicas, 1, -1, *w.shape[1:])
+            .expand(-1, count, -1, *w.shape[1:])
+            .reshape(-1, *w.shape[1:])
+            for name, w in tensors.items()
+        }
+        alone = Dense(some.reshape(-1, 1, d))
+        slopes = architecture.gradient(copies, alone, torch.ones_like)
+        squares = torch.stack([slope.double().flatten(1).square().sum(1) for slope in slopes.values()]).sum(0)
+        found.append(squares.view(replicas, count, -1).mT.reshape(nets, count))
+    return torch.cat(found, 1)

@@ -1,0 +1,30 @@
+"""The inner product of the parameters with the gradient."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+
+class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
+    """θ·∇L: the inner product of all parameters with the gradient of the training loss.
+
+    L is the mean loss over the rows seen so far, of `steps` over the training rows, with the L2 penalty of a
+    net that has one; there is none before the first example. 2η θ·∇L is what a step takes off ‖θ‖², and of
+    mini-batches η² times the mean square of their gradients is what it adds. Averaged over nets. Unit: that
+    of a loss.
+    Source: Yaida 2019; theory-nets.md §36.
+    """
+
+    label: ClassVar[str] = "θ·∇L"
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (3 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        layers = (probe.parameters[name] for name in probe.architecture.layers)
+        whole = torch.cat([w.flatten(1) for w in layers], 1).double()
+        return probe.data.over_targets((whole * probe.gradient.double()).sum(1)[None])[0]

@@ -1,0 +1,23 @@
+"""No signal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+
+
+class Zero(Target, frozen=True, tag="zero"):
+    """No signal: every label is 0, so that with label noise all there is to fit is noise N(0, σ²).
+
+    With labels drawn by chance, `bernoulli`, they are fair coins. Source: Abbe, Sandon 2020; theory-bias.md
+    §41, theory-nets.md §33.
+    """
+
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        n, _ = matrix.shape()
+        return np.zeros((len(streams.seeds), 1, n))

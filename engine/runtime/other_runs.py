@@ -1,0 +1,93 @@
+"""The training runs that lines of the theory ask for beside those of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import structs
+
+from engine.core import catalogue
+from engine.learners.learner import Learner
+from engine.measures import Measure
+from engine.pictures.picture import Picture
+from engine.spec.asked import asked
+from engine.spec.experiment import Experiment
+from engine.spec.setup import Run
+from engine.theory import Line, OtherRun
+from engine.training.descent import curve_name, rates_of
+from engine.updates import BEST
+
+ForLine = tuple[str, str]
+"""The kind of a line, and the name of the curve of an experiment whose line it is."""
+
+
+class OtherRuns(NamedTuple):
+    """Experiments of one learner each, and which of them a line is made of."""
+
+    experiments: tuple[Experiment, ...]
+    """Each once, however many lines ask for it."""
+
+    numbers: Mapping[ForLine, Mapping[str, int]]
+    """The numbers of those that the line of a curve asks for, by the names that it has for them."""
+
+
+def other_runs(experiment: Experiment) -> OtherRuns:
+    """What the lines that hold and bind there ask for."""
+    wanted: list[OtherRun] = []
+    numbers: dict[ForLine, dict[str, int]] = {}
+    for learner in experiment.learners:
+        for line in _made_of_runs(learner, experiment):
+            for curve, alone in at_each_rate(learner).items():
+                runs = line.runs(alone, experiment)
+                numbers[line.kind, curve] = {name: _entered(one, wanted) for name, one in runs.items()}
+    return OtherRuns(tuple(_experiment(one, experiment) for one in wanted), numbers)
+
+
+def at_each_rate(learner: Learner) -> dict[str, Learner]:
+    """The learner with each of its rates alone, by the name of the curve; as it is where one is chosen."""
+    if learner.update is None or getattr(learner.update, "lr", BEST) == BEST:
+        return {learner.name: learner}
+    return {
+        curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))
+        for rate in rates_of(learner)
+    }
+
+
+def _made_of_runs(learner: Learner, experiment: Experiment) -> list[Line]:
+    recorded = {measure.name for measure in asked(experiment, learner)}
+    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
+    return [
+        line
+        for line in lines
+        if line.along_runs
+        and line.measure in recorded
+        and line.holds(experiment).holds
+        and line.binds(learner, experiment).holds
+    ]
+
+
+def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
+    """The number of a run among those wanted, with all that is measured of it; entered if it is new."""
+    for number, known in enumerate(wanted):
+        if (known.learner, known.problem) == (run.learner, run.problem):
+            wanted[number] = known._replace(measures=_together(known.measures, run.measures))
+            return number
+    wanted.append(run)
+    return len(wanted) - 1
+
+
+def _together(some: tuple[Measure, ...], others: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    return (*some, *(measure for measure in others if measure not in some))
+
+
+def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
+    """A run as an experiment, with pictures of what is measured of it."""
+    settings = experiment.run
+    return Experiment(
+        problem=run.problem,
+        protocol=experiment.protocol,
+        learners=(run.learner,),
+        run=Run(seed=settings.seed, replicas=settings.replicas, dtype=settings.dtype, device=settings.device),
+        pictures=tuple(Picture(measure=measure) for measure in run.measures),
+    )

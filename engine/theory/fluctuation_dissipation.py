@@ -1,0 +1,68 @@
+"""What the weights lose to the gradient, and gain by its noise, in the steady state of mini-batches."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.formulas import catapult
+from engine.learners.learner import Learner
+from engine.measures import Measure
+from engine.measures.gradient_norm import GradientNorm
+from engine.measures.row_gradients import RowGradients
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, descends
+
+
+class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
+    """⟨θ·∇L⟩ = (η/2) ⟨E‖∇L_b‖²⟩ in the steady state, ∇L_b the gradients of mini-batches, at every rate η.
+
+    A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖², in the mean over mini-batches that know nothing of the
+    past by −2η θ·∇L + η² E‖∇L_b‖², and in a steady state, whatever the origin of θ, by 0 on average: means
+    over time agree. E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, no
+    covariance, v = 1/b for b rows with replacement and (n − b)/(b(n − 1)) for fresh subsets. It is made of
+    what is measured along the curve. Passes through the rows, reshuffled or not, correlate mini-batches and
+    break it.
+    Source: Yai18; theory-nets.md §36.
+    """
+
+    measure: ClassVar[str] = "weights-dot-gradient"
+    direction: ClassVar[Direction] = "asymptotic"
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    along_runs: ClassVar[bool] = True
+    formula: ClassVar[str] = "(η/2)(‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²)), v = 1/b or (n − b)/(b(n − 1))"
+    source: ClassVar[str] = "Yai18"
+
+    def holds(self, experiment: Setup) -> Finding:
+        n, _ = experiment.problem.matrix.shape()
+        if experiment.protocol.batch_variance(n) is None:
+            what = "requires mini-batches that are drawn independently of those before"
+            return Finding(False, f"{what}, by steps with fresh or replacement")
+        return Finding(True, "every mini-batch is drawn independently of all that came before")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if (lacking := descends(learner, experiment)) is not None:
+            return lacking
+        name, architecture, update = learner.name, learner.architecture, learner.update
+        assert architecture is not None, "descends() admits no solver"
+        assert update is not None, "descends() admits no other"
+        if update.stable_up_to != catapult.MONOTONE_BELOW:
+            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+        if learner.rate_unit != "one":
+            return Finding(False, f"it requires rates as such, and those of {name} are in units of its own")
+        if architecture.l2_penalty or experiment.problem.target.columns(experiment.problem.matrix) > 1:
+            return Finding(False, f"it requires one net on one target without penalty, not {name} here")
+        return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
+
+    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+        return GradientNorm(), RowGradients()
+
+    def value(self, at: At) -> Floats:
+        n, _ = at.experiment.problem.matrix.shape()
+        variance = at.experiment.protocol.batch_variance(n)
+        assert variance is not None, "holds() admits no other mini-batches"
+        assert at.rate is not None, "binds() admits no other rate"
+        whole = at.own[GradientNorm().name] ** 2
+        found: Floats = at.rate / 2 * (whole + variance * (at.own[RowGradients().name] - whole))
+        return found

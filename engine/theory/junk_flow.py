@@ -1,0 +1,88 @@
+"""How much noisy gradient descent can learn of a target that is one of many orthogonal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from msgspec import structs
+
+from engine.core.parts import Finding
+from engine.formulas import catapult
+from engine.learners.learner import Learner
+from engine.measures.row_gradients import RowGradients
+from engine.problems.targets.zero import Zero
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, OtherRun, only_square
+
+JUNK = "junk"
+"""The name of the run on labels that are fair coins: of square loss, in the mean over these, on labels 0."""
+
+GRADIENTS = RowGradients(labels="coins")
+
+
+class JunkFlow(Line, frozen=True, tag="junk-flow"):
+    """½ − (1 + JF/σ)/(2√M): noisy gradient descent and a target that is one of M orthogonal ones by chance.
+
+    JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run, the same learner from the same start with the same noise on
+    labels that are fair coins, whose mean gradient is that on labels 0: what does not see the target. The
+    noise σ on every weight hides how far the run leaves it. In expectation over target, start and noise,
+    for steps along the whole gradient of square loss on all vectors of ±1, of which every product is a
+    target. By Pinsker's inequality for the two runs, and Bessel's in place of the Cauchy–Schwarz inequality
+    of the talk, which gives M^(−1/4). Source: AS20; theory-bias.md §41.
+    """
+
+    measure: ClassVar[str] = "error"
+    direction: ClassVar[Direction] = "lower"
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    along_runs: ClassVar[bool] = True
+    formula: ClassVar[str] = "½ − (1 + JF/σ)/(2√M), JF = Σ_t η (E‖∇ℓ‖²)^½ on junk labels"
+    source: ClassVar[str] = "after AS20, by Bessel's inequality"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, protocol = experiment.problem, experiment.protocol
+        n, _ = problem.matrix.shape()
+        if not problem.matrix.is_cube:
+            return Finding(False, f"requires all vectors of ±1 as rows, and they are {problem.matrix.kind}")
+        if not problem.target.is_random_feature or problem.label_values != "signs":
+            return Finding(
+                False, f"requires a product drawn from all as the target, not {problem.target.kind}"
+            )
+        if not protocol.full_batch or "step" not in protocol.clocks(n) or protocol.examples_seen(n)[-1] < n:
+            return Finding(False, "requires steps along the gradient over all rows, the mean over the cube")
+        if (np.diff(protocol.clocks(n)["step"]) != 1).any():
+            return Finding(False, "requires an evaluation point after every step, as with records = steps")
+        return only_square(experiment) or Finding(
+            True, "the target is one of all products of the bits, which are orthogonal over the cube"
+        )
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, architecture, update = learner.name, learner.architecture, learner.update
+        if architecture is None or update is None or update.stable_up_to != catapult.MONOTONE_BELOW:
+            return Finding(False, f"it requires gradient descent, which {name} is not")
+        if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
+            return Finding(False, f"it requires noise on the weights after every step, and {name} has none")
+        others = structs.replace(learner, noise=None)
+        factors = architecture.rate_factors(experiment.problem.matrix.shape()[1]).values()
+        plain = others.plain_steps and not architecture.l2_penalty and architecture.outputs == 1
+        if not plain or learner.layer_rates or any(factor != 1 for factor in factors):
+            return Finding(False, f"it requires steps with one rate and noise alone, and {name} adds to them")
+        if learner.rate_unit != "one" or not isinstance(getattr(update, "lr", None), float | tuple):
+            return Finding(False, f"it requires a rate that is given as such, and that of {name} is not")
+        return Finding(True, f"{name} is gradient descent with noise on all of its weights")
+
+    def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
+        problem = structs.replace(experiment.problem, target=Zero(), labels="soft", noise=0.0)
+        return {JUNK: OtherRun(learner, problem, (GRADIENTS,))}
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.noise is not None, "binds() admits no other learner"
+        assert at.rate is not None, "binds() admits no other rate"
+        lengths = at.rate * np.sqrt(at.runs[JUNK][GRADIENTS.name])  # [R, S]
+        flow = np.cumsum(lengths, 1) - lengths
+        targets = at.experiment.problem.matrix.feature_count()
+        found: Floats = 0.5 - (1 + flow / at.learner.noise.sigma) / (2 * np.sqrt(targets))
+        return np.maximum(0, found)
