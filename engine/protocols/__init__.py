@@ -24,6 +24,7 @@ from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
+    from engine.core.streams import Streams
     from engine.learners.learner import Learner
 
     LossKind = str
@@ -242,6 +243,13 @@ class Protocol(Part, frozen=True):
     def examples_seen(self, n: int) -> Floats:
         """How many different examples have been seen at every record, at most: what bounds are asked for."""
         return self.clocks(n)["k"]
+
+    def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
+        """The number of the row that is seen first, second, … in every replica [R, K], as learners see them.
+
+        None where the rows are seen in their order.
+        """
+        return None
 
     def clocks_beyond(self, n: int) -> dict[str, Floats]:
         """What the clocks would say after the last record if training went on; empty where it cannot."""

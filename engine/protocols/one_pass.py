@@ -9,10 +9,12 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.cost import Clipped
 from engine.core.lazy import torch
 from engine.core.parts import SELDOM, BadInput, Count, Positive, Values
+from engine.core.streams import Streams
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import BeginOnline, Floats, Protocol
@@ -78,6 +80,10 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     def last(self, n: int) -> int:
         return min(n, self.examples or n)
 
+    def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
+        """As many numbers of rows as there are, drawn independently in every replica, with replacement."""
+        return streams("draws").integers(n, n) if self.replacement else None
+
     def clocks_beyond(self, n: int) -> dict[str, Floats]:
         last = self.last(n)
         places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
@@ -120,7 +126,9 @@ class Pass(InPieces):
         self._average, data = protocol.average, inputs.data
         self._records = protocol.record_count(data.instances.n)
         self._counted_everywhere = counted_everywhere(data, self._records)
-        self._learner = begin_online(inputs, _draws(inputs) if protocol.replacement else None, self._records)
+        drawn = protocol.order(data.instances.n, inputs.streams)
+        order = None if drawn is None else torch.from_numpy(drawn).to(data.labels.device)
+        self._learner = begin_online(inputs, order, self._records)
         self.hypothesis, self._recorder = self._learner.hypothesis, self._learner.recorder
         self._sums: dict[str, Floats] = {}
 
@@ -153,12 +161,6 @@ class Pass(InPieces):
         self._sums[name] = sums[-1:]
         k = k[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
-
-
-def _draws(inputs: TrainingInputs) -> torch.Tensor:
-    """As many numbers of rows as there are, drawn independently in every replica, [R, n]."""
-    n = inputs.data.instances.n
-    return torch.from_numpy(inputs.streams("draws").integers(n, n)).to(inputs.data.labels.device)
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:

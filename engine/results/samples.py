@@ -92,7 +92,7 @@ def of_line(
     own = line.of(trace.curves)
     if not own and not len(line.values):
         return {}
-    whole = Along(trace.planned, {}, line.values[None])
+    whole = Along(trace.planned, {}, line.values[None] if line.each is None else line.each)
     if beyond and line.beyond is not None:
         further = line.beyond
         extended = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}

@@ -20,7 +20,7 @@ from engine.runtime.other_runs import ForLine
 from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Setup
-from engine.theory import At, Drawn, Line, Measured, loss_of
+from engine.theory import At, Drawn, Line, Measured, Order, loss_of
 from engine.training.descent import Descent, curve_name, rates_of
 from engine.training.training_inputs import TrainingInputs
 from engine.updates import BEST
@@ -42,7 +42,8 @@ def theory_lines(
 
     With values where it holds; those along runs have them once these do.
     """
-    at = At(experiment, Drawn(lambda: data, partial(_begun, experiment)), planned)
+    begin, order = partial(_begun, experiment), partial(_order, experiment, data)
+    at = At(experiment, Drawn(lambda: data, begin, order), planned)
     return [_line(line, at, others) for line in lines_about(experiment)]
 
 
@@ -68,6 +69,11 @@ def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, _streams(experiment)))
 
 
+def _order(experiment: Setup, data: Data) -> Order | None:
+    """Which row is seen first, second, … in the run; None if that is their order."""
+    return experiment.protocol.order(data.instances.n, _streams(experiment))
+
+
 def _streams(experiment: Setup) -> Streams:
     run = experiment.run
     return Streams(range(run.seed, run.seed + run.replicas))
@@ -79,13 +85,13 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         learner.name: line.binds(learner, experiment) if on_problem.holds else on_problem
         for learner in experiment.learners
     }
-    x, values, of_curves, beyond, along = NOTHING, NOTHING, {}, None, None
+    x, each, of_curves, beyond, along = NOTHING, None, {}, None, None
     if on_problem.holds:
         x = next(iter(at.clocks.values()))
         if line.along_runs:
             along = partial(_along_runs, line, at, on_learners, others)
         elif not line.per_learner:
-            (values,) = _along(line, at).values
+            each = _along(line, at).values
             beyond = _beyond(line, at)
         else:
             of_curves = _of_curves(line, at, on_learners)
@@ -99,7 +105,8 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         on_problem=on_problem,
         on_learners=on_learners,
         x=x,
-        values=values,
+        values=NOTHING if each is None else each.mean(0),
+        each=each if line.per_replica else None,
         measure=line.measure,
         group=line.group,
         per_learner=line.per_learner,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 Floats = NDArray[np.float64]
+Order = NDArray[np.int64]
 
 Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjecture", "reference"]
 """How a line stands to what it speaks of: below it or above it, equal to it, equal in a limit that is not
@@ -39,10 +40,13 @@ class Drawn:
     """The data of a run and what is made of them, each computed once, when somebody asks."""
 
     def __init__(
-        self, draw: Callable[[], Data], begin: Callable[[Data, Learner], Descent] | None = None
+        self,
+        draw: Callable[[], Data],
+        begin: Callable[[Data, Learner], Descent] | None = None,
+        order: Callable[[], Order | None] = lambda: None,
     ) -> None:
-        """`begin` puts a learner with an update rule at its start."""
-        self._draw, self._begin = draw, begin
+        """`begin` puts a learner with an update rule at its start, `order` says what is shown when."""
+        self._draw, self._begin, self._order = draw, begin, order
 
     @cached_property
     def data(self) -> Data:
@@ -54,6 +58,12 @@ class Drawn:
         """The labels that were drawn."""
         data = self.data
         return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+
+    @cached_property
+    def order(self) -> Order:
+        """The number of the row that is seen first, second, … in every replica, [R, K]."""
+        order, data = self._order(), self.data
+        return np.tile(np.arange(data.instances.n), (data.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
         """A learner with an update rule before its first step."""
@@ -110,6 +120,11 @@ class At:
     def labels(self) -> Labels:
         """The labels that were drawn."""
         return self.drawn.labels
+
+    @property
+    def order(self) -> Order:
+        """The number of the row of the data that is seen first, second, … in every replica, [R, K]."""
+        return self.drawn.order
 
     @property
     def start(self) -> Descent:

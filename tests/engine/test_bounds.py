@@ -11,12 +11,16 @@ from discovery import LEARNERS, asked, in_turns
 from naive import rank_bound, sylvester
 
 from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
+from engine.results.results import of_one
 from engine.results.spectrum import spectrum_of
+from engine.results.views import view
 from engine.runtime.run import prepare, run
-from engine.theory import Direction
+from engine.spec.pictures import of_run
+from engine.theory import Direction, Drawn
 
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
@@ -154,6 +158,8 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
+    ("ri-drawn", {"protocol": DRAWN}),
+    ("ri-drawn", {"protocol": {**DRAWN, "loss": "logistic"}, "target": "doubled"}),
 ]
 
 HOLDS_NOT = [
@@ -247,6 +253,10 @@ HOLDS_NOT = [
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
         "by steps with fresh or replacement",
     ),
+    ("ri-drawn", {}, "drawn with replacement"),
+    ("ri-drawn", {"matrix": "gaussian", "protocol": DRAWN}, "the matrix is gaussian"),
+    ("ri-drawn", {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN}, "row_signs is off"),
+    ("ri-drawn", {"matrix": {"kind": "hadamard", "repeat": 1}, "protocol": DRAWN}, "they are repeated"),
     ("junk-flow", {**PARITY, "matrix": "hadamard"}, "they are hadamard"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
     ("junk-flow", {**PARITY, "target": {"kind": "sparse", "r": 2}}, "not sparse"),
@@ -312,6 +322,7 @@ BINDS_NOT = [
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
     ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "units of its own"),
     ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
+    ("ri-drawn", EGU, "not rotation invariant"),
     ("junk-flow", LLS, "gradient descent"),
     ("junk-flow", NET, "has none"),
     ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),
@@ -403,6 +414,23 @@ def test_ri_signed_is_c_times_the_unseen_share():
         one = drawn(experiment(d=16, loss=loss), "ri-signed")
         for k in range(17):
             assert one.values[k] == pytest.approx(c * (1 - k / 16), abs=1e-15)
+
+
+def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
+    described = experiment(protocol=DRAWN, learners={"GD": gd(1 / 32)}, d=16, replicas=3)
+    trace = run(described)
+    one = next(line for line in trace.lines if line.kind == "ri-drawn")
+    order = described.protocol.order(16, Streams(range(3)))
+    for replica, rows in enumerate(order):
+        expected = [1 - len(set(rows[:k])) / 16 for k in range(17)]
+        np.testing.assert_allclose(one.each[replica], expected, atol=1e-15)
+    np.testing.assert_allclose(trace.curves[0].values("loss").T, one.each, atol=1e-12)
+    (seen,) = (
+        line for line in view(of_run(described), of_one(described, trace)).lines if line.kind == "ri-drawn"
+    )
+    np.testing.assert_allclose(seen.y, one.each.mean(0), atol=1e-15)
+    in_their_order = Drawn(lambda: data_of(described)).order
+    assert in_their_order.tolist() == [list(range(16))] * 3
 
 
 def test_ri_signed_scales_with_the_constant_of_every_loss_of_signs():

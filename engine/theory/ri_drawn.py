@@ -1,0 +1,60 @@
+"""The lower bound for rotation-invariant learners, for the very rows that were drawn."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.spec.setup import Setup
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    RotationInvariant,
+    fair_signs,
+    loss_constant,
+    shown_once,
+    times_constant,
+)
+
+
+class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
+    """c(1 − r/d), r the different rows among the k drawn: what `ri-signed` says of the very draws of a run.
+
+    Examples are drawn independently of the random signs of the Hadamard rows, so that given the draws the
+    labels of rows that did not come are fair coins, and what came says nothing of them. In expectation over
+    the signs, for every replica with its own draws; over these it is c(1 − 1/d)^k, as `duplicates` says.
+    Gradient descent at η = 1/(2d) is on it for every sequence of draws. Source: WKA21 Thm 3 and App. A.
+    """
+
+    direction: ClassVar[Direction] = "lower"
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "c(1 − r/d), r different rows drawn"
+    source: ClassVar[str] = "WKA21 Thm 3"
+
+    def holds(self, experiment: Setup) -> Finding:
+        matrix = experiment.problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
+        if not matrix.is_hadamard:
+            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
+        if not matrix.random_signs:
+            return Finding(False, "requires random row signs, and row_signs is off")
+        if not experiment.protocol.drawn_independently:
+            return Finding(False, "requires examples drawn with replacement, of which some come twice")
+        return fair_signs(experiment, "the label of a row that was not drawn is a fair coin, whatever was")
+
+    def formula_in(self, experiment: Setup) -> str:
+        return times_constant("(1 − r/d)", experiment)
+
+    def value(self, at: At) -> Floats:
+        order, n = at.order, at.labels.n
+        unseen = np.full((len(order), order.shape[1] + 1), 1.0)
+        for replica, rows in enumerate(order):
+            _, first = np.unique(rows, return_index=True)
+            new = np.zeros(len(rows))
+            new[first] = 1 / n
+            unseen[replica, 1:] -= np.cumsum(new)
+        return loss_constant(at.experiment) * unseen[:, at.k.astype(int)]
