@@ -39,9 +39,14 @@ def path_of(preset: str) -> Path:
         return given
     if preset in names():
         return folder() / f"{preset}.toml"
-    near = difflib.get_close_matches(preset, names(), n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists them all"
-    raise BadInput(preset, f"there is no preset of this name; {hint}")
+    raise unknown(preset, "preset", names())
+
+
+def unknown(given: str, what: str, known: Iterable[str]) -> BadInput:
+    """What to raise for a name that is none of those known, with those that may have been meant."""
+    near = difflib.get_close_matches(given, list(known), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
+    return BadInput(given, f"there is no {what} of this name; {hint}")
 
 
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:

@@ -14,7 +14,7 @@ from engine.spec.reading import Raw
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config, ThemeName
 from hadamard_tui.state.state_file import Memory, View
-from hadamard_tui.tours.talk import stops_of
+from hadamard_tui.tours.talk import check_preset, stops_of
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 
 
@@ -94,7 +94,7 @@ def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only:
     for given in stops:
         talk = stops_of(given)
         if talk is None:
-            presets.load(given)
+            check_preset(given)
         found += [stop_at(given)] if talk is None else talk
     tour = Tour(found or STOPS, alone)
     start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)

@@ -77,6 +77,13 @@ def stops_of(given: str) -> list[Stop] | None:
     return [_stop(given, number, place, path) for number, place in enumerate(talk.stops)]
 
 
+def check_preset(given: str) -> None:
+    """See that what is no talk is a preset. Raises: BadInput, with talks and presets that may be meant."""
+    if not given.endswith(".toml") and Path(given).name == given and given not in presets.names():
+        raise presets.unknown(given, "talk or preset", [*names(), *presets.names()])
+    presets.load(given)
+
+
 def _read(path: Path) -> dict[str, object]:
     return raw_values.document(files.read(path, MOST_BYTES))
 

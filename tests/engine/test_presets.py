@@ -160,8 +160,8 @@ def test_a_preset_is_loaded_by_its_path_too(tmp_path):
     [
         ("hadamard-129", "did you mean"),
         ("hadamrd-128", "hadamard-128"),
-        ("zzz", "hadamard-tui presets lists them all"),
-        ("", "hadamard-tui presets lists them all"),
+        ("zzz", "hadamard-tui presets lists the presets"),
+        ("", "hadamard-tui presets lists the presets"),
         ("absent.toml", "no such file"),
         ("folder/absent", "no such file"),
     ],
