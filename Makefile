@@ -9,7 +9,7 @@ JOBS := whole_process all_targets million learning_curve scaling on_a_gpu
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all verify bench soak messages setup lint lock clean
+.PHONY: run test test-all verify bench soak messages gallery setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -34,6 +34,11 @@ soak: .venv/installed-test
 # Every sentence of the code that a person can meet, in docs/messages.md.
 messages: .venv/installed
 	$(BIN)/python docs/messages.py
+
+# Charts of all presets from real runs, for docs/gallery.md and the app; only of what is new or was changed.
+# PRESETS="rank-64 eg-128" runs these. It takes minutes, and goes on where Ctrl-C stopped it.
+gallery: .venv/installed
+	$(BIN)/python docs/gallery.py $(PRESETS)
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

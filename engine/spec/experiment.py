@@ -11,6 +11,7 @@ from engine.core.parts import MOST_WORDS
 from engine.pictures.picture import Picture
 from engine.spec.axis import Axis
 from engine.spec.setup import Setup
+from engine.spec.subjects import Subject
 
 if TYPE_CHECKING:
     from engine.claims import Claim as AnyClaim
@@ -33,6 +34,7 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
     title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    subject: Subject = "Other"
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
     pictures: Annotated[tuple[Picture, ...], Meta(max_length=MOST_PICTURES)] = ()
     claims: Annotated[tuple[AnyClaim, ...], Meta(max_length=MOST_CLAIMS)] = ()

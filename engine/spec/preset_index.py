@@ -1,14 +1,21 @@
-"""What the shipped presets say and name, for those who look for one."""
+"""What presets say and name, for those who look for one."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from engine.core.parts import BadInput
 from engine.spec import presets, reading
+from engine.spec.subjects import SUBJECTS
+
+WORDS = ("title", "story", "source", "subject")
+"""What a preset says of itself, and no run depends on."""
 
 
 @dataclass(frozen=True)
@@ -16,15 +23,22 @@ class Entry:
     """A preset as its file says it.
 
     Args:
+        name: its name, or the path of its file.
+        subject: one of SUBJECTS.
+        claims: the sentences that it claims.
         kinds: the parts, measures and lines that it names, among other short words.
+        digest: differs where anything differs on which its runs and charts depend.
     """
 
     name: str
     title: str
     story: str
     source: str
+    subject: str
     learners: tuple[str, ...]
+    claims: tuple[str, ...]
     kinds: frozenset[str]
+    digest: str
 
 
 @cache
@@ -38,18 +52,42 @@ def naming(kind: str) -> list[Entry]:
     return [entry for entry in index() if kind in entry.kinds]
 
 
+def entry_of(preset: str) -> Entry:
+    """What a preset says, given by its name or the path of a file. Raises: BadInput if it cannot be read."""
+    raw = reading.read_raw(presets.path_of(preset))
+    title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
+    return Entry(
+        preset,
+        title,
+        story,
+        source,
+        subject if subject in SUBJECTS else SUBJECTS[-1],
+        _texts(raw.get("learners"), "name"),
+        _texts(raw.get("claims"), "text"),
+        frozenset(_words(raw)),
+        _digest(raw),
+    )
+
+
 def _entries() -> Iterator[Entry]:
     for name in presets.names():
         try:
-            raw = reading.read_raw(presets.path_of(name))
+            yield entry_of(name)
         except BadInput:
             continue
-        title, story, source = (str(raw.get(key, "")) for key in ("title", "story", "source"))
-        listed = raw.get("learners")
-        learners = (
-            [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        )
-        yield Entry(name, title, story, source, tuple(map(str, learners)), frozenset(_words(raw)))
+
+
+def _texts(listed: Any, key: str) -> tuple[str, ...]:
+    """One text of each item of a list, as far as it is one."""
+    items = listed if isinstance(listed, list) else []
+    return tuple(str(item[key]) for item in items if isinstance(item, dict) and key in item)
+
+
+def _digest(raw: reading.Raw) -> str:
+    """The digest of a preset without its words."""
+    said = {key: value for key, value in raw.items() if key not in WORDS}
+    written = msgspec.json.encode(said, order="deterministic")
+    return hashlib.sha256(written).hexdigest()[:16]
 
 
 def _words(value: Any) -> Iterator[str]:

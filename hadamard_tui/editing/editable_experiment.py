@@ -344,4 +344,5 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
 
 def _what_runs(experiment: Experiment) -> Experiment:
     """An experiment without what is said, drawn and claimed of its outcome."""
-    return msgspec.structs.replace(experiment, title="", story="", source="", pictures=(), claims=())
+    words = {"title": "", "story": "", "source": "", "subject": "Other"}
+    return msgspec.structs.replace(experiment, **words, pictures=(), claims=())

@@ -21,7 +21,7 @@ MOST_TOLD = 2
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """The lists of a document, and what is said before the name of one of their items."""
 
-WORDS = ("title", "story", "source")
+WORDS = ("title", "story", "source", "subject")
 """What follows from the rest of a set-up that is no preset."""
 
 

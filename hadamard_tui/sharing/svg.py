@@ -12,6 +12,7 @@ from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.legend import hidden_note
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.sharing.outlines import outline
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
     DASHES,
@@ -56,19 +57,24 @@ MOST_LETTERS = 6
 """At the right of the area there is room for so many in a row."""
 
 
-def svg(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
-    """The chart as a file: every curve with its letter and a shape, a legend, and the caption below."""
+def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0) -> bytes:
+    """The chart as a file: every curve with its letter and a shape, a legend, and the caption below.
+
+    Args:
+        within: so many pixels curves may be off, so that the file is smaller.
+    """
     marks = {one.mark for one in series if one.mark}
     page = Page(axes, LETTER * (1 + min(len(marks), MOST_LETTERS)) if marks else 0.0)
     ends = []
     for one in series:
         across, down = _pixels(page, axes, one)
         if one.band is not None:
-            _band(page, axes, one)
-        _line(page.area, one, across, down)
+            _band(page, axes, one, within)
+        _line(page.area, one, *outline(across, down, within))
         if one.mark is not None:
+            shapes = _shapes(page.area, one)
             for x, y in _places_of_shapes(across, down, _number(one.mark)):
-                _shape(page.area, one, x, y)
+                _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
     _letters(page.over(), ends)
     page.legend(_entries(series, hidden_note(lay(series, axes, 1, 1)[2])))
@@ -87,7 +93,7 @@ def _drawable(values: np.ndarray, log: bool) -> np.ndarray:
     return np.where(drawable, values, np.nan)
 
 
-def _band(page: Page, axes: Axes, one: Series) -> None:
+def _band(page: Page, axes: Axes, one: Series, within: float) -> None:
     """The region between the borders of a band; on a logarithmic axis what is below 0 is below the axis."""
     assert one.band is not None, "a curve without a band has none to draw"
     across = page.across(axes, _drawable(one.x, axes.x_log))
@@ -95,10 +101,11 @@ def _band(page: Page, axes: Axes, one: Series) -> None:
     there = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
     for stretch in np.split(np.arange(len(there)), np.flatnonzero(np.diff(there)) + 1):
         if len(stretch) > 1 and there[stretch[0]]:
-            around = np.concatenate([stretch, stretch[::-1]])
-            down = np.concatenate([low[stretch], high[stretch[::-1]]])
+            forth, below = outline(across[stretch], low[stretch], within)
+            back, above = outline(across[stretch], high[stretch], within)
+            around, down = np.concatenate([forth, back[::-1]]), np.concatenate([below, above[::-1]])
             shade = {"fill": one.colour, "fill_opacity": REGION if one.is_region else BAND}
-            put(page.area, "path", d=f"{path_of(across[around], down)}z", **shade)
+            put(page.area, "path", d=f"{path_of(around, down)}z", **shade)
 
 
 def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
@@ -116,11 +123,15 @@ def _number(mark: str) -> int:
     return ord(mark.upper()) - ord("A")
 
 
+def _shapes(into: Element, one: Series) -> Element:
+    """A group for the shapes of a curve."""
+    return put(into, "g", fill=one.colour, stroke=GROUND, stroke_width=0.2)
+
+
 def _shape(into: Element, one: Series, x: float, y: float) -> None:
     assert one.mark is not None, "only curves with a letter have shapes"
     where = f"translate({x:.2f} {y:.2f}) scale({SHAPE:g})"
-    shape = SHAPES[_number(one.mark) % len(SHAPES)]
-    put(into, "path", d=shape, transform=where, fill=one.colour, stroke=GROUND, stroke_width=0.2)
+    put(into, "path", d=SHAPES[_number(one.mark) % len(SHAPES)], transform=where)
 
 
 def _places_of_shapes(across: np.ndarray, down: np.ndarray, number: int) -> list[tuple[float, float]]:
@@ -177,6 +188,6 @@ def _sample(one: Series, into: Element, x: float, y: float) -> None:
     room = SAMPLE - (length("M", WORDS) + 6 if one.mark else 0)
     _line(into, one, np.array([x, x + room]), np.array([y, y]))
     if one.mark:
-        _shape(into, one, x + room / 2, y)
+        _shape(_shapes(into, one), one, x + room / 2, y)
         letter = {"fill": one.colour, "weight": "bold"}
         write(into, x + room + 5, y + 0.35 * WORDS, one.mark, WORDS, **letter)

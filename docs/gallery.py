@@ -1,0 +1,169 @@
+"""The gallery: every preset is run, and its chart kept as a picture of docs/gallery.md and as a thumbnail.
+
+Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make gallery` does, all presets if none is named.
+
+Runs only presets that are new or compute something else than they did, which their digests say, unless they
+are named. What is done is kept at once: after Ctrl-C the same command goes on. The page is written anew each
+time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.results import Results
+from engine.spec import presets
+from engine.spec.pictures import drawn
+from engine.spec.preset_index import Entry, index
+from engine.spec.reading import Raw
+from engine.spec.subjects import SUBJECTS
+from hadamard_tui.browsing import thumbnail, thumbnails
+from hadamard_tui.browsing.preview import takes
+from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.headless import console
+from hadamard_tui.headless.compute import compute_all
+from hadamard_tui.looks import palette
+from hadamard_tui.running.progress import in_words
+from hadamard_tui.sharing import exporting
+from hadamard_tui.sharing.exporting import Shown
+from hadamard_tui.sharing.svg import svg
+from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+
+DOCS = Path(__file__).resolve().parent
+PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
+
+WITHIN = 0.3
+"""Pixels that curves of the gallery may be off."""
+
+UNKNOWN = 10.0
+"""Seconds that a preset is thought to take that was never run."""
+
+HEAD = """# Gallery
+
+One chart for every preset, the first of its pictures, with the caption that the program wrote from the data
+of a real run. `make gallery` writes this page; it runs what is new or was changed. The times are those of one
+processor core. In the app, `p` lists the presets with these charts; `hadamard-tui --preset NAME --run` opens
+one.
+"""
+
+
+def main() -> int:
+    """Run what is to be run and write the page; 1 if a preset could not be run."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="run these, whether they were or not")
+    names = parser.parse_args().names
+    for name in names:
+        presets.path_of(name)
+    errors = console.errors()
+    kept = {name: one for name, one in thumbnails.read(thumbnails.FILE).items() if name in presets.names()}
+    due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, kept))]
+    failed = _run_all(due, kept, errors)
+    for picture in PICTURES.glob("*.svg"):
+        if picture.stem not in kept:
+            picture.unlink()
+    PAGE.write_text(page(index(), kept), encoding="utf-8")
+    if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, kept)):
+        errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
+    return int(failed)
+
+
+def _is_stale(entry: Entry, kept: dict[str, Thumbnail]) -> bool:
+    """Whether a preset has no chart, or that of another one."""
+    there = entry.name in kept and (PICTURES / f"{entry.name}.svg").exists()
+    return not there or kept[entry.name].digest != entry.digest
+
+
+def _run_all(due: Sequence[Entry], kept: dict[str, Thumbnail], errors: Console) -> bool:
+    """Run presets, put their thumbnails to those that are kept, and say how long the others will take;
+    whether one could not be run."""
+    failed = False
+    expected = {entry.name: kept[entry.name].seconds if entry.name in kept else UNKNOWN for entry in due}
+    began, done = time.monotonic(), 0.0
+    for number, entry in enumerate(due, start=1):
+        try:
+            kept[entry.name] = made = make(entry, errors)
+        except BadInput as error:
+            errors.print(f"{entry.name}: {error}")
+            failed = True
+            continue
+        thumbnails.write(thumbnails.FILE, kept)
+        done += expected[entry.name]
+        left = sum(expected[one.name] for one in due[number:]) * (time.monotonic() - began) / done
+        size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
+        what = f"{number} of {len(due)}  {entry.name}  {made.seconds:.1f} s, {size:.0f} kB"
+        errors.print(f"{what}; {in_words(left)} left" if number < len(due) else what)
+    return failed
+
+
+def make(entry: Entry, errors: Console) -> Thumbnail:
+    """Run a preset on one thread, write the picture of its chart and make its thumbnail. Raises: BadInput."""
+    document = presets.document(entry.name)
+    plan = presets.planned(entry.name, document)
+    began = time.process_time()
+    results = compute_all(plan, errors, threads=1)
+    seconds = time.process_time() - began
+    shown = _shown(document, results)
+    PICTURES.mkdir(exist_ok=True)
+    heat = None if shown.pictures is None else shown.pictures.heat
+    if heat is not None:
+        (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_svg(heat))
+        drawn_small = thumbnail.of_heat_map(heat)
+    else:
+        assert shown.axes is not None, "what was run has a chart"
+        (PICTURES / f"{entry.name}.svg").write_bytes(svg(shown.series, shown.axes, within=WITHIN))
+        with palette.on_paper():
+            drawn_small = thumbnail.of_chart(shown.series, shown.axes)
+    return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
+
+
+def _shown(document: Raw, results: Results) -> Shown:
+    """The first picture of a preset that was run."""
+    outcomes = judge(results)
+    if drawn(results.plan.experiment):
+        return exporting.first_picture(document, results, outcomes)
+    return exporting.finished(results.plan.experiment, results.traces[0], document, outcomes)
+
+
+def page(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> str:
+    """The page of all presets that have a chart, by subject."""
+    return "\n".join([HEAD, *_contents(entries, kept), "", *_sections(entries, kept)])
+
+
+def _of(subject: str, entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> list[Entry]:
+    return [entry for entry in entries if entry.subject == subject and entry.name in kept]
+
+
+def _contents(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+    for subject in SUBJECTS:
+        if some := _of(subject, entries, kept):
+            links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in some)
+            yield f"- **{subject}**: {links}"
+
+
+def _sections(entries: Sequence[Entry], kept: dict[str, Thumbnail]) -> Iterator[str]:
+    for subject in SUBJECTS:
+        if some := _of(subject, entries, kept):
+            yield f"## {subject}\n"
+            for entry in some:
+                yield from _section(entry, kept[entry.name])
+
+
+def _section(entry: Entry, made: Thumbnail) -> Iterator[str]:
+    yield f"### {entry.name}\n\n**{entry.title}**\n"
+    yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
+    yield f"{made.caption}\n"
+    yield f"*{entry.source}. Takes {takes(made.seconds)}.*\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

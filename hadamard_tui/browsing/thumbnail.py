@@ -1,0 +1,174 @@
+"""A chart or a heat map in a few lines of characters, as the list of presets shows it beside a preset.
+
+Inks are kept as letters, so that a thumbnail is drawn in the colours of every theme. In a chart, small
+letters are the colours of the palette in their order, capitals the same colours faded; in a heat map, letters
+and digits are the steps of its colour map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from string import ascii_letters, ascii_lowercase, digits
+
+import msgspec
+import numpy as np
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from hadamard_tui.charts.code_points import runs, write
+from hadamard_tui.charts.colour import parse
+from hadamard_tui.charts.colour_map import STEPS, colour_map
+from hadamard_tui.charts.contrast import faded
+from hadamard_tui.charts.frame import frame
+from hadamard_tui.charts.half_blocks import BLACK, DIGITS, GROUND, INKS, WHITE
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.looks import palette
+
+WIDTH, HEIGHT = 46, 13
+LEGEND_LINES, GAP = 3, 2
+
+FRAME, BARE, OVER = ".", " ", "#"
+"""The letters of what is around a picture, of the ground, and of what is drawn over a heat map."""
+
+STEP_LETTERS = f"{digits}{ascii_letters}+/"
+TO_CAPITAL = ord("A") - ord("a")
+BLANK = ord(" ")
+
+
+class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a run of a preset looked like.
+
+    Args:
+        digest: of what the preset said then, as `preset_index.Entry` has it.
+        seconds: of one processor core that the run took.
+        caption: what the chart shows, in words.
+        text: the lines of the picture.
+        inks: a letter for the colour of every character.
+        grounds: the same of what is behind it, in a heat map.
+    """
+
+    digest: str
+    seconds: float
+    caption: str
+    text: tuple[str, ...]
+    inks: tuple[str, ...]
+    grounds: tuple[str, ...] = ()
+
+
+def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
+    """The lines of a chart, without its title, and their inks; it has the colours of the palette in use."""
+    names = list(_legend(series))
+    rows = HEIGHT - 1 - max((row for row, _, _ in names), default=-1)
+    surround = frame(replace(axes, title=""), WIDTH, rows)
+    picture = paint(series, axes, surround.columns, surround.rows)
+    glyphs = np.full((HEIGHT, WIDTH), BLANK, dtype=np.uint32)
+    inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
+    for row, line in enumerate(surround.lines):
+        write(glyphs, row, 0, line)
+    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1, no series, picks the last
+    area = np.s_[
+        surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
+    ]
+    glyphs[area] = picture.glyphs
+    inks[area] = plain[picture.colours] + TO_CAPITAL * picture.faint
+    for row, column, one in names:
+        text = elided(f"{one.mark} {one.name}", WIDTH)
+        if (span := write(glyphs, rows + row, column, text)) is not None:
+            inks[rows + row, span] = _letter(one)
+    return {"text": _lines(glyphs), "inks": _lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
+
+
+def _legend(series: Sequence[Series]) -> Iterator[tuple[int, int, Series]]:
+    """The row and the column of the curves with letters, as far as there is room."""
+    row, column = 0, 0
+    for one in series:
+        if not (one.mark and one.name):
+            continue
+        wide = cell_len(f"{one.mark} {one.name}")
+        if column and column + wide > WIDTH:
+            row, column = row + 1, 0
+        if row == LEGEND_LINES:
+            return
+        yield row, column, one
+        column += wide + GAP
+
+
+def _letter(one: Series) -> int:
+    """The letter of the colour of a series."""
+    return ord(ascii_lowercase[_tints().index(one.colour)])
+
+
+def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
+    """The lines of a heat map, without its title, their inks, and those behind them."""
+    cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
+    letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
+    letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
+    letters[GROUND], letters[[BLACK, WHITE]] = ord(BARE), ord(OVER)
+    return {
+        "text": _lines(cells.glyphs),
+        "inks": _lines(letters[cells.fore]),
+        "grounds": _lines(letters[cells.back]),
+    }
+
+
+def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
+    """A thumbnail in the colours of the palette in use; a heat map without colours in tenths of its scale."""
+    heat = bool(thumbnail.grounds)
+    style = _of_heat_map if heat else _of_chart
+    grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
+    text = Text(no_wrap=True, end="")
+    for line, inks, behind in zip(thumbnail.text, thumbnail.inks, grounds, strict=True):
+        if heat and not coloured:
+            text.append("".join(map(_in_tenths, line, inks, behind)))
+        else:
+            pairs = np.array([ord(ink) << 8 | ord(ground) for ink, ground in zip(inks, behind, strict=True)])
+            for part, pair in runs(np.array([*map(ord, line)], dtype=np.uint32), pairs):
+                text.append(part, style(chr(pair >> 8), chr(pair & 255)))
+        text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _of_chart(ink: str, ground: str) -> Style:
+    if ink == FRAME:
+        return Style(dim=True)
+    colour = _tints()[ascii_lowercase.index(ink.lower())]
+    return Style(color=parse(faded(colour) if ink.isupper() else colour))
+
+
+def _of_heat_map(ink: str, ground: str) -> Style:
+    colours = colour_map(palette.current().dark_is_more)
+    behind = STEP_LETTERS.find(ground)
+    if ink == OVER:
+        colour = "#000000" if colours.light[behind] else "#ffffff"
+    elif (step := STEP_LETTERS.find(ink)) >= 0:
+        colour = _hex(colours.colours[step])
+    else:
+        return Style(dim=True)
+    return Style(color=parse(colour), bgcolor=parse(_hex(colours.colours[behind])) if behind >= 0 else None)
+
+
+def _hex(colour: np.ndarray) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())
+
+
+def _tints() -> tuple[str, ...]:
+    """The colours that a chart of one run may have."""
+    colours = palette.current()
+    return (*colours.learners.every, colours.theory, colours.unproved, colours.others)
+
+
+def _in_tenths(character: str, ink: str, ground: str) -> str:
+    """What stands for a character of a heat map where there are no colours."""
+    step = STEP_LETTERS.find(ink)
+    return character if step < 0 else str(step * DIGITS // STEPS)
+
+
+def _lines(cells: np.ndarray) -> tuple[str, ...]:
+    return tuple("".join(map(chr, row)) for row in cells.tolist())

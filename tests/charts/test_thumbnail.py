@@ -1,0 +1,92 @@
+"""Charts in a few lines of characters, in the colours of every theme."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from hadamard_tui.browsing.thumbnail import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.looks import palette
+from hadamard_tui.looks.palette import CONTRAST, DARK, LIGHT
+
+
+def made(**parts) -> Thumbnail:
+    return Thumbnail("digest", 1.0, "A caption.", **parts)
+
+
+def chart() -> Thumbnail:
+    x = np.arange(20.0)
+    tints = palette.current()
+    series = [
+        Series("GD", x, 1 - x / 20, tints.learners.cold[0], mark="A"),
+        Series("EGU", x, np.exp(-x), tints.learners.warm[2], mark="B"),
+        Series("ri-signed", x, 1 - x / 20, tints.theory, style="dashed"),
+    ]
+    return made(**of_chart(series, Axes("A title", "examples k", "loss", (0, 20), (0, 1))))
+
+
+def heat() -> Thumbnail:
+    z = np.arange(24.0).reshape(4, 6)
+    return made(
+        **of_heat_map(
+            HeatMap(
+                np.arange(6.0),
+                np.arange(4.0),
+                z,
+                None,
+                x_label="layer",
+                y_label="cw",
+                z_label="variance",
+                title="A title",
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("make", [chart, heat])
+def test_a_thumbnail_has_the_size_that_the_preview_has_room_for_and_comes_back_from_a_file(make):
+    thumbnail = make()
+    assert len(thumbnail.text) <= HEIGHT
+    for rows in (thumbnail.text, thumbnail.inks, *([thumbnail.grounds] if thumbnail.grounds else [])):
+        assert {len(row) for row in rows} == {WIDTH}
+        assert len(rows) == len(thumbnail.text)
+    assert msgspec.json.decode(msgspec.json.encode(thumbnail), type=Thumbnail) == thumbnail
+    assert "A title" not in "".join(thumbnail.text)
+
+
+def test_a_chart_names_its_curves_in_their_colours_and_leaves_the_names_of_lines_to_the_picture():
+    thumbnail = chart()
+    assert thumbnail.text[-1].strip() == "A GD  B EGU"
+    name = thumbnail.text[-1].index("EGU")
+    for colours in (DARK, LIGHT, CONTRAST):
+        palette.use(colours)
+        try:
+            text = shown(thumbnail)
+        finally:
+            palette.use(DARK)
+        place = text.plain.rindex("EGU")
+        [style] = [span.style for span in text.spans if span.start <= place < span.end]
+        assert style.color.name == colours.learners.warm[2]
+    assert thumbnail.inks[-1][name] != FRAME
+
+
+def test_a_chart_drawn_for_paper_is_the_same_as_one_for_the_screen():
+    with palette.on_paper():
+        paper = chart()
+    assert paper == chart()
+
+
+def test_a_heat_map_has_its_colours_behind_each_other_and_tenths_without_any():
+    thumbnail = heat()
+    text = shown(thumbnail)
+    blocks = {span.style.bgcolor for span in text.spans if span.style.bgcolor is not None}
+    assert len(blocks) > 5
+    plain = shown(thumbnail, coloured=False)
+    assert not plain.spans
+    first, last = plain.plain.splitlines()[1], plain.plain.splitlines()[-6]
+    assert "9" in first
+    assert "0" in last
+    assert "▀" not in plain.plain

@@ -1,0 +1,128 @@
+"""The gallery: its charts are those of shipped presets, and what was run is not run again."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from engine.spec import presets
+from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.subjects import SUBJECTS
+from hadamard_tui.browsing import thumbnails
+from hadamard_tui.browsing.thumbnail import Thumbnail
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+LARGEST = 40_000
+"""Bytes of a picture of the gallery, which is kept with the code."""
+
+
+def gallery():
+    """The script that makes the gallery."""
+    spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["gallery"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The same, writing elsewhere, with runs that cost nothing; `ran` has the presets that were run."""
+    module = gallery()
+    module.ran = []
+
+    def make(entry: Entry, errors: Console) -> Thumbnail:
+        module.ran.append(entry.name)
+        module.PICTURES.mkdir(exist_ok=True)
+        (module.PICTURES / f"{entry.name}.svg").write_text("<svg/>")
+        return Thumbnail(entry.digest, 2.0, "A caption.", ("text",), ("....",))
+
+    monkeypatch.setattr(module, "make", make)
+    monkeypatch.setattr(module, "PICTURES", tmp_path / "gallery")
+    monkeypatch.setattr(module, "PAGE", tmp_path / "gallery.md")
+    monkeypatch.setattr(thumbnails, "FILE", tmp_path / "thumbnails.json")
+    monkeypatch.setattr(module, "index", lambda: tuple(map(entry_of, ("eg-128", "rank-64", "vaw-128"))))
+    monkeypatch.setattr(sys, "argv", ["gallery.py"])
+    return module
+
+
+def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
+    kept, page = thumbnails.read(thumbnails.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert kept.keys() <= set(presets.names())
+    assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == kept.keys()
+    assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == kept.keys()
+    assert set(re.findall(r"\]\(#(.+?)\)", page)) == set(re.findall("^### (.+)$", page, re.MULTILINE))
+    for file in (DOCS / "gallery").glob("*.svg"):
+        assert file.stat().st_size <= LARGEST, file.name
+
+
+def test_most_presets_have_a_chart_of_what_they_say_now():
+    kept = thumbnails.shipped()
+    fresh = [entry for entry in index() if entry.name in kept and kept[entry.name].digest == entry.digest]
+    assert len(fresh) >= 0.8 * len(index()), "make gallery runs the others"
+
+
+def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
+    script.main()
+    assert script.ran == ["eg-128", "rank-64", "vaw-128"]
+    assert "3 of 3  vaw-128" in capsys.readouterr().err
+    script.main()
+    assert len(script.ran) == 3
+    before, *others = script.index()
+    script.index = lambda: (replace(before, digest="another"), *others)
+    script.main()
+    assert script.ran[3:] == ["eg-128"]
+    script.index = lambda: (replace(before, digest="another", story="another", title="another"), *others)
+    script.main()
+    assert len(script.ran) == 4
+    assert "**another**" in script.PAGE.read_text()
+
+
+def test_after_an_interruption_the_rest_is_run(script, monkeypatch):
+    make = script.make
+
+    def interrupted(entry, errors):
+        if entry.name == "rank-64":
+            raise KeyboardInterrupt
+        return make(entry, errors)
+
+    monkeypatch.setattr(script, "make", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        script.main()
+    monkeypatch.setattr(script, "make", make)
+    script.main()
+    assert script.ran == ["eg-128", "rank-64", "vaw-128"]
+
+
+def test_those_that_are_named_are_run_and_only_these_and_the_others_are_told_of(script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["gallery.py", "rank-64"])
+    script.main()
+    script.main()
+    assert script.ran == ["rank-64", "rank-64"]
+    assert "without a chart of what they say now: eg-128, vaw-128" in capsys.readouterr().err
+
+
+def test_a_digest_is_of_what_is_computed_and_not_of_words(tmp_path: Path):
+    text = presets.path_of("rank-64").read_text(encoding="utf-8")
+    digests = []
+    for number, changed in enumerate(
+        (text, text.replace("title = ", "title = 'x'#"), text.replace("64", "32"))
+    ):
+        (file := tmp_path / f"{number}.toml").write_text(changed, encoding="utf-8")
+        digests.append(entry_of(str(file)).digest)
+    assert digests[0] == digests[1] == entry_of("rank-64").digest
+    assert digests[0] != digests[2]
+
+
+def test_a_preset_says_what_it_is_about_and_one_that_does_not_is_among_the_others(tmp_path: Path):
+    assert presets.load("rank-64").subject == entry_of("rank-64").subject == "Many targets and rank"
+    text = presets.path_of("rank-64").read_text(encoding="utf-8")
+    (file := tmp_path / "mine.toml").write_text(re.sub("(?m)^subject.*$", "", text), encoding="utf-8")
+    assert presets.load(str(file)).subject == entry_of(str(file)).subject == "Other"
+    assert {entry.subject for entry in index()} <= set(SUBJECTS)
