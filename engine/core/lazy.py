@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,13 @@ WAITING = "OMP_WAIT_POLICY"
 Awake, each keeps a processor busy: beside one other program a run on 2²⁰ features took ten times as long.
 """
 
+KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
+"""Bytes of freed memory that stay with the process, and how large one piece of them may be.
+
+Without it the C library gives the memory of every tensor above 128 kB back to the system and asks for the
+next one anew, and for nets of a few MB of signals half of the time goes into clearing pages.
+"""
+
 if TYPE_CHECKING:
     import torch as torch
 else:
@@ -29,6 +38,7 @@ else:
         def __getattr__(self, name: str) -> object:
             os.environ.setdefault(LARGE_PAGES, "1")
             os.environ.setdefault(WAITING, "passive")
+            _keep_freed_memory()
             import torch
 
             value = getattr(torch, name)
@@ -51,6 +61,16 @@ def load_torch(threads: int | None = None) -> None:
         torch.set_num_threads(threads)
     torch.set_float32_matmul_precision("highest")
     _exempt()
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Have the C library keep KEPT bytes, if it is one that can be told so, as glibc."""
+    trim_threshold, mmap_threshold = -1, -3
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(trim_threshold, KEPT)
+        library.mallopt(mmap_threshold, LARGEST_KEPT)
 
 
 @cache

@@ -463,3 +463,20 @@ print((resident() - before) / 4000)
         memory_estimate.needed(experiment(d=4, replicas=replicas)) for replicas in (1, 1 + (1 << 20))
     )
     assert (many - few) / (1 << 20) > each
+
+
+def test_memory_that_is_freed_is_kept_for_the_next_tensors():
+    program = """
+import resource
+from engine.core.lazy import load_torch, torch
+load_torch(1)
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for turn in range(3):
+    before = faults()
+    for _ in range(100):
+        torch.ones(1 << 20).add_(1)
+print(faults() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 1024  # the pages of a single tensor of 4 MB
