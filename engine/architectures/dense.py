@@ -15,7 +15,7 @@ from engine.architectures import Architecture, HiddenLayers, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import LARGEST, MOST_LAYERS, BadField, Count, Verdict
+from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
@@ -53,7 +53,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     Gaussian output. The last two are not rotation invariant, the others are, in law. Either `scale` says s,
     or `cw` C_w, one for all layers or one for each, the output too. With `biases`, or C_b = `cb` > 0, there
     are biases b_l, trained, that start as N(0, C_b) (once or for each layer, too); a bias is the weight of an
-    input that is always 1, and depends on no coordinates.
+    input that is always 1, and depends on no coordinates. The output has none with `output_bias = false`.
 
     With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
     its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
@@ -109,6 +109,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         float,
         Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 ‖θ‖² to the loss trained on"),
     ] = 0.0
+    output_bias: Annotated[
+        bool, Meta(title="output bias", description="where units have biases: the output too", extra=SELDOM)
+    ] = True
     outputs: Annotated[
         Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
     ] = 1
@@ -154,6 +157,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def is_linear(self) -> bool:
         """Whether predictions are xᵀw."""
         return self.activation == "identity" and not self.has_biases
+
+    @property
+    def _biased(self) -> range:
+        """The numbers of the layers that have biases."""
+        count = len(self._numbers) if self.output_bias else len(self.hidden)
+        return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
@@ -204,9 +213,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init != "gaussian" or self.parametrisation not in ("standard", "ntk"):
             return None
         cw = tuple(size * size for size in self._sizes())
-        return Signals(
-            self.activation, self.hidden, cw, self._each(self.cb), self.parametrisation == "standard"
+        cb = tuple(
+            variance if number in self._biased else 0.0
+            for number, variance in zip(self._numbers, self._each(self.cb), strict=True)
         )
+        return Signals(self.activation, self.hidden, cw, cb, self.parametrisation == "standard")
 
     @property
     def hidden_layers(self) -> HiddenLayers:
@@ -214,9 +225,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        if not self.has_biases:
-            return tuple(f"W{number}" for number in self._numbers)
-        return tuple(f"{letter}{number}" for number in self._numbers for letter in "Wb")
+        biased = self._biased
+        return tuple(
+            f"{letter}{number}" for number in self._numbers for letter in "Wb"[: 1 + (number in biased)]
+        )
 
     def rate_factors(self, d: int) -> dict[str, float]:
         factors: dict[str, float] = {}
@@ -235,10 +247,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
             tensors[f"W{number}"] = layer
             if scaling.forward != 1:
                 tensors[f"m{number}"] = np.full((stream.replicas, 1, 1), scaling.forward)
-        if self.has_biases:
-            for number, (fan_out, _), variance in zip(
-                self._numbers, self._fans(d), self._each(self.cb), strict=True
-            ):
+        for number, (fan_out, _), variance in zip(
+            self._numbers, self._fans(d), self._each(self.cb), strict=True
+        ):
+            if number in self._biased:
                 tensors[f"b{number}"] = math.sqrt(variance) * stream.normal(fan_out, 1)
         return tensors
 
@@ -266,7 +278,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         shapes: dict[str, tuple[int, ...]] = {}
         for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
             shapes[f"W{number}"] = fans
-            if self.has_biases:
+            if number in self._biased:
                 shapes[f"b{number}"] = (fans[0], 1)
             if scaling.forward != 1:
                 shapes[f"m{number}"] = (1, 1)

@@ -14,6 +14,7 @@ Subject = Literal[
     "Examples needed",
     "Implicit bias",
     "Wide and deep nets",
+    "Parities",
     "Large steps",
     "Data and classes",
     "Other",
