@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,9 @@ GENERATORS = 2 * 1400
 PIECE = 1 << 14
 """Numbers that are drawn at once where each is kept in fewer bytes than it is drawn in."""
 
+LONG_PIECE = 1 << 22
+"""Numbers that are drawn at once at most, in about a twentieth of a second, so that drawing can be ended."""
+
 
 class Stream:
     """The random numbers of one purpose, drawn for all replicas at once but from one generator each.
@@ -26,8 +29,9 @@ class Stream:
     CPU in float64, so that a seed means the same data on every device and in every dtype.
     """
 
-    def __init__(self, seeds: Sequence[int], name: str) -> None:
-        self._seeds, self._salt = seeds, zlib.crc32(name.encode())
+    def __init__(self, seeds: Sequence[int], name: str, going: Callable[[], None] = lambda: None) -> None:
+        """`going` is called before numbers are drawn; what it raises ends that."""
+        self._seeds, self._salt, self._going = seeds, zlib.crc32(name.encode()), going
         self.replicas = len(seeds)
 
     @cached_property
@@ -37,21 +41,31 @@ class Stream:
 
     def normal(self, *shape: int) -> Floats:
         """Independent N(0, 1) numbers [replicas, *shape]."""
-        return np.stack([generator.standard_normal(shape) for generator in self._generators])
+        return self._filled(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
         """Independent uniform numbers in [0, 1), [replicas, *shape]."""
-        return np.stack([generator.random(shape) for generator in self._generators])
+        return self._filled(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
         """Independent uniform integers 0 … below−1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
+
+    def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
+        """Numbers that every generator draws one after the other, [replicas, *shape]."""
+        found = np.empty((self.replicas, math.prod(shape)))
+        for generator, row in zip(self._generators, found, strict=True):
+            for first in range(0, len(row), LONG_PIECE):
+                self._going()
+                draw(generator, out=row[first : first + LONG_PIECE])
+        return found.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
         """Independent fair ±1 [replicas, *shape]."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):
+                self._going()
                 piece = row[first : first + PIECE]
                 piece[:] = generator.integers(0, 2, len(piece))  # of 64 bits: others are other numbers
         signs *= 2
@@ -62,6 +76,7 @@ class Stream:
         """A uniformly random order of 0 … n−1 per replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         for generator, order in zip(self._generators, orders, strict=True):
+            self._going()
             generator.shuffle(order)
         return orders
 
@@ -69,8 +84,9 @@ class Stream:
 class Streams:
     """The named streams of an experiment: `streams("signs")` always starts from its own beginning."""
 
-    def __init__(self, seeds: Sequence[int]) -> None:
-        self.seeds = tuple(seeds)
+    def __init__(self, seeds: Sequence[int], going: Callable[[], None] = lambda: None) -> None:
+        """`going` is called again and again while numbers are drawn; what it raises ends that."""
+        self.seeds, self.going = tuple(seeds), going
 
     def __call__(self, name: str) -> Stream:
-        return Stream(self.seeds, name)
+        return Stream(self.seeds, name, self.going)

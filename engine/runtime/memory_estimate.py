@@ -54,9 +54,8 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     """The same of the learners alone: what every part says that it takes."""
     problem, protocol, replicas = experiment.problem, experiment.protocol, experiment.run.replicas
     learners = {_place(number, learner): learner for number, learner in enumerate(experiment.learners)}
-    as_matrix = any(backend_of(learner, experiment).takes_matrix for learner in learners.values())
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
-    shares = Counter({sized: problem.bytes_drawn(replicas, _item(experiment), as_matrix)})
+    shares = Counter({sized: drawn_bytes(experiment)})
     shares.update(dict.fromkeys(learners, 0))
     records = protocol.record_count(problem.matrix.shape()[0])
     curves = 1 + sum(len(rates_of(learner)) for learner in learners.values())
@@ -76,6 +75,12 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
     place, most = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     shares[place] += most
     return shares
+
+
+def drawn_bytes(experiment: Experiment) -> int:
+    """Bytes of the data of a run, at most, as they are drawn."""
+    as_matrix = any(backend_of(learner, experiment).takes_matrix for learner in experiment.learners)
+    return experiment.problem.bytes_drawn(experiment.run.replicas, _item(experiment), as_matrix)
 
 
 def _sizes(learner: Learner, experiment: Experiment) -> Sizes:

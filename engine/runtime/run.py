@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.measures.loss import AverageLoss
-from engine.problems.data import Data, draw
+from engine.problems.data import Data
 from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
+from engine.runtime.drawn_data import DrawnData, Stopped
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
@@ -100,23 +101,25 @@ def run(
     notify: Callable[[Event], None] = lambda event: None,
     store: Store | None = None,
     turn: float = math.inf,
+    data: DrawnData | None = None,
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
     Those that have come further than others wait for them. After `turn` seconds a learner gives way to the
     others and to the gate, even if it has not worked for as many records as it may.
     Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
-    from there, and those that end are kept in it.
+    from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
-    one that memory was not enough for after all; the curves so far are in the trace that was told of.
+    one that memory was not enough for after all; the curves so far are in the trace that was told of. Stopped
+    where that is what `data` says while the numbers for the start are drawn.
     """
     small = memory_estimate.fits(experiment, SMALL)
     most, scattered = _most_records(experiment), memory_estimate.scatters(experiment)
     trace: Trace | None = None
     with torch.no_grad(), devices.threads(1 if small else None):
         try:
-            trace, started = prepare(experiment, store)
+            trace, started = prepare(experiment, store, data)
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
             while active and (records := gate()):
@@ -130,6 +133,9 @@ def run(
                         if store is not None and (why := learner_run.keep(store)):
                             notify(NotKept(why))
                         active.remove(learner_run)
+        except Stopped:
+            if trace is None:
+                raise
         except (MemoryError, RuntimeError) as error:
             if not memory_estimate.ran_out(error):
                 raise
@@ -223,25 +229,24 @@ class LearnerRun:
             self.shown.copy(best, {curve.rate or 0.0: mean for curve, mean in means.items()})
 
 
-def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, list[LearnerRun]]:
+def prepare(
+    experiment: Experiment, store: Store | None = None, source: DrawnData | None = None
+) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute what theory says, and put every learner at its start."""
     check(experiment)
+    source = source or DrawnData()
     device = devices.resolve(experiment.run.device)
-    need = memory_estimate.check(experiment, device)
-    seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
-    streams = Streams(seeds)
-    data = draw(experiment.problem, streams, experiment.dtype, device)
-    cost = catalogue.make("losses", experiment.protocol.loss).of_targets(data.targets)
-    planned = experiment.protocol.clocks(data.instances.n)
-    begin = partial(_begun, cost=cost, streams=streams, store=store)
+    need = _needed(experiment, device, source)
+    data = cache(partial(source.of, experiment, device))
+    cost = catalogue.make("losses", experiment.protocol.loss).of_targets(_targets(experiment))
+    planned = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
+    begin = partial(_begun, cost=cost, streams=source.streams(experiment), store=store)
     others = other_runs(experiment)
     beside = [
         begin(
             other,
             other.learners[0],
-            data
-            if other.problem == experiment.problem
-            else draw(other.problem, streams, other.dtype, device),
+            data if other.problem == experiment.problem else cache(partial(source.of, other, device)),
             is_beside=True,
         )
         for other in others.experiments
@@ -272,7 +277,7 @@ def prepare(experiment: Experiment, store: Store | None = None) -> tuple[Trace, 
 def _begun(
     experiment: Experiment,
     learner: Learner,
-    data: Data,
+    data: Callable[[], Data],
     is_beside: bool = False,
     *,
     cost: Cost,
@@ -280,11 +285,12 @@ def _begun(
     store: Store | None,
 ) -> LearnerRun:
     """A learner at its start, or what a store has of it."""
-    measures, records = asked(experiment, learner), experiment.protocol.record_count(data.instances.n)
+    measures = asked(experiment, learner)
+    records = experiment.protocol.record_count(experiment.problem.matrix.shape()[0])
     curves, shown = _curves(learner, measures, records, experiment)
     training_run = None
     if store is None or not store.restore(experiment, learner, measures, curves):
-        inputs = TrainingInputs(learner, data.with_variants(len(curves)), cost, streams, measures)
+        inputs = TrainingInputs(learner, data().with_variants(len(curves)), cost, streams, measures)
         training_run = backend_of(learner, experiment).training_run(inputs, experiment)
     early_ends = [] if is_beside else _early_ends(experiment, len(curves))
     found = LearnerRun(
@@ -300,6 +306,23 @@ def _begun(
     if found.ended:
         found.settle()
     return found
+
+
+def _targets(experiment: Experiment) -> int:
+    return int(experiment.problem.target.columns(experiment.problem.matrix))
+
+
+def _needed(experiment: Experiment, device: str, source: DrawnData) -> int:
+    """Bytes that a run needs; no data are held for later runs where there are too few with them.
+
+    Raises: BadInput if there are too few anyway.
+    """
+    try:
+        return memory_estimate.check(experiment, device)
+    except BadInput:
+        if not source.give_back():
+            raise
+    return memory_estimate.check(experiment, device)
 
 
 def _curves(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.results.results import Results
+from engine.runtime.drawn_data import DrawnData, Stopped
 from engine.runtime.pacing import MOST
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run import Finished, Gate, Loaded, run
@@ -37,15 +38,17 @@ def sweep(
     notify: Callable[[Event], None] = lambda event: None,
     store: Store | None = None,
     turn: float = math.inf,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Results:
     """Run every point of a plan; `gate`, `notify` and `turn` are those of `run`, `Finished` comes at the end.
 
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
-    end of the program, a sweep goes on where it was.
+    end of the program, a sweep goes on where it was. Points whose data are the same share them. A gate that
+    stops a run is not asked while numbers are drawn, and `stopped` is: whether to end there.
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results = Results(plan)
+    results, data = Results(plan), DrawnData(stopped)
     notify(Begun(results))
     for number, point in enumerate(plan.points):
 
@@ -55,7 +58,10 @@ def sweep(
             if not isinstance(event, Finished):
                 notify(event)
 
-        trace = run(point.experiment, gate, heard, store, turn)
+        try:
+            trace = run(point.experiment, gate, heard, store, turn, data)
+        except Stopped:
+            return results
         if not trace.ended:
             return results
         results.finished.add(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -34,16 +34,17 @@ Others = Mapping["ForLine", Mapping[str, Curve]]
 
 def theory_lines(
     experiment: Experiment,
-    data: Data,
+    data: Callable[[], Data],
     planned: Mapping[str, Floats],
     others: Others = MappingProxyType({}),
 ) -> list[TheoryLine]:
     """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
-    With values where it holds; those along runs have them once these do.
+    With values where it holds; those along runs have them once these do. The data are drawn if a line asks
+    for them.
     """
-    begin, order = partial(_begun, experiment), partial(_order, experiment, data)
-    at = At(experiment, Drawn(lambda: data, begin, order), planned)
+    begin, order = partial(_begun, experiment), partial(_order, experiment)
+    at = At(experiment, Drawn(data, begin, order), planned)
     return [_line(line, at, others) for line in lines_about(experiment)]
 
 
@@ -69,9 +70,9 @@ def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, _streams(experiment)))
 
 
-def _order(experiment: Setup, data: Data) -> Order | None:
+def _order(experiment: Setup) -> Order | None:
     """Which row is seen first, second, … in the run; None if that is their order."""
-    return experiment.protocol.order(data.instances.n, _streams(experiment))
+    return experiment.protocol.order(experiment.problem.matrix.shape()[0], _streams(experiment))
 
 
 def _streams(experiment: Setup) -> Streams:

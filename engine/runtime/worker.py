@@ -155,7 +155,7 @@ class Worker:
             self._tell(Changed("loading"))
             load_torch(self._threads)
             self._tell(Changed("running"))
-            sweep(self._plan, self._gate, self._hear, self._store, turn=ROUND_SECONDS)
+            sweep(self._plan, self._gate, self._hear, self._store, ROUND_SECONDS, lambda: self._stopped)
             self._tell(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:
             self._tell(Refused(error))

@@ -23,7 +23,7 @@ from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
 from engine.results import series
-from engine.runtime import memory_estimate
+from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.run import run
 from engine.solvers import Solver
 from engine.spec import presets
@@ -60,7 +60,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
     def never(*_):
         raise AssertionError("nothing may be allocated")
 
-    monkeypatch.setattr(engine.runtime.run, "draw", never)
+    monkeypatch.setattr(drawn_data, "draw", never)
     monkeypatch.setattr(Gaussian, "draw", never)
     monkeypatch.setattr(memory_estimate, "available", lambda device: 3 << 30)
     with pytest.raises(BadInput) as caught:
@@ -360,7 +360,7 @@ def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monk
         drawn.append(weakref.ref(data.instances))
         return data
 
-    monkeypatch.setattr(engine.runtime.run, "draw", noted)
+    monkeypatch.setattr(drawn_data, "draw", noted)
     learners = {"GD": gd(0.01), "spindly": gd(0.01, kind="spindly"), "egu": {"update": "egu"}}
     gc.collect()
     gc.disable()
@@ -407,7 +407,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
 
 @exhausted
 def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, monkeypatch):
-    monkeypatch.setattr(engine.runtime.run, "draw", lambda *arguments: exhaust())
+    monkeypatch.setattr(drawn_data, "draw", lambda *arguments: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
         run(experiment(d=16))
 
@@ -416,7 +416,7 @@ def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
     def broken(*arguments):
         raise RuntimeError("the engine is on fire")
 
-    monkeypatch.setattr(engine.runtime.run, "draw", broken)
+    monkeypatch.setattr(drawn_data, "draw", broken)
     with pytest.raises(RuntimeError, match="on fire"):
         run(experiment(d=16))
 

@@ -256,4 +256,8 @@ class Matrix(Part, frozen=True, kw_only=True):
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
-        return rows @ np.stack([haar(one) for one in gaussian]).swapaxes(1, 2)
+        rotations = []
+        for one in gaussian:
+            streams.going()
+            rotations.append(haar(one))
+        return rows @ np.stack(rotations).swapaxes(1, 2)

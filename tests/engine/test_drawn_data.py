@@ -1,0 +1,137 @@
+"""Data of several runs: drawn once where they are the same, of bounded size, and no further once stopped."""
+
+import numpy as np
+import pytest
+from building import gd
+
+from engine.core import streams
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.problems.data import draw
+from engine.runtime import drawn_data, memory_estimate
+from engine.runtime.drawn_data import DrawnData
+from engine.runtime.run import run
+from engine.runtime.store import Store
+from engine.runtime.sweep import sweep
+from engine.runtime.worker import Worker
+from engine.spec.plan import plan
+
+
+def document(**words):
+    """Two sizes of Gaussian data, and three rates, which change no data."""
+    return {
+        "axes": [{"name": "eta", "values": [0.01, 0.02, 0.03]}, {"name": "size", "values": [8, 16]}],
+        "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": 20}, "target": "feature"},
+        "protocol": "one-pass",
+        "learners": [{"name": "GD", **gd("eta")}],
+        "run": {"replicas": 2, "device": "cpu"},
+        **words,
+    }
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The numbers of features of all data that are drawn, in their order."""
+    sizes = []
+
+    def noted(problem, *words):
+        sizes.append(problem.matrix.shape()[1])
+        return draw(problem, *words)
+
+    monkeypatch.setattr(drawn_data, "draw", noted)
+    return sizes
+
+
+def test_points_whose_data_are_the_same_share_them_and_measure_what_they_would_alone(drawn):
+    whole = plan(document())
+    results = sweep(whole)
+    assert drawn == [8, 16]
+    for number, point in enumerate(whole.points):
+        (mine,), (alone,) = results.traces[number].curves, run(point.experiment).curves
+        np.testing.assert_array_equal(mine.values("loss"), alone.values("loss"))
+
+
+@pytest.mark.parametrize(
+    ("other", "count"), [({"seed": "size"}, 2), ({"replicas": 3}, 2), ({"dtype": "float64"}, 2)]
+)
+def test_other_seeds_replicas_and_types_are_other_data(other, count, drawn):
+    source, (point, *_) = DrawnData(), plan(document()).points
+    changed = plan(document(run={"device": "cpu", "replicas": 2, **other})).points[0]
+    for experiment in (point.experiment, changed.experiment, point.experiment):
+        run(experiment, data=source)
+    assert len(drawn) == count
+
+
+def test_so_many_bytes_of_data_are_held_at_most(drawn, monkeypatch):
+    monkeypatch.setattr(
+        drawn_data, "MOST", memory_estimate.drawn_bytes(plan(document()).points[1].experiment)
+    )
+    sweep(plan(document()))
+    assert drawn == [8, 16] * 3
+    drawn.clear()
+    sweep(plan(document(axes=document()["axes"][::-1])))
+    assert drawn == [8, 16], "the same data one after the other"
+
+
+def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatch):
+    source, (small, large, *_) = DrawnData(), plan(document()).points
+    run(small.experiment, data=source)
+    free = memory_estimate.needed(large.experiment)
+    monkeypatch.setattr(memory_estimate, "GRANTED", -1)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free - (1 if source._held else 0))
+    run(large.experiment, data=source)
+    monkeypatch.setattr(memory_estimate, "available", lambda device: free - 1)
+    with pytest.raises(BadInput):
+        run(large.experiment, data=source)
+
+
+def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
+    sweep(plan(document()), store=Store(tmp_path))
+    drawn.clear()
+    assert sweep(plan(document()), store=Store(tmp_path)).complete
+    assert not drawn
+
+
+@pytest.mark.parametrize(("rotate", "most"), [(False, 20), (True, 20), (True, 120)])
+def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
+    matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
+    words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
+    (point,) = plan(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
+    asked = []
+    source = DrawnData(lambda: asked.append(0) or len(asked) > most)
+    with pytest.raises(drawn_data.Stopped):
+        source.of(point.experiment, "cpu")
+    assert len(asked) == most + 1
+
+
+def test_a_sweep_that_is_stopped_while_it_draws_has_no_trace_there_and_ends():
+    asked = []
+    results = sweep(plan(document()), stopped=lambda: asked.append(0) or len(asked) > 1)
+    assert len(asked) == 2
+    assert not results.traces
+
+
+def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):
+    states, normal = [], streams.Stream.normal
+    worker = Worker(plan(document()), lambda event: states.append(getattr(event, "state", event)))
+
+    def stopping(stream, *shape):
+        worker.stop()
+        return normal(stream, *shape)
+
+    monkeypatch.setattr(streams.Stream, "normal", stopping)
+    worker.start()
+    assert worker.join(60)
+    assert states[0] == "loading"
+    assert states[-1] == "stopped"
+    assert not any(isinstance(state, BaseException) for state in states)
+
+
+def test_numbers_drawn_in_pieces_are_those_drawn_at_once(monkeypatch):
+    monkeypatch.setattr(streams, "LONG_PIECE", 4)
+    for name in ("normal", "uniform"):
+        found = getattr(Streams([1, 2])("it"), name)(7, 5)
+        for seed, mine in zip((1, 2), found, strict=True):
+            (generator,) = Streams([seed])("it")._generators
+            whole = generator.standard_normal((7, 5)) if name == "normal" else generator.random((7, 5))
+            np.testing.assert_array_equal(mine, whole)
