@@ -38,9 +38,7 @@ D = 128
 
 def recorded(records: int) -> tuple[Experiment, Trace]:
     """A trace as long as that of a run with so many records."""
-    experiment = presets.load(
-        "all-targets-128", ["run.train_loss=true", "run.spectrum=true", "run.replicas=2"]
-    )
+    experiment = presets.load("all-targets-128", ["run.train_loss=true", "run.replicas=2"])
     rng = np.random.default_rng(0)
     x = np.arange(float(records))
     curves = []

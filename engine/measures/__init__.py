@@ -280,6 +280,10 @@ class OfRows(Measure, frozen=True):
     def of_rows_seen(self) -> bool:
         return self.rows != "all"
 
+    @property
+    def recorded_always(self) -> bool:
+        return self.always and not self.of_rows_seen
+
     def bytes_held(self, sizes: Sizes) -> int:
         by_row = self.of_rows_seen or sizes.one_hot
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0

@@ -33,10 +33,6 @@ class Error(OfRows, frozen=True, tag="error"):
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 
-    @property
-    def recorded_always(self) -> bool:
-        return not self.of_rows_seen
-
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         two_classes = problem.label_values != "any"
         return None if two_classes else "labels are two classes: +1 and −1, or 0 and 1"

@@ -20,7 +20,6 @@ class Rank(Measure, frozen=True, tag="rank"):
     """
 
     label: ClassVar[str] = "rank"
-    always: ClassVar[bool] = True
     expensive: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True

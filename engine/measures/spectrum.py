@@ -22,7 +22,6 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
     """
 
     label: ClassVar[str] = "singular value"
-    always: ClassVar[bool] = True
     expensive: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
 

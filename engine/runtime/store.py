@@ -39,9 +39,9 @@ class Store:
     """Finished curves by what they were computed from: the same learner on the same problem is found again.
 
     The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; of a
-    data file its content counts. Titles, pictures, claims and other learners are no part of it, nor are
-    roles, and names where nothing is drawn by them: what is renamed is found again. A file holds its key as
-    JSON beside its arrays, so that an index of a folder can be made from the files alone.
+    data file its content counts. Titles, pictures, claims, measures and other learners are no part of it, nor
+    are roles, and names where nothing is drawn by them: what is renamed is found again. A file holds its key
+    as JSON beside its arrays, so that an index of a folder can be made from the files alone.
     """
 
     def __init__(self, folder: Path, most: float = MOST) -> None:
@@ -158,6 +158,7 @@ def _key(setup: Setup, learner: Learner) -> bytes:
     for part in (words["problem"]["matrix"], words["problem"]["target"]):
         if part["kind"] == "file":
             part["path"] = _digest(Path(part["path"]))
+    words["run"].pop("measures")
     for name in ("role", "where") if setup.protocol.draws_by_name else ("name", "role", "where"):
         words["learner"].pop(name, None)
     return msgspec.json.encode(words, order="sorted")

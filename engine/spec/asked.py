@@ -9,18 +9,15 @@ from engine.learners.learner import Learner
 from engine.measures import Measure, named
 from engine.spec.experiment import Experiment
 
-SWITCHES = {"train": "train_loss", "unseen": "train_loss", "spectrum": "spectrum", "rank": "spectrum"}
-"""The measures that a run records if a picture or the end of a run needs them, or else only if it is told to
-by this field of `run`."""
-
 
 def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     """The measures recorded of a learner: those of every run, and those that anything speaks of or needs."""
-    needed = _needed(experiment)
-    wanted = [measure for name, measure in named().items() if measure.recorded_always or name in needed]
+    ending = experiment.protocol.ends_early
+    ends = None if ending is None else ending.measure
+    wanted = [one for name, one in named().items() if one.recorded_always or name == ends]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     shown = [picture.measure for picture in experiment.pictures]
-    every = {measure.name: measure for measure in (*wanted, *claimed, *shown)}
+    every = {measure.name: measure for measure in (*wanted, *experiment.run.measures, *claimed, *shown)}
     there = {
         name: measure for name, measure in every.items() if missing(measure, experiment, learner) is None
     }
@@ -39,18 +36,18 @@ def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str])
     }
 
 
+def is_recorded(name: str, experiment: Experiment) -> bool:
+    """Whether the measure of this name is recorded of any learner."""
+    return any(measure.name == name for one in experiment.learners for measure in asked(experiment, one))
+
+
 def missing(measure: Measure, experiment: Experiment, learner: Learner) -> str | None:
     """Where a measure is recorded, if not here: "it is measured only where …"."""
     if measure.of_parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
     if measure.of_curvature and (reason := no_hessian(experiment, learner)):
         return reason
-    if reason := measure.refuses(learner, experiment.problem):
-        return reason
-    switch = SWITCHES.get(measure.name)
-    if switch is None or getattr(experiment.run, switch) or measure.name in _needed(experiment):
-        return None
-    return f"run.{switch} is true"
+    return measure.refuses(learner, experiment.problem)
 
 
 def no_hessian(experiment: Experiment, learner: Learner) -> str | None:
@@ -63,10 +60,3 @@ def no_hessian(experiment: Experiment, learner: Learner) -> str | None:
 
 def _outputs(learner: Learner) -> int:
     return 1 if learner.architecture is None else learner.architecture.outputs
-
-
-def _needed(experiment: Experiment) -> set[str]:
-    """The measures that a picture shows, or that end a run."""
-    shown = {picture.measure.name for picture in experiment.pictures}
-    ending = experiment.protocol.ends_early
-    return shown if ending is None or ending.measure is None else shown | {ending.measure}

@@ -38,8 +38,11 @@ def check(experiment: Experiment) -> None:
         names[learner.name] = learner
     for number, learner in enumerate(experiment.learners):
         _check_learner(f"learners[{number}]", learner, experiment, loss)
-    if experiment.run.spectrum and target.columns(matrix) == 1:
-        raise BadInput("run.spectrum", "a spectrum across targets needs several; take target all or doubled")
+    for number, measure in enumerate(experiment.run.measures):
+        lacks = [missing(measure, experiment, learner) for learner in experiment.learners]
+        if all(lacks):
+            what = f"{measure.name} is measured only where {lacks[0]}"
+            raise BadInput(f"run.measures[{number}]", what)
     ending = experiment.protocol.ends_early
     if ending is not None and ending.measure is not None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]

@@ -13,16 +13,22 @@ from engine.learners.learner import Learner
 from engine.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from engine.measures import Measure as AnyMeasure
     from engine.protocols import Protocol as AnyProtocol
 
     BackendName = str
 else:
+    AnyMeasure = catalogue.union("measures")
     AnyProtocol = catalogue.union("protocols")
     BackendName = Literal[("auto", *catalogue.file_names("engine.backends"))]
 
 
 MOST_LEARNERS = 400
 """Learners of an experiment at most: each is a curve and a row of the table, and all run side by side."""
+
+
+MOST_MEASURES = 100
+"""Measures that a run records beside those of pictures and claims at most."""
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,22 +59,14 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             extra=SELDOM,
         ),
     ] = "auto"
-    train_loss: Annotated[
-        bool,
+    measures: Annotated[
+        Annotated[tuple[AnyMeasure, ...], Meta(max_length=MOST_MEASURES)],
         Meta(
-            title="train loss",
-            description="record the loss over the rows seen and over those unseen",
+            title="measures",
+            description='beside those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
             extra=SELDOM,
         ),
-    ] = False
-    spectrum: Annotated[
-        bool,
-        Meta(
-            title="spectrum",
-            description="record singular values and rank of the weights across targets",
-            extra=SELDOM,
-        ),
-    ] = False
+    ] = ()
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Documents of the first edition, where claims had no kind, in the words of this one."""
+"""Documents of the first edition, where claims had no kind and runs switches, in the words of this one."""
 
 from __future__ import annotations
 
@@ -23,18 +23,44 @@ MEASURES = {"train": {"kind": "loss", "rows": "train"}, "unseen": {"kind": "loss
 """Measures that had a name and are a choice of another one."""
 
 
+SWITCHES = {
+    "train_loss": tuple(MEASURES.values()),
+    "spectrum": ({"kind": "spectrum"}, {"kind": "rank"}),
+}
+"""The measures that these keys of a run had it record, or not."""
+
+
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document with its claims as they are said today; what makes no sense is left to be refused."""
-    claims = raw.get("claims")
-    if not isinstance(claims, list | tuple):
-        return raw
-    return {**raw, "claims": [_claim(claim) for claim in claims]}
+    """A document with its claims and its run as they are said today.
+
+    What makes no sense is left to be refused.
+    """
+    claims, run = raw.get("claims"), raw.get("run")
+    if isinstance(claims, list | tuple):
+        raw = {**raw, "claims": [_claim(claim) for claim in claims]}
+    if isinstance(run, Mapping) and any(isinstance(run.get(switch), bool) for switch in SWITCHES):
+        raw = {**raw, "run": _run(run)}
+    return raw
 
 
 def renamed(key: str, known: list[str]) -> str | None:
     """What a key of the first edition is called among those that are known; None for other keys."""
     name = NAMES.get(key)
     return name if name in known else None
+
+
+def _run(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run with measures in place of what its switches turn on, and without those that they turn off."""
+    switches = {key: value for key, value in run.items() if key in SWITCHES and isinstance(value, bool)}
+    found = {key: value for key, value in run.items() if key not in switches}
+    measures = found.get("measures", ())
+    if not isinstance(measures, list | tuple):
+        return found
+    parts = [{"kind": one} if isinstance(one, str) else one for one in measures]
+    for switch, on in switches.items():
+        others = [one for one in parts if one not in SWITCHES[switch]]
+        parts = [*others, *SWITCHES[switch]] if on else others
+    return {**found, "measures": parts}
 
 
 def _claim(claim: Any) -> Any:

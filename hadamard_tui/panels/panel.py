@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from rich.text import Text
 
+from engine.measures import Measure
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series, limits
 from hadamard_tui.charts.series_builder import Pen, Plot
@@ -29,6 +31,12 @@ class Lack(NamedTuple):
 
     reason: str
     remedy: Remedy | None = None
+
+
+def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
+    """What has a run record some measures beside those that it records."""
+    every = [*experiment.run.measures, *(one for one in measures if one not in experiment.run.measures)]
+    return Remedy("run.measures", msgspec.to_builtins(every), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:

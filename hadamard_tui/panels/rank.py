@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from rich.text import Text
 
@@ -35,5 +36,5 @@ PANEL = Panel(
     "the rank of every learner's weights across targets, and the most that it can be",
     show,
     place=30,
-    lacks=lacks,
+    lacks=partial(lacks, measure="rank"),
 )

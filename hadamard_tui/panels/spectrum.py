@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from rich.text import Text
 
+from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
 from engine.results.spectrum import spectrum_of
 from engine.results.trace import Curve
+from engine.spec.asked import is_recorded
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Lack, Panel, Remedy, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
 
 MOST_LINES = 256
 
@@ -21,16 +23,17 @@ ALIKE = 1e-3
 """Values that differ by less than this share of them are one line to the eye."""
 
 
-def lacks(experiment: Experiment) -> Lack | None:
-    """Several targets, and a run that records spectra."""
+def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
+    """Several targets, and a run that records the spectrum, or the rank."""
     if experiment.problem.target.columns(experiment.problem.matrix) < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
             "Targets such as all or doubled have a spectrum."
         )
-    if not experiment.run.spectrum:
-        return Lack("The run does not record spectra.", Remedy("run.spectrum", True, "records spectra"))
-    return None
+    if is_recorded(measure, experiment):
+        return None
+    record = recording(experiment, "records spectra", SingularValues(), Rank())
+    return Lack("The run does not record spectra.", record)
 
 
 def no_spectrum(curve: Curve) -> str:

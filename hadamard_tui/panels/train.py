@@ -6,18 +6,20 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from engine.measures import named
+from engine.spec.asked import is_recorded
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
 from hadamard_tui.charts.view_plot import twice_the_start
 from hadamard_tui.panels.context import PanelContext
-from hadamard_tui.panels.panel import Lack, Panel, Remedy, measured, nothing, plot
+from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
 
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A run that records the train loss."""
-    if experiment.run.train_loss:
+    if is_recorded("train", experiment):
         return None
-    record = Remedy("run.train_loss", True, "records the train loss")
+    record = recording(experiment, "records the train loss", named()["train"], named()["unseen"])
     return Lack("The run does not record the train loss.", record)
 
 

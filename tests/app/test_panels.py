@@ -22,6 +22,7 @@ from engine.results.results import of_one
 from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec import presets
+from engine.spec.asked import is_recorded
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
@@ -187,21 +188,23 @@ def test_there_is_no_spectrum_of_one_target(one: PanelContext):
 
 
 @pytest.mark.parametrize(
-    ("panel", "place"),
+    ("panel", "measures"),
     [
-        (spectrum.PANEL, "run.spectrum"),
-        (rank.PANEL, "run.spectrum"),
-        (train.PANEL, "run.train_loss"),
+        (spectrum.PANEL, ["rank"]),
+        (rank.PANEL, ["spectrum"]),
+        (train.PANEL, ["spectrum", "rank"]),
     ],
-    ids=lambda one: getattr(one, "name", one),
+    ids=lambda one: getattr(one, "name", ""),
 )
-def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, place: str):
-    editable = EditableExperiment(presets.load("all-targets-128", [*SMALL, f"{place}=false"]), None)
+def test_a_panel_applies_once_its_remedy_is_in_the_set_up(panel: Panel, measures: list[str]):
+    settings = [*SMALL, f"run.measures={measures}", "claims=[]"]
+    editable = EditableExperiment(presets.load("all-targets-128", settings), None)
     lack = panel.lacks(editable.experiment)
     assert lack is not None
     assert "does not record" in lack.reason
     assert lack.remedy is not None
-    assert lack.remedy.place == place
+    assert lack.remedy.place == "run.measures"
+    assert [one["kind"] for one in lack.remedy.value][: len(measures)] == measures
     editable.put(lack.remedy.place, lack.remedy.value)
     assert editable.error is None
     assert panel.lacks(editable.experiment) is None
@@ -475,7 +478,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
         await pilot.press("2")
         await until(pilot, lambda: "Enter records spectra and runs again." in screen_text(app))
         await pilot.press("enter")
-        await until(pilot, lambda: session_of(app).experiment.run.spectrum)
+        await until(pilot, lambda: is_recorded("spectrum", session_of(app).experiment))
         await until(pilot, lambda: tabs.dimmed == {"train"})
         await until(pilot, lambda: "equal singular value" in screen_text(app))
         again = session_of(app)
@@ -483,7 +486,7 @@ async def test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_whi
         await pilot.pause()
         assert session_of(app) is again, "there is nothing more to turn on"
         await pilot.press("u")
-        assert not app.laboratory.editable.experiment.run.spectrum
+        assert not app.laboratory.editable.experiment.run.measures
 
 
 async def test_the_oracle_tuned_rate_and_its_grid_are_in_the_table(editable: EditableExperiment):

@@ -165,7 +165,6 @@ def test_the_singular_values_are_computed_once_for_spectrum_and_rank(monkeypatch
 def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
     for measure, where in {
         "error": "labels are two classes",
-        "unseen": "run.train_loss is true",
         "rank": "there are several targets",
     }.items():
         claim = {"text": "It is low", "learner": "GD", "k": 1, "below": 1.0, "of": measure}

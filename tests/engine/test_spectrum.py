@@ -86,7 +86,8 @@ def test_a_learner_that_diverges_keeps_the_spectra_before_it_did():
 def test_one_target_has_no_matrix_of_weights():
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, spectrum=True))
-    assert caught.value.where == "run.spectrum"
+    assert caught.value.where == "run.measures[0]"
+    assert "several targets" in caught.value.what
 
 
 def test_records_are_thinned_by_octaves():

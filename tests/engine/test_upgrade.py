@@ -105,3 +105,36 @@ def test_what_are_no_claims_are_left_to_be_refused(claims):
     with pytest.raises(BadInput) as caught:
         reading.parse({**document(), "claims": claims})
     assert caught.value.where.startswith("claims")
+
+
+TRAIN, TEST = {"kind": "loss", "rows": "train"}, {"kind": "loss", "rows": "test"}
+SPECTRUM, RANK = {"kind": "spectrum"}, {"kind": "rank"}
+
+
+@pytest.mark.parametrize(
+    ("switches", "measures"),
+    [
+        ({"train_loss": True}, [TRAIN, TEST]),
+        ({"spectrum": True, "train_loss": False}, [SPECTRUM, RANK]),
+        (
+            {"spectrum": True, "train_loss": True, "measures": ["norm"]},
+            [{"kind": "norm"}, SPECTRUM, RANK, TRAIN, TEST],
+        ),
+        ({"spectrum": False, "measures": ["rank", TRAIN]}, [TRAIN]),
+    ],
+)
+def test_switches_of_the_first_edition_are_measures(switches, measures):
+    words = {**raw("hadamard", "all", {"A": gd(0.1)}, d=16), "run": {"seed": 1, **switches}}
+    expected = {**words, "run": {"seed": 1, "measures": measures}}
+    assert reading.parse(words) == reading.parse(expected)
+    assert reading.in_full(words, reading.parse(words)) == reading.in_full(expected, reading.parse(expected))
+
+
+@pytest.mark.parametrize(
+    ("switches", "where"),
+    [({"train_loss": 3}, "run.train_loss"), ({"spectrum": True, "measures": 3}, "run.measures")],
+)
+def test_switches_that_make_no_sense_are_refused(switches, where):
+    with pytest.raises(BadInput) as caught:
+        reading.parse({**raw("hadamard", "all", {"A": gd(0.1)}, d=16), "run": switches})
+    assert caught.value.where == where
