@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import msgspec
+from textual import on
 from textual.actions import ActionParseResult
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -36,7 +37,9 @@ from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
+from hadamard_tui.panels import story
 from hadamard_tui.screens.blank import Blank
+from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.finding import PartProvider, PresetProvider
@@ -58,7 +61,9 @@ from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.tours.guide import Guide
 from hadamard_tui.tours.tour import Tour
+from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
+from hadamard_tui.widgets.stage import Stage
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -140,6 +145,7 @@ class HadamardApp(App[None]):
 
     async def _welcomed(self, preset: str | None) -> None:
         if preset is not None:
+            self.laboratory.query_one(Stage).suggest(story.PANEL.name)
             await self.laboratory.present(EditableExperiment.of(preset))
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
@@ -171,6 +177,14 @@ class HadamardApp(App[None]):
             await self.laboratory.run_action(name)
 
         return act
+
+    @on(PresetChoice.Browsed)
+    def _browsed(self, event: PresetChoice.Browsed) -> None:
+        self.action_presets(event.typed)
+
+    def action_presets(self, typed: str = "") -> None:
+        """List the presets that have what is typed."""
+        self.push_screen(Browser(self.laboratory.editable.preset, typed), self.choose_preset)
 
     async def choose_preset(self, preset: str | None) -> None:
         """Put up a preset, as choosing it from the list does."""

@@ -37,15 +37,6 @@ class Action:
         """The name by which the configuration gives the action other keys."""
         return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
 
-    @property
-    def shown_keys(self) -> str:
-        """The keys as the help page prints them."""
-        shown = []
-        for key in self.keys.split(","):
-            *held, last = key.strip().split("+")
-            shown.append("+".join([*held, GLYPHS.get(last, last)]))
-        return " ".join(shown)
-
 
 GLYPHS = {
     "plus": "+",
@@ -60,13 +51,40 @@ GLYPHS = {
     "left_square_bracket": "[",
     "left": "←",
     "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "escape": "esc",
+    "slash": "/",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "circumflex_accent": "^",
+    "dollar_sign": "$",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
 }
 
-RUN, LOOK, BELOW = "The run", "The chart", "Below the chart"
-COMPARE, SET_UP, SHARE, PROGRAM = "Comparing runs", "The set-up", "Sharing", "The program"
-TOUR = "A tour (hadamard-tui demo)"
+
+def printed(keys: str) -> str:
+    """Keys as the help page prints them."""
+    shown = []
+    for key in keys.split(","):
+        *held, last = key.strip().split("+")
+        shown.append("+".join([*held, GLYPHS.get(last, last)]))
+    return " ".join(shown)
+
+
+RUN, LOOK, COMPARE, CHANGE, KEEP = "Run", "Look", "Compare", "Change the set-up", "Keep and share"
+TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
 
 ACTIONS = (
+    Action(
+        "app.presets",
+        "p",
+        "Presets",
+        "List the presets by subject, with what they look like; what is typed filters",
+        RUN,
+        8,
+    ),
     Action("run", "r", "Run", "Run the set-up from the start; restarts a run that is under way", RUN, 6),
     Action(
         "pause",
@@ -77,40 +95,52 @@ ACTIONS = (
         7,
         key_display="space",
     ),
-    Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN, 13),
-    Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 14),
-    Action("reset", "R", "Reset", "Clear the run; the set-up stays", RUN, 17),
+    Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN, 14),
+    Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 15),
+    Action("reset", "R", "Reset", "Clear the run; the set-up stays", RUN, 18),
     Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),
     Action("slower", "minus", "Slower", "Halve the playback rate", RUN),
     Action("unlimited", "f", "As fast as it can", "Show at once what is computed, or go back", RUN),
     Action(
         "back",
-        "left",
+        "left,H",
         "Look back",
         "Put the playhead one evaluation point back, or one place of a picture",
         LOOK,
-        10,
+        11,
         key_display="←→",
     ),
-    Action("forward", "right", "Look on", "Put it one evaluation point on, or one place of a picture", LOOK),
     Action(
-        "far_back", "shift+left,ctrl+left", "Look far back", "Put the playhead a tenth of the run back", LOOK
+        "forward", "right,L", "Look on", "Put it one evaluation point on, or one place of a picture", LOOK
     ),
-    Action("far_forward", "shift+right,ctrl+right", "Look far on", "Put it a tenth of the run on", LOOK),
-    Action("first", "home", "To the start", "Put the playhead to the start", LOOK),
-    Action("latest", "end", "To the end", "Let the playhead go on with the run", LOOK),
-    Action("x_log", "x", "Logarithmic x", "Logarithmic x-axis, or linear", LOOK, 18),
-    Action("y_log", "y", "Logarithmic y", "Logarithmic y-axis, or linear", LOOK, 19),
-    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK, 15),
+    Action(
+        "far_back",
+        "shift+left,ctrl+left,left_curly_bracket",
+        "Look far back",
+        "Put the playhead a tenth of the run back",
+        LOOK,
+    ),
+    Action(
+        "far_forward",
+        "shift+right,ctrl+right,right_curly_bracket",
+        "Look far on",
+        "Put it a tenth of the run on",
+        LOOK,
+    ),
+    Action("first", "home,circumflex_accent", "To the start", "Put the playhead to the start", LOOK),
+    Action("latest", "end,dollar_sign", "To the end", "Let the playhead go on with the run", LOOK),
+    Action("x_log", "x", "Logarithmic x", "Logarithmic x-axis, or linear", LOOK, 19),
+    Action("y_log", "y", "Logarithmic y", "Logarithmic y-axis, or linear", LOOK, 20),
+    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK, 16),
     Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, in the end to all of it", LOOK),
     Action("smooth", "m", "Smooth", "Running means instead of curves, which stay faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
     Action(
         "next_picture", "g", "Picture", "Next picture: the run as it goes on, and those of its results", LOOK
     ),
-    Action("view", "v", "Panel", "Next panel below the chart", BELOW, 9),
+    Action("view", "v", "Panel", "Next panel below the chart", LOOK, 10),
     *(
-        Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, BELOW)
+        Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, LOOK)
         for number, (name, about) in enumerate(list(ABOUT.items())[: DIGITS + 1], start=1)
     ),
     Action(
@@ -118,7 +148,7 @@ ACTIONS = (
         "right_square_bracket",
         "Next learner",
         "Select the next learner: its weights, theory and fields are shown",
-        BELOW,
+        LOOK,
         key_display="]",
     ),
     Action(
@@ -126,7 +156,7 @@ ACTIONS = (
         "left_square_bracket",
         "Previous learner",
         "Select the previous learner",
-        BELOW,
+        LOOK,
         key_display="[",
     ),
     Action(
@@ -134,12 +164,12 @@ ACTIONS = (
         "enter",
         "Record and run",
         "Where a dimmed panel says what it needs: turn that on, and run again",
-        BELOW,
+        LOOK,
     ),
-    Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", BELOW),
-    Action("page_up", "pageup", "Read back", "Scroll a panel of words up", BELOW),
-    Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 11),
-    Action("runs", "l", "Runs", "Go to the list of runs, and leave it", COMPARE, 16),
+    Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", LOOK),
+    Action("page_up", "pageup", "Read back", "Scroll a panel of words up", LOOK),
+    Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 12),
+    Action("runs", "l", "Runs", "Go to the list of runs, and leave it", COMPARE, 17),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
     Action("rename_run", "N", "Rename run", "Give the pinned run selected in the list another name", COMPARE),
     Action("delete_run", "D", "Delete run", "Drop the pinned run that is selected in the list", COMPARE),
@@ -148,7 +178,7 @@ ACTIONS = (
         "greater_than_sign",
         "Next",
         "On a tour: the next preset; page down, too",
-        TOUR,
+        TALK,
         1,
     ),
     Action(
@@ -156,7 +186,7 @@ ACTIONS = (
         "less_than_sign",
         "Back",
         "On a tour: the previous preset; page up, too",
-        TOUR,
+        TALK,
         2,
     ),
     Action(
@@ -164,71 +194,71 @@ ACTIONS = (
         "backspace",
         "Back to the tour",
         "On a tour: put up this preset again, whatever was changed",
-        TOUR,
+        TALK,
     ),
-    Action("app.blank", "full_stop", "Blank", "Show nothing until a key is pressed", TOUR),
-    Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", SET_UP),
-    Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", SET_UP),
-    Action("app.remove_learner", "delete", "Remove learner", "Remove the selected learner", SET_UP),
+    Action("app.blank", "full_stop", "Blank", "Show nothing until a key is pressed", TALK),
+    Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
+    Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", CHANGE),
+    Action("app.remove_learner", "delete", "Remove learner", "Remove the selected learner", CHANGE),
     Action(
         "app.switch_learner",
         "o",
         "Learner on/off",
         "Leave the selected learner out of the run, or take it back",
-        SET_UP,
+        CHANGE,
     ),
-    Action("undo", "u", "Undo", "Take the last change of the set-up back", SET_UP),
-    Action("redo", "ctrl+r", "Redo", "Make a change of the set-up again that was taken back", SET_UP),
-    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", SET_UP, 8),
+    Action("undo", "u", "Undo", "Take the last change of the set-up back", CHANGE),
+    Action("redo", "ctrl+r", "Redo", "Make a change of the set-up again that was taken back", CHANGE),
+    Action("setup", "s", "Set-up", "Show or hide the panels on which an experiment is set up", CHANGE, 9),
     Action(
         "app.focus_next",
         "tab",
         "Next field",
         "Go to the next field of the set-up; shift+tab goes back, enter or a letter opens a list",
-        SET_UP,
+        CHANGE,
     ),
-    Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", SHARE),
+    Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", KEEP),
     Action(
         "app.save_preset",
         "S",
         "Save preset",
         "Write the set-up to a preset file, which run and --preset take",
-        SHARE,
+        KEEP,
     ),
     Action(
         "app.copy_command",
         "w",
         "Copy command",
         "Copy the command line that opens the app on this set-up again",
-        SHARE,
+        KEEP,
     ),
-    Action("app.screenshot", "P", "Screenshot", "Write the screen to an SVG file", SHARE),
-    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", PROGRAM),
+    Action("app.screenshot", "P", "Screenshot", "Write the screen to an SVG file", KEEP),
+    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", WAY),
     Action(
         "jump",
         "j,ctrl+g",
         "Jump",
         "Put a key on every field, tab and panel in sight, which goes there; ctrl+g works in a field",
-        PROGRAM,
-        12,
+        WAY,
+        13,
     ),
     Action(
         "leave",
         "escape",
         "Leave",
         "Leave the field, or close what lies over the chart",
-        PROGRAM,
+        WAY,
         3,
         key_display="esc",
     ),
-    Action("help", "question_mark", "Help", "Show this page", PROGRAM, 4, key_display="?"),
-    Action("app.command_palette", "colon,ctrl+p", "Commands", "Search all of these by name", PROGRAM),
+    Action("help", "question_mark", "Help", "Show this page", WAY, 4, key_display="?"),
+    Action("app.command_palette", "colon,ctrl+p", "Commands", "Search all of these by name", WAY),
     Action(
         "quit",
         "q,ctrl+q,ctrl+c",
         "Quit",
         "End the program; a run under way is stopped",
-        PROGRAM,
+        WAY,
         5,
     ),
 )

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hadamard_tui.keyboard.actions import ACTIONS, Action
+from hadamard_tui.keyboard.actions import ACTIONS, Action, printed
+from hadamard_tui.keyboard.motions import MOTIONS, Motion
+from hadamard_tui.panels import ABOUT, DIGITS
+
+EVERY: tuple[Action | Motion, ...] = (*ACTIONS, *MOTIONS)
+"""All that has keys, which the configuration may change."""
 
 _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Give actions other keys from now on, by their ids."""
+    """Give actions and motions other keys from now on, by their ids."""
     global _others
     _others = keys
 
@@ -21,9 +26,20 @@ def placed(action: Action) -> Action:
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
-def key(name: str) -> str:
-    """The first key of the action with this id, as it is printed."""
-    return next(placed(action).shown_keys.split()[0] for action in ACTIONS if action.id == name)
+def shown_keys(id: str) -> str:
+    """The keys of an action or a motion, as the help page prints them."""
+    return printed(next(_others.get(id, one.keys) for one in EVERY if one.id == id))
+
+
+def key(id: str) -> str:
+    """The first key of an action or a motion, as it is printed."""
+    return shown_keys(id).split()[0]
+
+
+def panel_key(panel: str) -> str:
+    """The key of a panel; of one without a key that of the next panel, which comes to it in the end."""
+    number = list(ABOUT).index(panel) + 1
+    return key(f"panel-{number}" if number <= DIGITS + 1 else "view")
 
 
 def action_of(key: str) -> Action | None:

@@ -7,13 +7,11 @@ from concurrent.futures import Future
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import ClassVar
 
 from rich.table import Table
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
@@ -22,6 +20,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import escaped
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
@@ -38,7 +37,6 @@ class Export(Modal[None]):
     Once begun the file is written, whether or not the page is still open.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
     Export { align: center middle; }
     Export > Vertical {
@@ -71,7 +69,7 @@ class Export(Modal[None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "write a file"
-            page.border_subtitle = "enter writes · esc closes"
+            page.border_subtitle = f"enter writes · {key('close')} closes"
             yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
@@ -127,7 +125,7 @@ class Export(Modal[None]):
 
     def _await(self, name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
         self._writing = True
-        self._say("doing", f"writing {escaped(name)} …\nit goes on if esc closes this page")
+        self._say("doing", f"writing {escaped(name)} …\nit goes on if {key('close')} closes this page")
         self._say("wrong", "")
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 

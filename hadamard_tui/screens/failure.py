@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.widgets import Footer, Static, TextArea
+from textual.widgets import Static, TextArea
 
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.terminal import clipboard
 
@@ -16,10 +18,7 @@ from hadamard_tui.terminal import clipboard
 class Failure(Modal[None]):
     """Shows a traceback."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy"),
-        Binding("escape,q", "dismiss", "Close"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*motions(copy_failure="copy")]
     DEFAULT_CSS = """
     Failure { align: center middle; }
     Failure > Vertical { width: 90%; height: 80%; border: round $error; padding: 0 1; background: $surface; }
@@ -32,11 +31,11 @@ class Failure(Modal[None]):
 
     def compose(self) -> ComposeResult:
         last = self._traceback.strip().rsplit("\n", 1)[-1]
-        with Vertical():
+        with Vertical() as page:
+            page.border_subtitle = f"{key('copy-failure')} copies · {key('close')} closes"
             yield Static(f"The engine failed: {last}\nThe app goes on; change the set-up or run again.",
                          markup=False)  # fmt: skip
             yield TextArea(self._traceback, read_only=True, show_line_numbers=False)
-            yield Footer()
 
     def action_copy(self) -> None:
         """Copy the traceback through the terminal."""

@@ -1,4 +1,4 @@
-"""The help page, made from the registry of actions."""
+"""The help page: what a newcomer asks, and all keys by what a person wants to do, from the registries."""
 
 from __future__ import annotations
 
@@ -8,43 +8,94 @@ from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.keyboard.keymap import placed
+from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
+from hadamard_tui.keyboard.motions import MOTIONS
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.widgets.words import Words
 
-WHAT = (
-    "Each curve is a learner's average loss over all rows after k examples. Dashed lines are what theory "
-    "proves: no learner that a bound applies to can stay below it on average. Learners that can tell "
-    "features apart may, and do.\n\n"
-    "In the table, a bound in parentheses does not bind that learner: it is the line to beat. The ratio is "
-    "loss / bound; far below 1 is what rotation-invariant learners cannot do. The theory panel says why."
-)
+MOVE = "Move in lists, tables, heat maps and texts"
 
 
 class Help(Modal[None]):
     """What am I seeing, and what can I press?"""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "dismiss(None)", id="help", show=False)]
     DEFAULT_CSS = """
     Help { align: center middle; }
-    Help > VerticalScroll {
-        width: 76; max-width: 96%; height: auto; max-height: 96%;
-        border: round $primary; padding: 0 1; background: $surface;
+    Help > Words {
+        width: 80; max-width: 96%; height: auto; max-height: 96%;
+        border: round $primary; padding: 0 1; background: $surface; scrollbar-size-vertical: 1;
     }
     """
 
     def compose(self) -> ComposeResult:
-        table = Table.grid(padding=(0, 2))
-        for group in dict.fromkeys(action.group for action in ACTIONS):
-            table.add_row("", Text(group, "bold"))
-            for action in ACTIONS:
-                if action.group == group:
-                    table.add_row(placed(action).shown_keys, action.help)
-        with VerticalScroll() as page:
+        with Words() as page:
             page.border_title = "hadamard-tui"
-            page.border_subtitle = "esc closes"
-            yield Static(WHAT + "\n")
-            yield Static(table)
+            read_on = f"{key('move-down')} {key('move-page-down')} read on"
+            page.border_subtitle = f"{read_on} · {key('close')} closes"
+            yield Static(_answers())
+            yield Static(_keys())
+
+
+def questions() -> tuple[tuple[str, str], ...]:
+    """What a newcomer asks, and the answers, with the keys that there are between backticks."""
+    return (
+        (
+            "What am I seeing?",
+            "Each curve is one learner: its average loss over all rows after k examples, so the sooner it is "
+            "down, the better. Its letter and colour are the same in the table below. "
+            f"`{key('run')}` runs the set-up.",
+        ),
+        (
+            "What are the dashed lines?",
+            "What theory proves. No learner that a lower bound binds can stay below it on average: the "
+            "shaded region is closed to all of them. Dotted lines are conjectures. Learners in cold colours "
+            "are bound, those in warm colours are not. In the table, a bound in parentheses does not bind "
+            "that learner: it is the line to beat. The ratio is loss / bound.",
+        ),
+        (
+            "Why does one learner follow the line while another falls below it?",
+            f"`{key('next_learner')}` selects one. `{panel_key('theory')}` says which theorem binds it, "
+            f"or why none does, `{panel_key('verdict')}` measures whether its predictions change when the "
+            f"features are rotated, and `{panel_key('story')}` tells what the preset is about.",
+        ),
+        (
+            "What else can I look at?",
+            f"`{key('presets')}` lists the presets by subject, each with its chart. "
+            f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
+        ),
+        (
+            "What if something were different?",
+            f"`{key('setup')}` goes to the set-up, `{key('focus_next')}` from field to field; change one and "
+            f"press `{key('run')}`. `{key('undo')}` takes a change back. `{key('pin')}` keeps a run, so that "
+            "the next is drawn over it.",
+        ),
+    )
+
+
+def _answers() -> Text:
+    text = Text()
+    for question, answer in questions():
+        text.append(f"{question}\n", "bold underline")
+        for place, part in enumerate(answer.split("`")):
+            text.append(part, "bold" if place % 2 else "")
+        text.append("\n\n")
+    return text
+
+
+def _keys() -> Table:
+    """All keys, below what they are for."""
+    table = Table.grid(padding=(0, 2))
+    for group in dict.fromkeys(action.group for action in ACTIONS):
+        table.add_row("", Text(group, "bold"))
+        for action in ACTIONS:
+            if action.group == group:
+                table.add_row(Text(shown_keys(action.id)), action.help)
+        table.add_row()
+    table.add_row("", Text(MOVE, "bold"))
+    for motion in MOTIONS:
+        table.add_row(Text(shown_keys(motion.id)), motion.help)
+    return table

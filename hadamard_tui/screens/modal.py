@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.binding import BindingType
 from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
+
+from hadamard_tui.keyboard.motions import motions
 
 
 class Modal(ModalScreen[ScreenResultType]):
@@ -14,6 +19,8 @@ class Modal(ModalScreen[ScreenResultType]):
     Textual's own closes the page on top for every key that says so. A second key that was on its way would
     close the page below, and end the app where there is none.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
 
     _dismissed = False
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 
 from engine.core import catalogue
 from engine.spec.preset_index import naming
 from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.welcome import preset_option
+from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.words import Words
 
 
 class PartPage(Modal[str | None]):
     """Gives the name of the preset that is chosen, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
     PartPage { align: center middle; }
-    PartPage > VerticalScroll {
+    PartPage > Words {
         width: 80; max-width: 96%; height: auto; max-height: 96%;
         border: round $primary; padding: 0 1; background: $surface;
     }
@@ -37,14 +36,15 @@ class PartPage(Modal[str | None]):
         self._family, self._kind = family, kind
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll() as page:
+        with Words() as page:
             page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
             shown = [preset_option(entry.name, entry.title) for entry in naming(self._kind)]
-            page.border_subtitle = "enter opens a preset · esc closes" if shown else "esc closes"
+            closes = f"{key('close')} closes"
+            page.border_subtitle = f"{key('choose')} opens a preset · {closes}" if shown else closes
             yield Static(about(self._family, self._kind))
             if shown:
                 yield Static(Text("\nPresets that name it", "bold"))
-                yield OptionList(*shown, compact=True)
+                yield Lines(*shown, compact=True)
             else:
                 yield Static(Text("\nNo preset names it.", "italic"))
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from hadamard_tui.screens.modal import Modal
@@ -18,7 +15,6 @@ LONGEST = 24
 class Renaming(Modal[str | None]):
     """One field; enter takes the name, escape leaves it as it was."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
     DEFAULT_CSS = """
     Renaming { align: center middle; }
     Renaming Input { width: 40; max-width: 90%; border: round $primary; background: $surface; }

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -16,6 +13,7 @@ from engine.spec import presets
 from hadamard_tui.keyboard.keymap import action_of, key
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.modal import Modal
+from hadamard_tui.widgets.lines import Lines
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
 WHAT = (
@@ -27,7 +25,6 @@ WHAT = (
 class Welcome(Modal[str | None]):
     """Gives the name of the preset that is chosen, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
     DEFAULT_CSS = """
     Welcome { align: center middle; }
     Welcome > Vertical {
@@ -40,9 +37,10 @@ class Welcome(Modal[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            page.border_subtitle = f"enter runs it · esc looks around · {key('help')} explains"
+            others = f"{key('presets')} lists all · {key('help')} explains"
+            page.border_subtitle = f"{key('choose')} runs it · {others} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
-            yield OptionList(*(preset_option(name, presets.load(name).title) for name in FIRST), compact=True)
+            yield Lines(*(preset_option(name, presets.load(name).title) for name in FIRST), compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """The keys that stand below the page act as they say: to run is to run what is selected, and all but

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -14,7 +15,9 @@ from engine.core.parts import BadInput
 from engine.core.texts import nearest
 from engine.spec import raw_values
 from hadamard_tui import NAME
-from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.actions import ACTIONS, Action
+from hadamard_tui.keyboard.keymap import EVERY
+from hadamard_tui.keyboard.motions import MOTIONS, Motion
 from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16
@@ -66,7 +69,7 @@ def default_text() -> str:
         lines.append(f"# {(about.extra_json_schema or {})['description']}")
         if field.name == "keys":
             lines.append("[keys]")
-            lines += [f"# {action.id} = {_quoted(action.keys)}  # {action.help}" for action in ACTIONS]
+            lines += [f"# {one.id} = {_quoted(one.keys)}  # {one.help}" for one in EVERY]
         else:
             lines += [f"# {field.name} = {_value(field.default)}", ""]
     return "\n".join(lines) + "\n"
@@ -121,7 +124,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """The keys of actions that can be, and why the others cannot, by action."""
     sound: dict[str, str] = {}
     wrong: dict[str, str] = {}
-    ids = [action.id for action in ACTIONS]
+    ids = [one.id for one in EVERY]
     for name, value in keys.items():
         if name not in ids:
             wrong[name] = f"there is no such action; {nearest(name, ids)}"
@@ -129,20 +132,25 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
             wrong[name] = "no key is named; name one, as in 'f5'"
         else:
             sound[name] = value
-    while clash := _clash(sound):  # whoever is left out has its own keys again, which may be another's
+    # Whoever is left out has its own keys again, which may be another's.
+    while clash := _clash(sound, ACTIONS) or _clash(sound, MOTIONS):
         name, key, owner = clash
         del sound[name]
         wrong[name] = f"{key} belongs to {owner} already; take another key"
     return sound, wrong
 
 
-def _clash(keys: dict[str, str]) -> tuple[str, str, str] | None:
-    """The last action with a key that another action has, that key, and the other action."""
+def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
+    """The last action with a key that another action has, that key, and the other action.
+
+    The keys of what has the focus go before those of actions, and so motions clash with motions alone.
+    """
     owners: dict[str, list[str]] = {}
-    for action in ACTIONS:
-        for key in _keys(keys.get(action.id, action.keys)):
-            owners.setdefault(key, []).append(action.id)
-    for name in reversed(keys):
+    for one in among:
+        for key in _keys(keys.get(one.id, one.keys)):
+            owners.setdefault(key, []).append(one.id)
+    ids = {one.id for one in among}
+    for name in (name for name in reversed(keys) if name in ids):
         for key in _keys(keys[name]):
             if others := [owner for owner in owners[key] if owner != name]:
                 return name, key, others[0]

@@ -8,7 +8,7 @@ import numpy as np
 from rich.color import Color
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from hadamard_tui.charts.colour_map import STEPS, ColourMap, colour_map
@@ -16,6 +16,7 @@ from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TITLE, WH
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_reading import Reading, read
 from hadamard_tui.charts.heat_sheet import Sheet, compose
+from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.looks import palette
 from hadamard_tui.widgets.cell_view import CellView
 
@@ -27,10 +28,9 @@ class HeatMapView(CellView, can_focus=True):
     """Shows a heat map; arrow keys and the mouse move a cursor over its cells."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "move(-1, 0)", "Cell left", show=False),
-        Binding("right", "move(1, 0)", "Cell right", show=False),
-        Binding("up", "move(0, 1)", "Cell up", show=False),
-        Binding("down", "move(0, -1)", "Cell down", show=False),
+        *motions(
+            move_left="move(-1, 0)", move_right="move(1, 0)", move_up="move(0, 1)", move_down="move(0, -1)"
+        )
     ]
 
     class Pointed(Message):

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import DataTable
 
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
@@ -17,6 +17,7 @@ from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.charts.values import Value, values
+from hadamard_tui.keyboard.motions import motions
 
 WIDTHS = {"": 1, "learner": 10, "value": 7, "line": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
 """The least width of every column. Fixed, so that nothing moves in a run."""
@@ -99,10 +100,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     It has up and down alone: left and right, home and end move the playhead, whatever has the focus.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "cursor_up", show=False),
-        Binding("down", "cursor_down", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*motions(move_up="cursor_up", move_down="cursor_down")]
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id, cursor_type="row", zebra_stripes=False)

@@ -35,6 +35,7 @@ from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.preset_choice import PresetChoice
 
 BUTTONS = (
     ("add", "add", "Add a learner"),
@@ -137,12 +138,7 @@ class Setup(VerticalScroll, can_focus=False):
     def _panels(self) -> ComposeResult:
         raw = self.editable.raw
         yield Static("Preset", classes="section")
-        yield Choice(
-            self._presets(),
-            value=self._preset(),
-            not_typed=(key("setup"),),
-            id="preset",
-        )
+        yield PresetChoice(self._presets(), value=self._preset(), not_typed=(key("setup"),), id="preset")
         yield Static("", id="elsewhere", markup=False)
         yield Static("Problem", classes="section")
         yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -22,12 +22,13 @@ from hadamard_tui.panels.story import told
 from hadamard_tui.running.runs import Kept, Runs, changes
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.words import Words
 
 NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
 KEYS = "{rename} renames · {delete} deletes · enter brings its set-up back"
 
 
-class Story(VerticalScroll):
+class Story(Words):
     """What am I seeing?"""
 
     def __init__(self, id: str | None = None) -> None:

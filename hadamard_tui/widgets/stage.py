@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
 from engine.pictures.bound_class import BoundClass
@@ -27,6 +27,7 @@ from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.tabs import Tabs
+from hadamard_tui.widgets.words import Words
 
 LIVE = "the run"
 """The picture of losses as they come."""
@@ -51,7 +52,7 @@ class PanelView(ContentSwitcher):
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
-        with VerticalScroll(id="panel-words"):
+        with Words(id="panel-words"):
             yield Static(markup=False)
 
     def show(self, panel: Panel, context: PanelContext) -> None:
@@ -79,7 +80,7 @@ class PanelView(ContentSwitcher):
 
     def scroll(self, pages: int) -> None:
         """Scroll words by so many pages, up if negative."""
-        words = self.query_one("#panel-words", VerticalScroll)
+        words = self.query_one("#panel-words", Words)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
 

@@ -89,6 +89,7 @@ def files(app: HadamardApp) -> list[str]:
 
 
 TRIALS: dict[str, Trial] = {
+    "presets": Trial(screen, last=("escape",)),
     "run": Trial(lambda app: app.laboratory.session, alone=True),
     "pause": Trial(lambda app: app.laboratory.session, alone=True),
     "step": Trial(lambda app: app.laboratory.session, alone=True),

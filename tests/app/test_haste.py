@@ -21,6 +21,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import after
 from hadamard_tui.screens.blank import Blank
+from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.failure import Failure
@@ -73,6 +74,7 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("partpage", lambda app: PartPage("theory", "ri-permuted"), ["escape", "enter"]),
     ("blank", lambda app: Blank(), ["escape", "x"]),
     ("jump", lambda app: Jump(app.laboratory), ["escape", "1", "a"]),
+    ("browser", lambda app: Browser("hadamard-128"), ["escape", "enter"]),
 ]  # fmt: skip
 
 

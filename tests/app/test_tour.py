@@ -12,7 +12,7 @@ from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.panels import ABOUT, TABLE
+from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
@@ -138,6 +138,9 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(pilot, lambda: all(presets.load(name).title in screen_text(app) for name in FIRST))
         await pilot.press("down", "enter")
         await until(pilot, lambda: at(app, FIRST[1]))
+        assert app.laboratory.query_one(Stage).panel is story.PANEL, (
+            "which says what there is to see, and why"
+        )
 
 
 @pytest.mark.drawn

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.keymap import EVERY
 from hadamard_tui.state import config
 from hadamard_tui.state.config import Config
 
@@ -28,7 +29,7 @@ def test_the_default_file_changes_nothing_and_names_every_setting_and_action(cal
     code, out, _ = call("config", "--default")
     assert code == 0
     assert config.parse(out.encode()) == (Config(), [])
-    for name in (*Config.__struct_fields__, *(action.id for action in ACTIONS)):
+    for name in (*Config.__struct_fields__, *(one.id for one in EVERY)):
         assert name in out
 
 
@@ -37,12 +38,18 @@ def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call
     said = [line.removeprefix("# ") for line in lines if " = " in line and "as in" not in line]
     table = said.index(next(line for line in said if line.startswith(ACTIONS[0].id)))
     parsed = config.parse("\n".join([*said[:table], "[keys]", *said[table:]]).encode())
-    assert parsed == (Config(keys={action.id: action.keys for action in ACTIONS}), [])
+    assert parsed == (Config(keys={one.id: one.keys for one in EVERY}), [])
 
 
 def test_actions_can_swap_their_keys() -> None:
     swapped = {"run": "R", "reset": "r"}
     assert config.parse(b"[keys]\nrun = 'R'\nreset = 'r'") == (Config(keys=swapped), [])
+
+
+def test_motions_have_keys_of_their_own_which_may_be_those_of_actions_but_not_of_each_other() -> None:
+    read, [line] = config.parse(b"[keys]\n'move-down' = 'r'\n'move-up' = 'k,G'")
+    assert read == Config(keys={"move-down": "r"})
+    assert "line 3: keys.move-up: G belongs to move-last already" in line
 
 
 def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
@@ -63,7 +70,7 @@ fly = "f"
 quit = 3
 help = "R"
 reset = "f6"
-pin = "p,f5"
+pin = "f5,f7"
 [window]
 size = 3
 """

@@ -15,6 +15,7 @@ NAMED = {
     "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "delete": "\x1b[3~", "escape": "\x1b", "tab": "\t",
     "shift+tab": "\x1b[Z", "enter": "\r", "backspace": "\x7f", "space": " ", "plus": "+", "equals_sign": "=",
     "minus": "-", "greater_than_sign": ">", "less_than_sign": "<", "question_mark": "?", "colon": ":",
+    "left_curly_bracket": "{", "right_curly_bracket": "}", "circumflex_accent": "^", "dollar_sign": "$",
     "full_stop": ".", "right_square_bracket": "]", "left_square_bracket": "[", "ctrl+p": "\x10",
     "ctrl+g": "\x07", "ctrl+q": "\x11", "ctrl+c": "\x03", "ctrl+r": "\x12",
 }  # fmt: skip

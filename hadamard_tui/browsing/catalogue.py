@@ -1,0 +1,69 @@
+"""The presets that there are to choose from: the person's own, and those that come with the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from engine.core.parts import BadInput
+from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.subjects import SUBJECTS
+from hadamard_tui.screens.finding import has_words
+from hadamard_tui.state import own_presets
+from hadamard_tui.state.own_presets import name_of
+
+YOURS = "Yours"
+"""The heading of the person's own presets."""
+
+Group = tuple[str, Sequence[Entry]]
+"""A heading and what stands below it."""
+
+
+def groups(opened: str | None = None) -> list[Group]:
+    """All presets by subject, the person's own first, with the file of the one that is opened among them."""
+    here = [opened] if opened is not None and opened.endswith(".toml") else []
+    own = [_own(path) for path in dict.fromkeys([*here, *own_presets.paths()])]
+    found: list[Group] = [(YOURS, own)]
+    found += [(subject, [one for one in index() if one.subject == subject]) for subject in SUBJECTS]
+    return [group for group in found if group[1]]
+
+
+def matching(found: Iterable[Group], typed: str) -> list[Group]:
+    """The presets whose names, titles, stories, claims, learners, parts or sources have the words typed."""
+    if not typed.split():
+        return list(found)
+    kept = [(heading, [one for one in some if _has(one, heading, typed)]) for heading, some in found]
+    return [group for group in kept if group[1]]
+
+
+def best(found: Iterable[Group], typed: str) -> Entry | None:
+    """The one that is meant first: whose name has the words typed, or else the first."""
+    every = [one for _, some in found for one in some]
+    return next((one for one in every if has_words(typed, shown_name(one), "")), next(iter(every), None))
+
+
+def shown_name(entry: Entry) -> str:
+    """The name of a preset, that of its file without the folder."""
+    return name_of(entry.name)
+
+
+def _has(entry: Entry, heading: str, typed: str) -> bool:
+    said = (
+        shown_name(entry),
+        entry.title,
+        entry.story,
+        *entry.claims,
+        *entry.learners,
+        *entry.kinds,
+        heading,
+    )
+    return has_words(typed, " ".join(said), entry.source)
+
+
+def _own(path: str) -> Entry:
+    """A preset of the person's own; one that cannot be read says why."""
+    try:
+        return entry_of(path)
+    except BadInput as error:
+        wrong = f"{Path(path).name} cannot be opened: {error.what}"
+        return Entry(path, wrong, "", "", SUBJECTS[-1], (), (), frozenset(), "")

@@ -1,0 +1,156 @@
+"""The list of presets: filtered by what is typed, by subject, with a preview of the one it stands on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from engine.spec.preset_index import Entry
+from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown_name
+from hadamard_tui.browsing.preview import preview
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.screens.modal import Modal
+from hadamard_tui.widgets.compact import compact
+from hadamard_tui.widgets.entry import Entry as Line
+from hadamard_tui.widgets.lines import Lines
+
+PREVIEW_FROM, TITLES_FROM = 72, 104
+"""From so many columns on there is room for a preview beside the list, and then for titles in it, too."""
+
+FEW_COLOURS = ("standard", "windows")
+
+
+class Browser(Modal[str | None]):
+    """Gives the preset that is chosen, its name or the path of its file, or None."""
+
+    # While the filter has the focus; the list has keys of its own.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *motions(
+            move_down="move('cursor_down')",
+            move_up="move('cursor_up')",
+            move_page_down="scroll_preview(1)",
+            move_page_up="scroll_preview(-1)",
+            filter="filter",
+        )
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-without-preview"), (PREVIEW_FROM, "-with-preview")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    Browser { align: center middle; }
+    Browser > Vertical {
+        width: 100%; max-width: 132; height: 100%; max-height: 48;
+        border: round $primary; padding: 0 1; background: $surface;
+    }
+    Browser #filter { margin: 0 0 1 0; }
+    Browser #found { height: 1fr; }
+    Browser #presets {
+        width: 1fr; height: 100%; border: none; padding: 0; background: transparent;
+        text-wrap: nowrap; text-overflow: ellipsis; scrollbar-size-vertical: 1;
+    }
+    Browser #preview { width: 50%; min-width: 49; margin: 0 0 0 1; scrollbar-size-vertical: 1; }
+    Browser #preview Static { height: auto; }
+    Browser.-without-preview #preview { display: none; }
+    """
+
+    def __init__(self, opened: str | None = None, typed: str = "") -> None:
+        """A list that stands on the preset that is opened, and has been typed into."""
+        super().__init__()
+        self._opened, self._typed = opened, typed
+        self._groups: Sequence[Group] = ()
+        self._entries: dict[str, Entry] = {}
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as page:
+            page.border_title = "Presets"
+            read_on = f"{key('move-page-down')} reads on"
+            page.border_subtitle = f"{key('choose')} opens · {read_on} · {key('close')} closes"
+            yield compact(Line(self._typed, id="filter", placeholder="name, word, learner, part or paper"))
+            with Horizontal(id="found"):
+                yield compact(Lines(id="presets"))
+                with VerticalScroll(id="preview", can_focus=False):
+                    yield Static("", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Line).focus()
+        self.query_one(Line).cursor_position = len(self._typed)
+        self._read()
+
+    @work
+    async def _read(self) -> None:
+        """Read all presets beside the screen: they are many files."""
+        self._groups = await asyncio.to_thread(groups, self._opened)
+        self._entries = {entry.name: entry for _, some in self._groups for entry in some}
+        self._list()
+
+    def _list(self) -> None:
+        """Show the presets that have what is typed."""
+        typed, options = self.query_one(Line).value, self.query_one(OptionList)
+        found = matching(self._groups, typed)
+        titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
+        options.set_options(line for group in found for line in _lines(group, titled))
+        meant = best(found, typed) if typed.split() else self._entries.get(self._opened or "")
+        if meant is not None:
+            options.highlighted = options.get_option_index(meant.name)
+        elif not found and self._groups:
+            self._show(
+                Text(f"No preset has “{typed}”. {key('command_palette')} searches parts, too.", "italic")
+            )
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._groups:
+            self._list()
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if event.option_id is not None:
+            plain = self.app.no_color or self.app.console.color_system in FEW_COLOURS
+            self._show(preview(self._entries[event.option_id], not plain))
+
+    def _show(self, text: Text) -> None:
+        pane = self.query_one("#preview", VerticalScroll)
+        pane.query_one(Static).update(text)
+        pane.scroll_home(animate=False)
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.query_one(OptionList).action_select()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(event.option_id)
+
+    def action_filter(self) -> None:
+        """Go on with what is typed."""
+        self.query_one(Line).focus()
+
+    def action_move(self, motion: str) -> None:
+        """Move in the list as a key of lists does, while the filter has the focus."""
+        getattr(self.query_one(OptionList), f"action_{motion}")()
+
+    def action_scroll_preview(self, pages: int) -> None:
+        """Scroll the preview."""
+        pane = self.query_one("#preview", VerticalScroll)
+        pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
+
+
+def _lines(group: Group, titled: bool) -> Iterator[Option]:
+    """A heading, and a line for each preset below it, with its title or without."""
+    heading, entries = group
+    yield Option(Text(heading, "bold"), disabled=True)
+    for entry in entries:
+        title = f"  {entry.title}" if titled else ""
+        yield Option(Text.assemble(f"  {shown_name(entry)}", (title, "dim")), id=entry.name)

@@ -1,0 +1,156 @@
+"""The list of presets: filtered, by subject, with a preview, and moved in with arrows or the keys of vi."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from engine.spec import presets
+from engine.spec.preset_index import entry_of
+from engine.spec.subjects import SUBJECTS
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.browsing import thumbnails
+from hadamard_tui.browsing.catalogue import YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
+from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.screens.browser import Browser
+from hadamard_tui.screens.help import Help
+from hadamard_tui.state import own_presets
+from hadamard_tui.state.config import Config
+from hadamard_tui.widgets.choice import Choice
+
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import screen_text
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+def found(typed: str) -> list[str]:
+    return [shown_name(entry) for _, some in matching(groups(), typed) for entry in some]
+
+
+def test_every_preset_stands_below_its_subject_once():
+    headings = [heading for heading, _ in groups()]
+    assert headings == [subject for subject in SUBJECTS if subject in headings]
+    assert sorted(found("")) == presets.names()
+
+
+@pytest.mark.parametrize(
+    ("typed", "preset"),
+    [
+        ("hadam million", "hadamard-million"),
+        ("spindly", "hadamard-128"),
+        ("Large steps", "catapult"),
+        ("theorem 5", "permuted-128"),
+        ("NTK of", "kernels-128"),
+        ("ReLU", "critical-line"),
+        ("zebra", ""),
+    ],
+)
+def test_presets_are_found_by_names_words_subjects_papers_learners_and_claims(typed, preset):
+    assert preset in found(typed) if preset else not found(typed)
+
+
+def test_a_preset_whose_name_is_typed_goes_before_those_that_speak_of_it():
+    meant = best(matching(groups(), "kernel"), "kernel")
+    assert meant is not None
+    assert meant.name.startswith("kernel")
+    assert best([], "kernel") is None
+
+
+def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path):
+    for name, text in (("mine", presets.path_of("rank-64").read_text()), ("broken", "learners = [")):
+        (tmp_path / f"{name}.toml").write_text(text)
+        own_presets.add(tmp_path / f"{name}.toml")
+    heading, own = groups(str(tmp_path / "mine.toml"))[0]
+    broken, mine = sorted(own, key=shown_name)
+    assert heading == YOURS
+    assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
+    assert "broken.toml cannot be opened" in broken.title
+    assert NO_CHART_OF_YOURS in preview(mine).plain
+    assert found("mine") == ["mine"]
+
+
+def test_a_preview_has_the_chart_of_what_the_preset_says_now_and_no_other(monkeypatch):
+    entry = entry_of("rank-64")
+    kept = Thumbnail(entry.digest, 130.0, "A caption.", ("a chart",), (".......",))
+    monkeypatch.setattr(thumbnails, "shipped", lambda: {"rank-64": kept})
+    text = preview(entry).plain
+    for said in (entry.title, "a chart", "A caption.", "takes about 2 min", *entry.claims, entry.source):
+        assert said in text
+    assert " ".join(entry.story.split()) in text
+    changed = preview(replace(entry, digest="another")).plain
+    assert NO_CHART in changed
+    assert "a chart" not in changed.replace(NO_CHART, "")
+
+
+async def browse(app: HadamardApp, pilot: Pilot[None], *keys: str) -> OptionList:
+    """The list of presets, once all are there, after some keys."""
+    await pilot.press("p")
+    await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.query(OptionList))
+    options = app.screen.query_one(OptionList)
+    await until(pilot, lambda: options.option_count > 70)
+    await pilot.press(*keys)
+    return options
+
+
+def standing(options: OptionList) -> str | None:
+    return None if options.highlighted is None else options.get_option_at_index(options.highlighted).id
+
+
+async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        options = await browse(app, pilot)
+        assert standing(options) == "hadamard-128"
+        await pilot.press(*"kern")
+        await until(pilot, lambda: standing(options) == "kernels-128")
+        assert options.option_count < 30
+        await until(
+            pilot, lambda: "No kernel gets below" in screen_text(app) and "kernels-128" in screen_text(app)
+        )
+        assert options.size.width > len("hadamard-4096-all-targets"), "names are whole"
+        await pilot.press("down", "up", "enter")
+        await until(pilot, lambda: app.laboratory.editable.preset == "kernels-128")
+        assert app.laboratory.session is None
+
+
+async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_too(
+    editable: EditableExperiment,
+):
+    app = HadamardApp(editable, config=Config(keys={"move-up": "f2", "close": "f3"}))
+    async with opened(app, (64, 20)) as pilot:
+        options = await browse(app, pilot, "tab")
+        assert not app.screen.query_one("#preview").display, "there is room for titles alone"
+        assert "Gradient descent needs" in screen_text(app)
+        await pilot.press("G")
+        last = standing(options)
+        await pilot.press("g", "j", "j", "f2")
+        assert (standing(options), last) == ("constant-128", "digits-softmax")
+        await pilot.press("k", "up", "escape", "slash")
+        assert standing(options) == "constant-128"
+        assert app.focused is app.screen.query_one(Input)
+        await pilot.press("f3")
+        await until(pilot, lambda: not isinstance(app.screen, Browser))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        assert "f3 closes" in screen_text(app)
+
+
+@pytest.mark.set_up("filled")
+async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_typed(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.query_one("#preset", Choice).focus()
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.query(Input))
+        assert app.screen.query_one(Input).value == "x"
+        await pilot.press("o", "r")
+        await until(pilot, lambda: standing(app.screen.query_one(OptionList)) == "xor-bits-128")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Browser))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Browser))
