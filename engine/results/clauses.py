@@ -100,24 +100,30 @@ class Clauses:
 
     @staticmethod
     def _below(curve: CurveView | LineView, low: float) -> float | None:
-        """From where on a curve is below a height; None if it is not at its end."""
+        """From where on a curve is below a height for good; None if it is not at its end."""
         above = np.flatnonzero(~(curve.y < low))
         first = int(above[-1]) + 1 if len(above) else 0
         return float(curve.x[first]) if first < len(curve.x) else None
 
+    @classmethod
+    def _first_below(cls, curve: CurveView, low: float) -> tuple[float, str] | None:
+        """Where a curve that ends below a height first is, and from where on, if it rises once more."""
+        if (for_good := cls._below(curve, low)) is None:
+            return None
+        first = float(curve.x[int(np.argmax(curve.y < low))])
+        return first, f" (for good after {_number(for_good)})" if for_good > first else ""
+
     def _come_down(self, low: float, bound: LineView | None) -> Clause:
         """Who is below a tenth of the start, in order of time."""
-        reached = [(self._below(curve, low), curve) for curve in self._learners if curve.chosen]
-        there = sorted(
-            ((at, self._name(curve)) for at, curve in reached if at is not None), key=lambda one: one[0]
-        )
+        reached = [(self._first_below(curve, low), curve) for curve in self._learners if curve.chosen]
+        there = sorted((*first, self._name(curve)) for first, curve in reached if first is not None)
         free = there
         if bound is not None:
             bound_names = {self._name(curve) for curve in self._bound_by(bound)}
-            free = [one for one in there if one[1] not in bound_names] or there
-        (at, name), *others = free
-        text = f"{name} is below {_number(low)} after {self._at(at)}"
-        text += "".join(f", {other} after {_number(x)}" for x, other in others[: MOST - 1])
+            free = [one for one in there if one[2] not in bound_names] or there
+        (at, for_good, name), *others = free
+        text = f"{name} is below {_number(low)} after {self._at(at)}{for_good}"
+        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other in others[: MOST - 1])
         left = len(others) - (MOST - 1)
         return Clause(
             f"{text} and {left} more later" if left > 0 else text,

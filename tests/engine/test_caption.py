@@ -120,6 +120,14 @@ def test_the_strongest_bound_that_binds_is_told():
     assert "other" not in text
 
 
+def test_a_curve_that_rises_once_more_is_told_of_where_it_first_comes_down():
+    y = EGU.y.copy()
+    y[-2] = 0.5
+    first = K[np.argmax(y < 0.1)]
+    text = caption(losses(replace(EGU, y=y)))
+    assert f"EGU is below 0.1 after k = {first:g} (for good after {K[-1]:g})" in text
+
+
 def test_how_far_from_what_theory_says_exactly():
     x = np.array([1.0, 2, 4])
     exact = line(np.array([1.0, 2, 4]), x, direction="exact", curve="net", applies_to=("net",))
