@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import crossing
 import pytest
 from rich.console import RenderableType
 from textual._compositor import Compositor
@@ -40,9 +42,9 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def frames_where_they_matter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen is drawn when a test looks at it, and once at its end, as nobody sees other frames.
+    """The screen is drawn when a test looks at it, as nobody sees other frames.
 
-    `@pytest.mark.drawn` draws all of them.
+    `make test-all` draws it once more at the end, and `@pytest.mark.drawn` draws all of them.
     """
     if request.node.get_closest_marker("drawn") is None:
         update = Compositor.render_update
@@ -107,15 +109,22 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
         await until(pilot, lambda: settled(setup))
         await pilot.pause()  # all of the screen is where it belongs
         yield pilot
-        app.screen._compositor.render_strips()
+        if crossing.whole:
+            app.screen._compositor.render_strips()
 
 
 async def until(
     pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0, what: str = "the app"
 ) -> None:
-    """Let the app work until a condition holds; fails, and says what of, if that takes too long."""
+    """Let the app work until a condition holds; fails, and says what of, if that takes too long.
+
+    Only then all widgets are waited for, as `pilot.pause` does: that takes longer than most conditions.
+    """
     waited = 0.0
     while not condition():
         assert waited < seconds, f"{what} never got there"
-        await pilot.pause(0.02)
+        await asyncio.sleep(0.02)
+        pilot.app.screen._on_timer_update()
         waited += 0.02
+    if waited:
+        await pilot._wait_for_screen()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from looping import looped
 from rich.cells import cell_len
 from textual.geometry import Region
 from textual.pilot import Pilot
@@ -186,7 +187,7 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
         assert hasattr({"app": app, "screen": app.laboratory}[owner], f"action_{name}")
 
 
-@pytest.mark.parametrize("width", range(58, 210, 7))
+@looped("width", range(58, 210, 7))
 def test_the_columns_fill_the_width_and_never_more(width: int):
     for rates in (False, True):
         shape = columns(width, ["a name of some length", "b"], Heads(rates=rates))
@@ -196,7 +197,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
     assert "rate" not in columns(width, ["GD"], Heads())
 
 
-@pytest.mark.parametrize("width", range(10, 140, 7))
+@looped("width", range(10, 140, 7))
 def test_the_tabs_fit_or_have_numbers_only(width: int):
     names = tuple(ABOUT)
     for chosen in names:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from looping import looped
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -88,23 +89,23 @@ def lines_of(look: palette.Palette) -> list[str]:
     return [look.theory, look.unproved]
 
 
-@pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("context", SIGHTS)
+@looped("name", LOOKS)
+@looped("context", SIGHTS)
 def test_curves_and_bounds_differ_in_colour_for_every_sight(name: str, context: str) -> None:
     look = LOOKS[name].palette
     assert distances([*look.learners.every, *lines_of(look)], context).min() > 0.055  # 0.02 can be noticed
 
 
-@pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("context", SIGHTS)
+@looped("name", LOOKS)
+@looped("context", SIGHTS)
 def test_curves_of_pinned_runs_differ_from_one_another_and_from_all_others(name: str, context: str) -> None:
     look = LOOKS[name].palette
     assert distances(look.pinned.every, context).min() > 0.03
     assert distances(look.pinned.every, context, [*look.learners.every, *lines_of(look)]).min() > 0.03
 
 
-@pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.parametrize("context", SIGHTS)
+@looped("name", LOOKS)
+@looped("context", SIGHTS)
 def test_learners_that_are_bound_are_colder_than_those_that_are_free_for_every_sight(
     name: str, context: str
 ) -> None:

@@ -6,6 +6,7 @@ import threading
 from textwrap import wrap
 
 import pytest
+from looping import looped
 from textual.widgets import Digits, OptionList, Static
 
 from engine.runtime import worker
@@ -56,8 +57,8 @@ def test_a_preset_that_a_tour_is_given_has_the_panel_that_its_story_speaks_of() 
     assert stop_at("rank-64") == Stop("rank-64")
 
 
-@pytest.mark.parametrize("width", [1, 30, 60, 200])
-@pytest.mark.parametrize("stop", [stop.preset for stop in STOPS])
+@looped("width", [1, 30, 60, 200])
+@looped("stop", [stop.preset for stop in STOPS])
 def test_a_story_is_told_in_whole_sentences_that_fit(width: int, stop: str) -> None:
     experiment = presets.load(stop)
     told = fitting(experiment.title, experiment.story, width)

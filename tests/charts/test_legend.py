@@ -1,4 +1,5 @@
 import pytest
+from looping import looped
 from rich.cells import cell_len
 
 from engine.runtime.theory_lines import lines_about
@@ -34,8 +35,8 @@ def test_the_note_ends_the_last_line():
     assert lines(SERIES[:1], 20, 2, "3 points hidden") == ["0:A ─── GD;", "5:3 points hidden;"]
 
 
-@pytest.mark.parametrize("width", range(1, 60, 3))
-@pytest.mark.parametrize("most", [0, 1, 2, 5])
+@looped("width", range(1, 60, 3))
+@looped("most", [0, 1, 2, 5])
 def test_nothing_leaves_the_width_or_overlaps(width, most):
     rows = legend([curve([0], name=f"curve 数 {n}", mark="A") for n in range(30)], width, most, "paused")
     assert len(rows) <= most

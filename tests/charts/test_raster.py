@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from looping import looped
 
 from hadamard_tui.charts.raster import paint
 
@@ -15,8 +16,8 @@ def painted(series, on=None, **rest):
     return paint(series, on or axes(), COLUMNS, ROWS, **rest)
 
 
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("points", [1, 2, 7, 20, 300])
+@looped("seed", range(40))
+@looped("points", [1, 2, 7, 20, 300])
 def test_every_dot_equals_the_naive_painting(seed, points):
     rng = np.random.default_rng([seed, points])
     x = np.sort(rng.uniform(-0.3, 1.3, points))

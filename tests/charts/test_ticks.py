@@ -1,4 +1,4 @@
-import pytest
+from looping import looped
 
 from hadamard_tui.charts.ticks import ticks
 
@@ -34,10 +34,8 @@ def test_less_than_two_decades_are_divided():
     assert labels((2.1, 2.9), log=True, most=5) == ["2.2", "2.4", "2.6", "2.8"]
 
 
-@pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize(
-    "limits", [(1e-300, 1e300), (1, 1 + 1e-9), (5, 5.3), (1e-5, 3e-5), (7, 1e9), (1, 2), (16, 17)]
-)
+@looped("log", [False, True])
+@looped("limits", [(1e-300, 1e300), (1, 1 + 1e-9), (5, 5.3), (1e-5, 3e-5), (7, 1e9), (1, 2), (16, 17)])
 def test_ticks_are_few_distinct_and_inside(limits, log):
     for most in range(12):
         found = ticks(limits, log, most)

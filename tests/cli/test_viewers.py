@@ -14,6 +14,7 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 from aiohttp import WSMsgType, web
+from looping import looped
 
 from hadamard_tui.serving import viewer
 from hadamard_tui.serving.messages import Focus, Resize, Size, Stdin, parse, size_of
@@ -201,7 +202,7 @@ async def test_no_path_leads_out_of_the_page():
 # What pages send
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     ["", "{", "7", "[]", "null", '["stdin"]', '["stdin", 7]', '["stdin", null]', '["stdin", "\\ud800"]',
      '["resize", 3]', '["resize", {"width": -1, "height": 24}]', '["resize", {"width": 1e99, "height": 24}]',

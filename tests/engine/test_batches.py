@@ -64,7 +64,7 @@ def test_float32_is_near_float64(learners, problem):
 
 @crossed_groups(few(EVERY), dtype=["float32", "float64"])
 def test_the_same_seed_gives_the_same_bits(learners, dtype):
-    words = {"learners": learners, "d": 8, "replicas": 2, "dtype": dtype}
+    words = {"learners": learners, "d": 4, "replicas": 2, "dtype": dtype}
     first, again, other = (
         losses(experiment("gaussian", seed=seed, noise=0.1, **words)) for seed in (7, 7, 8)
     )
@@ -100,7 +100,7 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
     monkeypatch.setattr(instances, "CACHE", cache)
     monkeypatch.setattr(instances, "PIECE", 3 * 8 * 8)
     whole = run(described)
-    for records in (1, 3):
+    for records in (1, 3) if cache else (3,):
         in_blocks = run(described, gate=lambda records=records: records)
         for curve, other in zip(whole.curves, in_blocks.curves, strict=True):
             assert np.array_equal(other.mean("loss"), curve.mean("loss"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd, weights
 from discovery import LEARNERS, asked, in_turns
+from looping import looped
 from naive import rank_bound, sylvester
 
 from engine.core import catalogue
@@ -340,7 +341,7 @@ def bound(kind):
     return catalogue.make("theory", kind)
 
 
-@pytest.mark.parametrize(("kind", "words"), HOLDS)
+@looped(("kind", "words"), HOLDS)
 def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words):
     learners = BOUND.get(kind, {"GD": gd(0.01), "LLS": LLS})
     described = experiment(learners=learners, **{"d": 8, **words})
@@ -351,14 +352,14 @@ def test_a_bound_holds_on_its_problems_and_binds_invariant_learners(kind, words)
         assert learner.name in bound(kind).binds(learner, described).reason
 
 
-@pytest.mark.parametrize(("kind", "words", "reason"), HOLDS_NOT)
+@looped(("kind", "words", "reason"), HOLDS_NOT)
 def test_a_bound_says_what_the_problem_lacks(kind, words, reason):
     finding = bound(kind).holds(experiment(**{"d": 8, **words}))
     assert not finding.holds
     assert reason in finding.reason
 
 
-@pytest.mark.parametrize(("kind", "learner", "reason"), BINDS_NOT)
+@looped(("kind", "learner", "reason"), BINDS_NOT)
 def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
     described = experiment(learners={"it": learner})
     (named,) = described.learners
@@ -382,7 +383,7 @@ def every_learner():
     return [(learner, described) for described in experiments for learner in described.learners]
 
 
-@pytest.mark.parametrize("kind", catalogue.members("theory"))
+@looped("kind", catalogue.members("theory"))
 def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict(kind):
     for learner, described in every_learner():
         finding = bound(kind).binds(learner, described)
@@ -396,7 +397,7 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         assert "\n" not in reason
 
 
-@pytest.mark.parametrize("kind", catalogue.members("theory"))
+@looped("kind", catalogue.members("theory"))
 def test_lines_name_their_direction_formula_and_source(kind):
     made = bound(kind)
     assert made.direction in get_args(Direction)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import LLS, experiment, raw
 from discovery import FAMILIES, PART_IDS, PARTS, default_of, fields, plain, problem_for, ready, variants
+from looping import looped
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -49,7 +50,7 @@ def test_every_file_of_a_family_holds_a_member():
         assert there == members
 
 
-@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+@looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind, member):
     summary = summary_of(member)
     assert member.__doc__, "a docstring of its own"
@@ -59,13 +60,13 @@ def test_documentation_begins_with_a_sentence_and_names_its_source(family, kind,
         assert "Source:" in member.__doc__, "every part but claims and the user's own files has a source"
 
 
-@pytest.mark.parametrize("member", [member for *_, member in PARTS], ids=PART_IDS)
+@looped("member", [member for *_, member in PARTS], ids=PART_IDS)
 def test_none_is_the_default_wherever_it_is_allowed(member):
     # Presets that are saved, and command lines that are copied, say None by leaving the field out.
     assert all(field.default is None for field in fields_of(member) if field.optional)
 
 
-@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+@looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_every_field_has_a_title_and_a_description(family, kind, member):
     for field in fields(member):
         assert isinstance(field.type, inspect.Metadata), f"{kind}.{field.name} has no Meta"
@@ -74,7 +75,7 @@ def test_every_field_has_a_title_and_a_description(family, kind, member):
         assert schema.get("description"), f"{kind}.{field.name} has no description"
 
 
-@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+@looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_every_default_is_valid(family, kind, member):
     for field in fields(member):
         if field.name in ready(family, kind, "X.npy"):
@@ -87,7 +88,7 @@ def test_every_default_is_valid(family, kind, member):
         assert getattr(catalogue.make(family, **words), field.name) == default
 
 
-@pytest.mark.parametrize(("family", "kind", "member"), PARTS, ids=PART_IDS)
+@looped(("family", "kind", "member"), PARTS, ids=PART_IDS)
 def test_a_part_is_equal_to_what_it_writes(family, kind, member, tmp_path):
     for words in [{**ready(family, kind, "X.npy"), **variant} for variant in variants(member)]:
         made = catalogue.make(family, **words)
@@ -96,15 +97,15 @@ def test_a_part_is_equal_to_what_it_writes(family, kind, member, tmp_path):
 
 
 NUMBERS = [
-    pytest.param(family, kind, field.name, id=f"{family}-{kind}-{field.name}")
+    (family, kind, field.name)
     for family, kind, member in PARTS
     for field in fields(member)
     if isinstance(plain(field.type), inspect.FloatType)
 ]
 
 
-@pytest.mark.parametrize(("family", "kind", "field"), NUMBERS)
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e300])
+@looped(("family", "kind", "field"), NUMBERS)
+@looped("value", [float("nan"), float("inf"), 1e300])
 def test_parts_refuse_numbers_that_are_not_finite_or_too_large(family, kind, field, value):
     words = {**ready(family, kind, "X.npy"), field: value}
     with pytest.raises(msgspec.ValidationError):
@@ -112,14 +113,14 @@ def test_parts_refuse_numbers_that_are_not_finite_or_too_large(family, kind, fie
 
 
 WHOLE = [
-    pytest.param(family, kind, field.name, id=f"{family}-{kind}-{field.name}")
+    (family, kind, field.name)
     for family, kind, member in PARTS
     for field in fields(member)
     if isinstance(plain(field.type), inspect.IntType)
 ]
 
 
-@pytest.mark.parametrize(("family", "kind", "field"), WHOLE)
+@looped(("family", "kind", "field"), WHOLE)
 def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field):
     words = {**ready(family, kind, "X.npy"), field: 2**40}
     with pytest.raises(msgspec.ValidationError):

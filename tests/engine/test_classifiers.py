@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from building import beginning, experiment, weights
+from looping import looped
 from naive import hold_out, length, logistic_objective, widest_margin
 from test_solvers import as_data, dependent
 
@@ -30,8 +31,8 @@ SHAPES = {
     "one": examples(4, 1, 3),
     "all of one class": (examples(5, 8, 5)[0], np.ones(8)),
 }
-by_shape = pytest.mark.parametrize(("X", "y"), SHAPES.values(), ids=SHAPES)
-by_strength = pytest.mark.parametrize("C", [1e-6, 0.03, 1.0, 100.0, 1e6])
+by_shape = looped(("X", "y"), SHAPES.values(), ids=SHAPES)
+by_strength = looped("C", [1e-6, 0.03, 1.0, 100.0, 1e6])
 
 
 def solve(kind, X, y, **words):

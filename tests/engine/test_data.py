@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from building import LLS, data_of, experiment, gd
 from discovery import LEARNERS, in_turns, name_of, ready, targets_of, variants
+from looping import looped
 from naive import sylvester
 
 from engine.core import catalogue
@@ -151,8 +152,10 @@ PAIRS = [
 ]
 """Every matrix with every target that it admits."""
 
-each_pair = pytest.mark.parametrize(
-    ("kind", "target"), [pytest.param(kind, words, id=f"{kind}-{name}") for kind, name, words in PAIRS]
+each_pair = looped(
+    ("kind", "target"),
+    [(kind, words) for kind, _, words in PAIRS],
+    ids=[f"{kind}-{name}" for kind, name, _ in PAIRS],
 )
 
 
@@ -300,8 +303,8 @@ def test_xor_targets_are_products_of_the_bits_in_either_form(d):
     assert len(set(map(tuple, bits))) == d, "every vector of bits comes once"
 
 
-@pytest.mark.parametrize("rotate", [False, True])
-@pytest.mark.parametrize(
+@looped("rotate", [False, True])
+@looped(
     "words",
     [
         words
@@ -409,7 +412,7 @@ def test_doubled_targets_are_all_features_and_their_negatives(kind):
 
 
 @each_pair
-@pytest.mark.parametrize("repeat", [None, 1])
+@looped("repeat", [None, 1])
 def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
     if target["kind"] == "classes" and repeat:
         with pytest.raises(BadInput, match="has no class"):

@@ -8,6 +8,7 @@ from fractions import Fraction
 import msgspec
 import numpy as np
 import pytest
+from looping import looped
 
 from engine.core import catalogue
 from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
@@ -89,7 +90,7 @@ def test_random_expressions_are_what_exact_fractions_say():
     assert seen > 2000
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "value"),
     [
         ("1/(2d)", 1 / 256),
@@ -120,7 +121,7 @@ def test_an_expression_means_what_a_paper_means(text, value):
     assert evaluate(text, NAMES) == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "said"),
     [
         ("", "not complete"),
@@ -235,7 +236,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
     assert (found.problem.target.index, found.learners[2].solver.lam) == (5, 16.0)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("override", "place", "said"),
     [
         ("learners[0].update.lr=1/x", "learners[0].update.lr", "'1/x' does not fit: 'x' is unknown"),

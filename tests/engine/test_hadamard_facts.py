@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from building import LLS, curve, data_of, experiment, gd, losses, predictions, weights
+from looping import looped
 
 EXACT = 1e-12
 
@@ -14,10 +15,10 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize("learner", [None, LLS], ids=["gd", "lls"])
-@pytest.mark.parametrize("d", [2, 16, 64])
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: "-".join(map(str, target.values())))
-@pytest.mark.parametrize(("permute", "row_signs"), [(False, False), (True, False), (True, True)])
+@looped("learner", [None, LLS], ids=["gd", "lls"])
+@looped("d", [2, 16, 64])
+@looped("target", TARGETS, ids=lambda target: "-".join(map(str, target.values())))
+@looped(("permute", "row_signs"), [(False, False), (True, False), (True, True)])
 def test_gd_and_least_squares_equal_one_minus_k_over_d(learner, d, target, permute, row_signs):
     matrix = {"kind": "hadamard", "d": d, "permute": permute, "row_signs": row_signs}
     measured = curve(matrix, target, {"it": learner or gd(1 / (2 * d))}, seed=5)

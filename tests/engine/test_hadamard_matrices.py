@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from building import experiment
+from looping import looped
 from naive import sylvester
 
 from engine.core.parts import BadInput
@@ -19,7 +20,7 @@ def prime_powers(below: int) -> set[int]:
     return {p**k for p in primes for k in range(1, below.bit_length()) if p**k < below}
 
 
-@pytest.mark.parametrize("d", ORDERS)
+@looped("d", ORDERS)
 def test_rows_are_orthogonal_signs_and_the_first_row_and_column_are_ones(d):
     H = hadamard(d)
     assert set(np.unique(H)) <= {-1, 1}

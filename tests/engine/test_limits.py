@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import raw
 from discovery import PARTS, fields, loss_of, ready, takes_any_labels, variants
+from looping import looped
 from msgspec import inspect
 
 from engine.core import catalogue
@@ -43,7 +44,7 @@ def bare(kind):
     return [kind]
 
 
-@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
+@looped("struct", STRUCTS, ids=lambda struct: struct.__name__)
 def test_every_whole_number_and_every_list_has_ends(struct):
     for field in fields(struct):
         for kind in bare(field.type):
@@ -169,8 +170,8 @@ def test_the_largest_experiments_are_estimated_in_little_memory():
     assert not large
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
-@pytest.mark.parametrize("kind", catalogue.members("architectures"))
+@looped("d", [1, 2, 5])
+@looped("kind", catalogue.members("architectures"))
 def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
     for words in variants(catalogue.members("architectures")[kind]):
         architecture = catalogue.make("architectures", **words)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from building import experiment
 from discovery import asked
+from looping import looped
 
 from engine.core import catalogue
 from engine.core.cost import square_lengths
@@ -28,7 +29,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "label"), [case for case in CASES if case.values[0] in asked("losses")])
+@looped(("kind", "label"), [case for case in CASES if case.values[0] in asked("losses")])
 def test_value_and_slope_equal_the_naive_twin(kind, label):
     assert kind in naive.LOSSES, f"loss {kind!r} has no naive twin yet: write one in tests/engine/naive.py"
     value, slope = naive.LOSSES[kind]
@@ -39,9 +40,7 @@ def test_value_and_slope_equal_the_naive_twin(kind, label):
     np.testing.assert_allclose(loss.slope(PREDICTIONS, labels), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("kind", "label"), [case for case in CASES if not catalogue.make("losses", case.values[0]).joint]
-)
+@looped(("kind", "label"), [case for case in CASES if not catalogue.make("losses", case.values[0]).joint])
 def test_slopes_that_are_declared_continuous_do_not_jump(kind, label):
     loss = catalogue.make("losses", kind)
     near = torch.linspace(-3, 3, 6001, dtype=torch.float64)
@@ -53,7 +52,7 @@ KINKS = {"hinge": 1.0, "mistake": 0.0}
 """Where y ŷ a loss has no derivative."""
 
 
-@pytest.mark.parametrize(("kind", "label"), CASES)
+@looped(("kind", "label"), CASES)
 def test_the_slope_is_the_derivative_of_the_value(kind, label):
     predictions = PREDICTIONS[label * PREDICTIONS != KINKS.get(kind)]
     loss, labels, size = catalogue.make("losses", kind), torch.full_like(predictions, label), 1e-5
@@ -75,7 +74,7 @@ def test_the_constants_are_the_least_costs_of_not_knowing_a_sign_or_a_bit(kind):
         assert math.isclose(constant, least, rel_tol=1e-9, abs_tol=1e-15)
 
 
-@pytest.mark.parametrize(("kind", "label"), CASES)
+@looped(("kind", "label"), CASES)
 def test_losses_of_extreme_predictions_are_finite_in_float32(kind, label):
     size = 80.0 if kind == "exponential" else 1e4
     loss, far = catalogue.make("losses", kind), torch.tensor([-size, size])
@@ -209,12 +208,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "words"), ADMITTED)
+@looped(("loss", "words"), ADMITTED)
 def test_a_loss_takes_the_labels_it_is_made_for(loss, words):
     assert experiment(d=8, loss=loss, **words).protocol.loss == loss
 
 
-@pytest.mark.parametrize(("loss", "words", "said"), REFUSED)
+@looped(("loss", "words", "said"), REFUSED)
 def test_a_loss_refuses_other_labels_with_the_reason(loss, words, said):
     with pytest.raises(BadInput) as caught:
         experiment(d=8, loss=loss, **words)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from building import experiment, gd
+from looping import looped
 
 from engine.core import catalogue
 from engine.core.streams import Streams
@@ -60,8 +61,8 @@ def test_rows_on_demand_are_parities(bits):
         assert np.array_equal(row[places], size * np.array(parities))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("matrix", SYLVESTER.values(), ids=SYLVESTER)
+@looped("target", TARGETS)
+@looped("matrix", SYLVESTER.values(), ids=SYLVESTER)
 def test_the_operator_stands_for_the_matrix(matrix, target):
     described, data = drawn(matrix, target)
     X, instances = tabled(described), data.instances
@@ -86,8 +87,8 @@ def test_the_operator_stands_for_the_matrix(matrix, target):
     assert np.array_equal(Dense(instances.rows).pick(torch.from_numpy(numbers)).rows, picked.rows)
 
 
-@pytest.mark.parametrize("target", LINEAR)
-@pytest.mark.parametrize("matrix", SYLVESTER.values(), ids=SYLVESTER)
+@looped("target", LINEAR)
+@looped("matrix", SYLVESTER.values(), ids=SYLVESTER)
 def test_labels_drawn_without_the_matrix_are_its_labels(matrix, target):
     described, data = drawn(matrix, target)
     places, sizes = data.w_star
@@ -158,9 +159,9 @@ def test_axes_are_the_instances_times_an_orthogonal_matrix():
         np.testing.assert_allclose(part.combine(coefficients), by_matrix, **EXACT)
 
 
-@pytest.mark.parametrize("lr", [0.05, [0.01, 0.3]], ids=["one rate", "two rates"])
-@pytest.mark.parametrize("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
-@pytest.mark.parametrize("rule", ["egu", "egu-pm", "winnow", "private-rates"])
+@looped("lr", [0.05, [0.01, 0.3]], ids=["one rate", "two rates"])
+@looped("matrix", ["hadamard", "rademacher", {"kind": "hadamard", "repeat": 1}])
+@looped("rule", ["egu", "egu-pm", "winnow", "private-rates"])
 def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(rule, matrix, lr, monkeypatch):
     words = {
         "learners": {"it": {"update": {"kind": rule, "lr": lr}}},

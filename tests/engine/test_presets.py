@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from looping import looped
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -65,7 +66,7 @@ def test_a_preset_runs_and_its_claims_hold(name):
         assert unexpected_divergence(results.plan.experiment, results.traces[0]) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@looped("name", NAMES)
 def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
     described = presets.load(name)
     for text in (described.title, described.story, described.source):

@@ -5,6 +5,7 @@ import copy
 import msgspec
 import pytest
 from building import LLS, gd, raw
+from looping import looped
 
 from engine.core.parts import BadInput
 from engine.spec import reading
@@ -116,7 +117,7 @@ def test_the_good_experiment_is_good():
     assert reading.parse(copy.deepcopy(GOOD)).problem.matrix.d == 16
 
 
-@pytest.mark.parametrize(("override", "place", "said"), BAD, ids=[case[0] for case in BAD])
+@looped(("override", "place", "said"), BAD, ids=[case[0] for case in BAD])
 def test_bad_values_are_refused_with_place_and_remedy(override, place, said):
     error = refusal(changed(override))
     assert error.where == place

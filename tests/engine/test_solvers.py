@@ -9,6 +9,7 @@ import pytest
 import torch
 from building import beginning, data_of, experiment, predictions, weights
 from discovery import solvers
+from looping import looped
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -57,11 +58,11 @@ SHAPES = {
     "dependent rows": dependent(4),
     "hadamard rows": naive.sylvester(8),
 }
-by_shape = pytest.mark.parametrize("X", SHAPES.values(), ids=SHAPES)
+by_shape = looped("X", SHAPES.values(), ids=SHAPES)
 
 
 @by_shape
-@pytest.mark.parametrize("lam", [1e-6, 0.3, 20.0])
+@looped("lam", [1e-6, 0.3, 20.0])
 def test_ridge(X, lam):
     Y = random(5, len(X), 2)
     found = after_each({"kind": "ridge", "lam": lam}, X, Y)
@@ -78,7 +79,7 @@ def test_ridge_with_a_small_penalty_is_least_squares():
 
 
 @by_shape
-@pytest.mark.parametrize("eps", [1e-6, 0.3, 20.0])
+@looped("eps", [1e-6, 0.3, 20.0])
 def test_vaw(X, eps):
     Y, rows = random(8, len(X), 2), random(9, 5, X.shape[1])
     for asked in (None, rows):
@@ -111,8 +112,8 @@ def of_kernel(settings):
 
 
 @by_shape
-@pytest.mark.parametrize("lam", [0.0, 0.1])
-@pytest.mark.parametrize("settings", KERNELS, ids=str)
+@looped("lam", [0.0, 0.1])
+@looped("settings", KERNELS, ids=str)
 def test_kernel(X, lam, settings):
     X = X / np.sqrt(X.shape[1])
     Y, rows = random(10, len(X), 2), random(11, 5, X.shape[1])

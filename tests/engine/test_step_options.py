@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, beginning, data_of, experiment, gd, raw
+from looping import looped
 
 from engine.backends import backends
 from engine.core import catalogue
@@ -170,7 +171,7 @@ def test_it_does_not_matter_how_a_run_is_divided_or_what_runs_beside(learner):
         np.testing.assert_allclose(whole.values("loss")[:, replica], expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("rule", catalogue.members("updates"))
+@looped("rule", catalogue.members("updates"))
 def test_rules_say_whether_they_make_their_weights_of_their_state(rule):
     made = catalogue.make("updates", rule)
     draw = torch.Generator().manual_seed(0)

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 from building import LLS, gd, raw
+from looping import looped
 
 from engine.core.parts import BadInput
 from engine.core.texts import listed
@@ -45,10 +46,8 @@ def refused(described) -> BadInput:
     return caught.value
 
 
-@pytest.mark.parametrize("evil", EVIL)
-@pytest.mark.parametrize(
-    "place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].curve", "run.device"]
-)
+@looped("evil", EVIL)
+@looped("place", ["title", "source", "learners[0].name", "claims[0].text", "claims[0].curve", "run.device"])
 def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) -> None:
     described = copy.deepcopy(GOOD)
     reading.put(described, place, f"a{EVIL[evil]}b")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from looping import looped
 
 from engine.backends.compiled import SUMS
 from engine.backends.tiled.kernels import LANES
@@ -49,8 +50,8 @@ def test_tiles_hold_segment_by_segment_what_the_vectors_do(replicas, members, d)
     assert int((tiles == 0).sum()) == tiles.numel() - vectors.numel()
 
 
-@pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)
-@pytest.mark.parametrize(("first", "count"), [(0, 0), (0, 1), (1, 3), (2, 2 * MOST_BITS)])
+@looped(("replicas", "members", "d"), SHAPES)
+@looped(("first", "count"), [(0, 0), (0, 1), (1, 3), (2, 2 * MOST_BITS)])
 def test_segment_signs_and_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
     seen = examples(replicas, d, min(d, 13))
     tiling = Tiling(replicas, members, d, LANES)

@@ -1,0 +1,50 @@
+"""One test goes through all of its cases, and says which of them fail."""
+
+from __future__ import annotations
+
+from inspect import signature
+
+import crossing
+import pytest
+from looping import looped
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crossing, "whole", False)
+
+
+def test_every_case_runs_also_after_one_that_fails():
+    seen = []
+
+    @looped("number", [1, 2, 3])
+    @looped(("word", "length"), [("a", 1), pytest.param("bc", 2)])
+    def test(number, word, length):
+        seen.append((number, word))
+        assert number != 2
+
+    with pytest.raises(ExceptionGroup) as caught:
+        test()
+    assert seen == [(number, word) for number in (1, 2, 3) for word in ("a", "bc")]
+    assert caught.value.__notes__ == ["with {'number': 2}"]
+    assert [error.__notes__ for error in caught.value.exceptions] == [
+        ["with {'word': 'a', 'length': 1}"],
+        ["with {'word': 'bc', 'length': 2}"],
+    ]
+
+
+def test_a_single_failure_is_raised_as_it_is_and_none_as_none():
+    @looped("number", [1, 2])
+    def test(number, most):
+        assert number < most
+
+    assert [*signature(test).parameters] == ["most"]
+    test(most=3)
+    with pytest.raises(AssertionError) as caught:
+        test(most=2)
+    assert caught.value.__notes__ == ["with {'number': 2}"]
+
+
+def test_by_make_test_all_every_case_is_a_test(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(crossing, "whole", True)
+    assert looped("number", [1, 2], ids=str).args[:2] == ("number", [1, 2])
