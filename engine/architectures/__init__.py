@@ -124,6 +124,13 @@ class Architecture(Part, frozen=True):
         """The hidden layers of a fully connected net; None if it is no such net."""
         return None
 
+    def sensitivity(self, params: Params, instances: Instances) -> torch.Tensor:
+        """∂ŷ/∂z [N, m, h, n] of m outputs by z = W₁ x, what the first layer makes of each of n instances.
+
+        For fully connected nets, those with `hidden_layers`.
+        """
+        raise NotImplementedError
+
     def kernel_at_start(self, d: int) -> dict[str, float] | None:
         """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
 

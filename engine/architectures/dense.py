@@ -50,7 +50,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     does the same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random
     semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix
     s·I and every output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a
-    Gaussian output. The last two are not rotation invariant, the others are, in law. Either `scale` says s,
+    Gaussian output. The last two are not rotation invariant, the others are, in law. With `output_signs` the
+    output weights start as ±s/√fan-in by fair coins, but for `identity`. Either `scale` says s,
     or `cw` C_w, one for all layers or one for each, the output too. With `biases`, or C_b = `cb` > 0, there
     are biases b_l, trained, that start as N(0, C_b) (once or for each layer, too); a bias is the weight of an
     input that is always 1, and depends on no coordinates. The output has none with `output_bias = false`.
@@ -112,6 +113,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     output_bias: Annotated[
         bool, Meta(title="output bias", description="where units have biases: the output too", extra=SELDOM)
     ] = True
+    output_signs: Annotated[
+        bool,
+        Meta(title="output signs", description="output weights start as ±, all of one size", extra=SELDOM),
+    ] = False
     outputs: Annotated[
         Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
     ] = 1
@@ -210,7 +215,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def signals(self) -> Signals | None:
-        if self.init != "gaussian" or self.parametrisation not in ("standard", "ntk"):
+        if self.init != "gaussian" or self.output_signs or self.parametrisation not in ("standard", "ntk"):
             return None
         cw = tuple(size * size for size in self._sizes())
         cb = tuple(
@@ -265,6 +270,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init == "diagonal" and not output:
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             return diagonal
+        if output and self.output_signs:
+            return size / math.sqrt(fan_in) * stream.signs(fan_out, fan_in)
         if self.init == "zero" and number == 1:
             return np.zeros((stream.replicas, fan_out, fan_in))
         if self.init == "orthogonal":
@@ -298,13 +305,26 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         return list(self._signals(params, instances))[:-1]
 
+    def sensitivity(self, params: Params, instances: Instances) -> torch.Tensor:
+        with torch.enable_grad():
+            first = self.first(params, instances).detach().requires_grad_()
+            *_, predictions = self._signals(params, instances, first)  # [N, m, n]
+            sums = predictions.sum((0, 2))
+            slopes = [torch.autograd.grad(each, first, retain_graph=True)[0] for each in sums]
+        return torch.stack(slopes, 1)
+
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """What W₁ makes of the instances, [B, h, n]."""
         return instances.inner(params["W1"])
 
-    def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction."""
-        signal = self.first(params, instances)
+    def _signals(
+        self, params: Params, instances: Instances, first: torch.Tensor | None = None
+    ) -> Iterator[torch.Tensor]:
+        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction.
+
+        Above what W₁ makes of the instances, which may be given.
+        """
+        signal = self.first(params, instances) if first is None else first
         for number in self._numbers:
             if number > 1:
                 signal = params[f"W{number}"] @ transfer(self.activation, signal)

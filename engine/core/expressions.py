@@ -133,11 +133,13 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 
 
 def holds(condition: str, names: Mapping[str, float]) -> bool:
-    """Whether comparisons of expressions are true, such as `size <= 128`, or several joined by `and`.
+    """Whether comparisons of expressions are true, such as `size <= 128`, joined by `and` and `or`.
 
-    Raises: BadExpression.
+    `and` binds more. All comparisons are looked at, whatever others say. Raises: BadExpression.
     """
-    return all(_compared(one, names) for one in re.split(r"\band\b", condition))
+    ways = [re.split(r"\band\b", way) for way in re.split(r"\bor\b", condition)]
+    found = [[_compared(one, names) for one in way] for way in ways]
+    return any(map(all, found))
 
 
 def _compared(comparison: str, names: Mapping[str, float]) -> bool:
@@ -149,7 +151,7 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 def names_in_condition(condition: str) -> set[str]:
     """The names that comparisons of expressions use. Raises: BadExpression."""
-    sides = re.split(r"\band\b|[<>=!]+", condition.translate(_RELATIONS))
+    sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
 

@@ -66,6 +66,14 @@ def test_learners_are_where_their_condition_holds():
         plan(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 
+def test_conditions_are_joined_by_and_which_binds_more_and_or():
+    sizes = [{"name": "size", "values": [2, 4, 8, 16]}]
+    for where, there in (("size < 4 or size > 4 and size < 16", [2, 8]), ("size = 16 or size = 2", [2, 16])):
+        learners = [{"name": "GD", **gd(0.1), "where": where}]
+        points = plan(document(sizes, learners=learners)).points
+        assert [point.names["size"] for point in points] == there
+
+
 def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
     learners = [{"name": "GD", **gd(0.1)}, {"name": "LLS", "solver": "lls", "where": "n < d/2 and m = 1"}]
     matrix = {"kind": "gaussian", "d": 8, "n": "size"}

@@ -1,0 +1,78 @@
+"""The Jacobian of nets: its singular values, and the gap that mixtures make among them."""
+
+import numpy as np
+import pytest
+import torch
+from building import beginning, raw
+
+from engine.core.parts import BadInput
+from engine.runtime.run import run
+from engine.spec import reading
+
+CLUSTERS = {"kind": "clusters", "classes": 3, "centres": 1, "d": 4, "n": 6}
+
+
+def described(net, measure, matrix=CLUSTERS, **words):
+    net = {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m", **net}
+    settings = {"protocol": "at-init", "replicas": 2, **words}
+    whole = raw(matrix, "classes", {"net": {"architecture": net}}, **settings)
+    x = "k" if "gap" in str(measure) else "j"
+    return reading.parse({**whole, "pictures": [{"x": x, "measure": measure}]})
+
+
+def measured(whole):
+    (curve,) = run(whole).curves
+    (values,) = curve.array(whole.pictures[0].measure.name).values
+    return values
+
+
+@pytest.mark.parametrize("net", [
+    {},
+    {"widths": [5, 3], "activation": "tanh", "cb": 0.2},
+    {"parametrisation": "ntk"},
+    {"outputs": 1, "output_signs": True},
+])  # fmt: skip
+def test_singular_values_are_those_of_the_matrix_of_all_derivatives(net):
+    whole = described(net, {"kind": "jacobian-spectrum", "most": 9})
+    hypothesis, data = beginning(whole)
+    found = measured(whole)
+    nets = len(hypothesis.tensors["W1"])
+
+    def predictions(first):
+        return hypothesis.architecture.predict({**hypothesis.tensors, "W1": first}, data.instances)
+
+    jacobian = torch.autograd.functional.jacobian(predictions, hypothesis.tensors["W1"])
+    each = jacobian.unflatten(0, (nets, -1))  # [nets, outputs, n, nets, h, d]
+    expected = [
+        torch.linalg.svdvals(each[one, :, :, one].flatten(0, 1).flatten(1))[: found.shape[1]].numpy()
+        for one in range(nets)
+    ]
+    averaged = np.array(expected).reshape(len(found), -1, found.shape[1]).mean(1)
+    np.testing.assert_allclose(found, averaged, rtol=1e-8, atol=1e-7)
+
+
+def test_the_gap_is_a_ratio_of_neighbours_where_there_are_such():
+    spectrum = measured(described({}, {"kind": "jacobian-spectrum", "most": 5}))
+    whole = described({}, {"kind": "jacobian-gap", "after": 4})
+    (curve,) = run(whole).curves
+    np.testing.assert_allclose(
+        curve.values(whole.pictures[0].measure.name)[0], spectrum[:, 3] / spectrum[:, 4], rtol=1e-10
+    )
+    with pytest.raises(BadInput, match="more than 18 singular values"):
+        described({}, {"kind": "jacobian-gap", "after": 18})
+
+
+def test_output_weights_may_start_as_signs():
+    hypothesis, _ = beginning(described({"output_signs": True, "cw": [1.0, 2.0]}, "jacobian-spectrum"))
+    output = hypothesis.tensors["W2"].numpy()
+    np.testing.assert_allclose(np.abs(output), np.sqrt(2 / 5))
+    assert 0 < (output > 0).mean() < 1
+
+
+def test_two_classes_may_have_a_target_each():
+    matrix = {**CLUSTERS, "classes": 2}
+    both = raw(matrix, {"kind": "classes", "each": True}, {"LLS": {"solver": "lls"}})
+    one = raw(matrix, "classes", {"LLS": {"solver": "lls"}})
+    (first, second), (signs,) = (beginning(reading.parse(each))[1].labels.numpy() for each in (both, one))
+    np.testing.assert_array_equal(first, (signs + 1) / 2)
+    np.testing.assert_array_equal(first + second, 1)
