@@ -19,7 +19,8 @@ class Classes(Target, frozen=True, tag="classes"):
 
     Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
     one class and 0 for the others: learned by a net each, or by one net with K outputs. Of them the 0/1 error
-    is the share of instances whose largest prediction is that of another class. Source: theory-bias.md §§44–46, theory-symmetry.md §23.
+    is the share of instances whose largest prediction is that of another class. Source: theory-bias.md
+    §§44–46, theory-symmetry.md §23.
     """
 
     each: Annotated[
