@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 GENERATORS = 2 * 1400
 """Bytes of the random generators of a replica: each stream has one, and few streams live at a time."""
 
+DRAWN = ("matrix", "target", "labels", "noise")
+"""The streams of rows, labels and noise."""
+
 PIECE = 1 << 14
 """Numbers that are drawn at once where each is kept in fewer bytes than it is drawn in."""
 
@@ -84,9 +87,45 @@ class Stream:
 class Streams:
     """The named streams of an experiment: `streams("signs")` always starts from its own beginning."""
 
-    def __init__(self, seeds: Sequence[int], going: Callable[[], None] = lambda: None) -> None:
-        """`going` is called again and again while numbers are drawn; what it raises ends that."""
-        self.seeds, self.going = tuple(seeds), going
+    def __init__(
+        self, seeds: Sequence[int], going: Callable[[], None] = lambda: None, single: bool = False
+    ) -> None:
+        """`going` is called again and again while numbers are drawn; what it raises ends that.
+
+        With `single` the data of a replica come from one generator, `default_rng(seed)`.
+        """
+        self.seeds, self.going, self._single = tuple(seeds), going, single
 
     def __call__(self, name: str) -> Stream:
         return Stream(self.seeds, name, self.going)
+
+    def of_data(self) -> Streams:
+        """The streams that a problem is drawn from, all at their beginning."""
+        return Together(self.seeds, self.going) if self._single else self
+
+
+class Together(Streams):
+    """Named streams of which those in DRAWN are one generator for each replica, `default_rng(seed)`.
+
+    What is drawn of them comes in the order in which it is asked for: a problem asks for rows, then labels,
+    then noise, as papers print their draws.
+    """
+
+    def __init__(self, seeds: Sequence[int], going: Callable[[], None]) -> None:
+        super().__init__(seeds, going)
+        self._together = Unnamed(seeds, "", going)
+
+    def __call__(self, name: str) -> Stream:
+        return self._together if name in DRAWN else super().__call__(name)
+
+
+class Unnamed(Stream):
+    """The random numbers of `default_rng(seed)`, for several purposes one after the other."""
+
+    @cached_property
+    def _generators(self) -> list[np.random.Generator]:
+        return [np.random.default_rng(seed) for seed in self._seeds]
+
+    def signs(self, *shape: int) -> NDArray[np.int8]:
+        """+1 where a uniform number is below ½."""
+        return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

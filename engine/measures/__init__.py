@@ -307,6 +307,6 @@ def named() -> dict[str, Measure]:
 
 def needs_teacher(problem: Problem) -> str | None:
     """Where labels are made of xᵀw* for the instances x that learners see, if that is not here."""
-    if not problem.target.unit:
-        return "labels are made of xᵀw*, as by the targets feature and sparse"
+    if not problem.target.has_w_star:
+        return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
     return None if problem.matrix.features_are_seen else "learners see the features that targets name"

@@ -84,11 +84,11 @@ class Data:
 
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
-    """Draw a problem once per replica: rows, labels from their features, label noise, and the instances seen.
+    """Draw a problem once per replica: targets, rows, labels from their features, noise, the instances seen.
 
     Raises: BadInput for a file that cannot be used.
     """
-    combination = problem.target.combination(problem.matrix, streams)
+    combination, streams = problem.target.combination(problem.matrix, streams), streams.of_data()
     instances, labels = (_arranged if problem.matrix.is_sylvester else _tabled)(
         problem, combination, streams, dtype, device
     )

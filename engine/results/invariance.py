@@ -133,7 +133,7 @@ class _Comparison:
 
     def __init__(self, experiment: Setup, learner: Learner, other: Learner) -> None:
         self._experiment, self._learners = experiment, (learner, other)
-        self.streams = Streams([experiment.run.seed])
+        self.streams = Streams([experiment.run.seed], single=experiment.run.streams == "single")
         data = draw(experiment.problem, self.streams, "float64", "cpu").dense()
         self.data = data.with_variants(len(rates_of(learner)))
 

@@ -33,8 +33,7 @@ class DrawnData:
 
     def streams(self, experiment: Experiment) -> Streams:
         """The random numbers of a run. While they are drawn they raise Stopped if it is."""
-        seeds = range(experiment.run.seed, experiment.run.seed + experiment.run.replicas)
-        return Streams(seeds, self._go_on)
+        return experiment.run.random_streams(self._go_on)
 
     def of(self, experiment: Experiment, device: str) -> Data:
         """The data of a run.
@@ -60,7 +59,9 @@ class DrawnData:
     @staticmethod
     def _key(experiment: Experiment, device: str) -> bytes:
         run = experiment.run
-        return msgspec.json.encode((experiment.problem, run.seed, run.replicas, experiment.dtype, device))
+        return msgspec.json.encode(
+            (experiment.problem, run.seed, run.streams, run.replicas, experiment.dtype, device)
+        )
 
     def _go_on(self) -> None:
         if self._stopped():

@@ -88,6 +88,12 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
         problem=run.problem,
         protocol=experiment.protocol,
         learners=(run.learner,),
-        run=Run(seed=settings.seed, replicas=settings.replicas, dtype=settings.dtype, device=settings.device),
+        run=Run(
+            seed=settings.seed,
+            streams=settings.streams,
+            replicas=settings.replicas,
+            dtype=settings.dtype,
+            device=settings.device,
+        ),
         pictures=tuple(Picture(measure=measure) for measure in run.measures),
     )

@@ -11,7 +11,6 @@ import numpy as np
 
 from engine.core import catalogue
 from engine.core.parts import Finding
-from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data
@@ -67,17 +66,12 @@ def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
     """A learner at the start that it has in the run, on its data."""
     loss = loss_of(experiment).of_targets(data.targets)
     rates = len(rates_of(learner))
-    return Descent(TrainingInputs(learner, data.with_variants(rates), loss, _streams(experiment)))
+    return Descent(TrainingInputs(learner, data.with_variants(rates), loss, experiment.run.random_streams()))
 
 
 def _order(experiment: Setup) -> Order | None:
     """Which row is seen first, second, … in the run; None if that is their order."""
-    return experiment.protocol.order(experiment.problem.matrix.shape()[0], _streams(experiment))
-
-
-def _streams(experiment: Setup) -> Streams:
-    run = experiment.run
-    return Streams(range(run.seed, run.seed + run.replicas))
+    return experiment.protocol.order(experiment.problem.matrix.shape()[0], experiment.run.random_streams())
 
 
 def _line(line: Line, at: At, others: Others) -> TheoryLine:

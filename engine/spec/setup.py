@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Meta
 
 from engine.core import catalogue
 from engine.core.parts import SELDOM, Count
+from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.problems.problem import Problem
 
@@ -35,6 +37,14 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How it is computed."""
 
     seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
+    streams: Annotated[
+        Literal["named", "single"],
+        Meta(
+            title="streams",
+            description="of random numbers: for every purpose; or rows, labels, noise of default_rng(seed)",
+            extra=SELDOM,
+        ),
+    ] = "named"
     replicas: Annotated[
         Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
     ] = 1
@@ -67,6 +77,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             extra=SELDOM,
         ),
     ] = ()
+
+    def random_streams(self, going: Callable[[], None] = lambda: None) -> Streams:
+        """Where all randomness comes from, for every replica; `going` is called while numbers are drawn."""
+        return Streams(range(self.seed, self.seed + self.replicas), going, self.streams == "single")
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -43,11 +43,23 @@ class Target(Part, frozen=True):
     """A rule that gives every instance m labels, one per target."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("unit", "linear", "fixed_feature", "is_random_feature", "with_negatives", "values", "one_hot")
+        (
+            "unit",
+            "has_w_star",
+            "linear",
+            "fixed_feature",
+            "is_random_feature",
+            "with_negatives",
+            "values",
+            "one_hot",
+        )
     )
 
     unit: ClassVar[bool] = False
     """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
+
+    has_w_star: ClassVar[bool] = False
+    """Whether it is one combination w* of features, of any length."""
 
     linear: ClassVar[bool] = False
     """Whether every target is a `combination` on each family that has a constant feature or needs none."""

@@ -20,6 +20,7 @@ class Feature(Target, frozen=True, tag="feature"):
     """
 
     unit: ClassVar[bool] = True
+    has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
     index: Annotated[int, Meta(ge=0, lt=MOST, title="feature i", description="counted from 0")] = 3

@@ -21,6 +21,7 @@ class Sparse(Target, frozen=True, tag="sparse"):
     """
 
     unit: ClassVar[bool] = True
+    has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5

@@ -1,0 +1,45 @@
+"""A linear target with weights that are given."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import LARGEST, BadInput
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
+
+MOST_WEIGHTS = 4096
+"""Weights that are given one by one, at most."""
+
+
+class Weights(Target, frozen=True, tag="weights"):
+    """Given weights w of the first features make the label, y = Σ_i w_i x_i, and the others have none.
+
+    As theory's fixed draws have it: w = (1, .5, .8), or 1/√5 on the first five features.
+    Source: theory-bias.md §§34, 47.
+    """
+
+    linear: ClassVar[bool] = True
+    has_w_star: ClassVar[bool] = True
+
+    w: Annotated[
+        tuple[Annotated[float, Meta(ge=-LARGEST, le=LARGEST)], ...],
+        Meta(
+            min_length=1,
+            max_length=MOST_WEIGHTS,
+            title="weights w",
+            description="of the first features, as in 1, 0.5, 0.8",
+        ),
+    ] = (1.0, 0.5, 0.8)
+
+    def check(self, matrix: Matrix) -> None:
+        if len(self.w) > (d := matrix.feature_count()):
+            raise BadInput("problem.target.w", f"there are {d} features; give at most as many weights")
+
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
+        copies = len(streams.seeds), 1, 1
+        return Combination(np.tile(np.arange(len(self.w)), copies), np.tile(self.w, copies))

@@ -1,0 +1,72 @@
+"""One generator for all data: the draws that papers and theory's pages print."""
+
+import numpy as np
+import pytest
+from building import data_of, experiment, gd, raw
+
+from engine.core.parts import BadInput
+from engine.problems.data import draw
+from engine.results.invariance import certificate
+from engine.runtime.run import run
+from engine.spec import reading
+
+SINGLE = {"streams": "single", "replicas": 2, "seed": 3}
+
+
+def drawn(**words):
+    described = experiment(**words, **SINGLE)
+    return draw(described.problem, described.run.random_streams(), "float64", "cpu")
+
+
+@pytest.mark.parametrize("replica", [0, 1])
+def test_rows_then_noise_come_from_one_generator_of_the_seed(replica):
+    data = drawn(
+        matrix={"kind": "gaussian", "n": 6, "d": 4}, target={"kind": "weights", "w": [2, -1]}, noise=0.5
+    )
+    numbers = np.random.default_rng(3 + replica)
+    rows = numbers.standard_normal((6, 4))
+    labels = rows[:, :2] @ [2, -1] + 0.5 * numbers.standard_normal(6)
+    np.testing.assert_array_equal(data.instances.rows[replica].numpy(), rows)
+    np.testing.assert_allclose(data.labels[replica].numpy(), labels, rtol=1e-15)
+
+
+def test_labels_by_coins_are_drawn_after_the_rows_as_one_half():
+    data = drawn(matrix={"kind": "gaussian", "n": 8, "d": 16}, target="coin")
+    numbers = np.random.default_rng(3)
+    numbers.standard_normal((8, 16))
+    np.testing.assert_array_equal(data.labels[0].numpy(), np.where(numbers.random(8) < 0.5, 1, -1))
+
+
+def test_data_are_the_same_however_often_they_are_drawn_and_whoever_learns():
+    described = experiment("gaussian", "sparse", d=6, learners={"it": gd(0.01)}, noise=0.1, **SINGLE)
+    streams = described.run.random_streams()
+    once, twice = (draw(described.problem, streams, "float64", "cpu") for _ in range(2))
+    np.testing.assert_array_equal(once.labels.numpy(), twice.labels.numpy())
+    assert not np.array_equal(data_of(described).labels.numpy(), once.labels.numpy())
+    assert certificate(described, described.learners[0]) < 1e-9
+
+
+def least(learner, measure, **words):
+    """What a page's draw `default_rng(0)` gives for a solver, in float64."""
+    document = raw(**words, learners={"it": learner}, protocol="at-init", streams="single")
+    document["pictures"] = [{"x": "step", "measure": measure}]
+    described = reading.parse(document)
+    (name,) = {picture.measure.name for picture in described.pictures}
+    return float(run(described).curves[0].values(name)[0, 0])
+
+
+def test_the_least_norms_of_the_page_are_found_to_all_printed_digits():
+    square = {
+        "matrix": {"kind": "gaussian", "n": 10, "d": 30},
+        "target": {"kind": "weights", "w": [1, 0.5, 0.8]},
+    }
+    found = least({"solver": "basis-pursuit"}, {"kind": "norm", "p": "1"}, **square)
+    assert found == pytest.approx(2.14896, abs=5e-6)
+    separable = {"matrix": {"kind": "gaussian", "n": 8, "d": 16}, "target": "coin"}
+    margin = least({"solver": "max-margin"}, {"kind": "margin", "q": "2"}, **separable)
+    assert 1 / margin == pytest.approx(0.882322, abs=5e-7)
+
+
+def test_given_weights_need_as_many_features():
+    with pytest.raises(BadInput, match=r"problem\.target\.w: there are 2 features"):
+        experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1, 2, 3]})
