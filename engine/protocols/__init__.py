@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.core.catalogue import members
 from engine.core.parts import LARGEST, BadField, Part, Values
-from engine.core.sizes import DERIVED, Sizes
+from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import named
 from engine.training.recorder import Recorder
@@ -259,15 +259,11 @@ class Protocol(Part, frozen=True):
         """Of how many rows a step has a copy of its own."""
         return 0
 
-    def solver_numbers(self, parameters: int) -> int:
-        """How many numbers in float64 it keeps beside a learner with so many parameters."""
-        return 0
-
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that it takes beside a learner with parameters: for each of its nets, and rows of steps."""
+        """Bytes that it takes beside a learner with parameters: by default those of the rows of a step."""
         rows = self.drawn_rows(sizes.n)
         drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
-        return sizes.nets * DERIVED * self.solver_numbers(sizes.parameters) + rows * drawn
+        return rows * drawn
 
     @property
     def trains(self) -> bool:

@@ -10,8 +10,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.catalogue import make
-from engine.core.lazy import torch
 from engine.core.parts import LARGEST, BadField, BadInput, Count, Values
+from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
 from engine.protocols import Floats, Protocol, Until
 from engine.training.descent import Descent, begin, rates_of, speeds_of
@@ -36,13 +36,14 @@ class Flow(Protocol, frozen=True, tag="flow"):
     It is what steps with a rate η do as η goes to 0, in the time t = η · step, so rates play no part, but for
     those of single layers. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of
     its dual weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other
-    rules have no flow. An adaptive method solves for every replica and target by itself, in float64, with
-    local errors below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in
-    which some directions have long come to rest while others hardly move. `records` are taken after the
-    start, from `first` on in equal factors or at equal distances, and at every one all is measured. `until`
-    ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the gradient,
-    the most of any replica and target, of which there are no more than allowed. Solvers are fitted to the
-    training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    rules have no flow. An adaptive method solves for every replica and target by itself, or for targets
+    together that share a net or that a loss such as cross-entropy couples, in float64, with local errors
+    below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in which some
+    directions have long come to rest while others hardly move. `records` are taken after the start, from
+    `first` on in equal factors or at equal distances, and at every one all is measured. `until` ends a run
+    early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the gradient, the most of
+    any replica and target, of which there are no more than allowed. Solvers are fitted to the training rows
+    at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"
@@ -119,9 +120,6 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     def check(self, n: int, labels: Values) -> None:
         loss: Loss = make("losses", self.loss)
-        if loss.joint:
-            what = f"{loss.kind} loss couples the targets, and the flow of each is solved by itself"
-            raise BadInput("protocol.loss", f"{what}; take square, or protocol steps")
         if not loss.continuous_slope:
             what = (
                 f"the slope of {loss.kind} loss jumps, where a flow may come to a stand and no solver goes on"
@@ -134,8 +132,15 @@ class Flow(Protocol, frozen=True, tag="flow"):
         """The number of training rows among n."""
         return self.train or n
 
-    def solver_numbers(self, parameters: int) -> int:
-        return numbers_held(self.method, parameters)
+    def bytes_held(self, sizes: Sizes) -> int:
+        together = self.together(sizes.batch // sizes.replicas, sizes.outputs)
+        numbers = numbers_held(self.method, together * sizes.parameters)
+        return DERIVED * sizes.nets // together * numbers
+
+    def together(self, targets: int, outputs: int) -> int:
+        """How many nets with so many outputs flow together: all of a replica if the loss couples them."""
+        loss: Loss = make("losses", self.loss)
+        return max(1, targets // outputs) if loss.joint else 1
 
     def last(self, n: int) -> float:
         return self.time
@@ -181,6 +186,9 @@ class Flowing(InPieces):
         self._times, self._rows = protocol.places(n).tolist(), protocol.rows(n)
         some = slice(0, self._rows)
         self._instances, self._labels = data.instances.at(some), data.labels[:, some]
+        architecture = inputs.learner.architecture
+        outputs = 1 if architecture is None else architecture.outputs
+        self._together = protocol.together(data.targets, outputs)
         self._recorder = Recorder(inputs, self.hypothesis, len(self._times), every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False
@@ -212,24 +220,25 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """That of every net of the batch, from where it is."""
+        """That of every net of the batch, or of those that are coupled, from where they are."""
         update = self._learner.update
         assert update is not None, "a protocol that trains admits only learners with a rule"
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
         fixed = {name: tensor for name, tensor in tensors.items() if name not in dual}
         speeds = speeds_of(self._learner, self._data.instances.d)
-        count = len(next(iter(dual.values())))
-        for net, labels in enumerate(torch.split(self._labels, len(self._labels) // count)):
-            one = slice(net, net + 1)
+        count, size = len(next(iter(dual.values()))), self._together
+        for first in range(0, count, size):
+            some = slice(first, first + size)
+            outputs = len(self._labels) // count
             yield GradientField(
                 descent.architecture,
                 update.mirror,
                 speeds,
-                {name: tensor[one] for name, tensor in dual.items()},
-                {name: tensor[one] for name, tensor in fixed.items()},
-                self._instances.of_replica(net * self._data.replicas // count),
-                labels,
+                {name: tensor[some] for name, tensor in dual.items()},
+                {name: tensor[some] for name, tensor in fixed.items()},
+                self._instances.of_replica(first * self._data.replicas // count),
+                self._labels[first * outputs : (first + size) * outputs],
                 self._loss,
             )
 

@@ -1,4 +1,4 @@
-"""The direction of a gradient flow at a place, for one net of a batch, as solvers of scipy ask for it."""
+"""The direction of a gradient flow at a place, for one net or coupled ones, as scipy asks for it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """From dual weights and fixed tensors [1, …], with instances [1, n, d] and labels [outputs, n]."""
+        """From dual weights and fixed tensors [N, …], with instances [1, n, d] and labels [N·outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
-        self._shapes = {name: theta.shape[1:] for name, theta in dual.items()}
+        self._shapes = {name: theta.shape for name, theta in dual.items()}
+        self._nets = len(next(iter(dual.values())))
         sizes = [shape.numel() for shape in self._shapes.values()]
         self._parts = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         self._speeds = np.concatenate(
@@ -55,17 +56,17 @@ class GradientField:
         return -self._speeds * _joined({name: gradients[name] for name in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """The weights [S, …] by layer, of dual weights [S, P]."""
+        """The weights [S·N, …] by layer, of dual weights [S, P] of such nets."""
         whole = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
-            {name: whole[:, part].reshape(-1, *shape) for (name, shape), part in layers}
+            {name: whole[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
         )
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether the derivative of the velocity is known: that of w(θ) is not, unless w is θ."""
-        return self._mirror is EUCLIDEAN
+        """Whether the derivative of the velocity is known: for one net, and if w is θ."""
+        return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
         """The derivative [P, P] of the velocity at weights [P]."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, data_of, experiment, gd, raw
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
@@ -14,12 +15,13 @@ from engine.problems.instances import Dense
 from engine.results.invariance import certificate
 from engine.results.results import of_one
 from engine.results.views import view
+from engine.runtime import memory_estimate
 from engine.runtime.run import prepare, run
 from engine.spec import reading
 from engine.spec.pictures import picture_of
 from engine.training.descent import speeds_of
 from engine.training.gradient_field import GradientField
-from engine.training.trajectory import Accuracy, Trajectory
+from engine.training.trajectory import MATRICES, Accuracy, Trajectory
 
 D = 8
 NET = {"kind": "dense", "widths": [3], "activation": "tanh"}
@@ -391,3 +393,61 @@ def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, learner,
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where == where
     assert words in caught.value.what
+
+
+CLASSES = {"kind": "clusters", "classes": 3, "n": 9, "d": 4, "sigma": 1.0}
+SHARED = {"kind": "dense", "widths": [3], "activation": "tanh", "outputs": "m"}
+COUPLED = {
+    "nets of their own": gd(1.0),
+    "one net": gd(1.0, **SHARED),
+    "mirror descent": {"update": {"kind": "egu", "lr": 1.0}, "architecture": "linear"},
+}
+
+
+def softmax_slopes(predictions, labels):
+    """Of −log softmax of the class, by its formula [n, K]."""
+    exponentials = np.exp(predictions - predictions.max(1, keepdims=True))
+    return exponentials / exponentials.sum(1, keepdims=True) - labels
+
+
+@pytest.mark.parametrize("method", ["dop853", "bdf"])
+def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regression(method):
+    protocol = flow(method=method, rtol=1e-7, atol=1e-9, time=20, records=4, loss="cross-entropy")
+    words = {"target": "classes", "protocol": protocol, "replicas": 2}
+    described = experiment(CLASSES, learners={"it": gd(1.0)}, **words)
+    data = data_of(described)
+    _, (learner_run,) = prepare(described)
+    with torch.no_grad():
+        learner_run.training_run.advance(10**6)
+    found = learner_run.training_run.hypothesis.weights().numpy().reshape(2, 3, 4)
+    for replica in range(2):
+        x, y = data.instances.rows[replica].numpy(), data.labels.view(2, 3, 9)[replica].numpy().T
+
+        def velocity(time, w, x=x, y=y):
+            return -(x.T @ softmax_slopes(x @ w.reshape(4, 3), y)).ravel() / len(x)
+
+        exact = solve_ivp(velocity, (0, 20), np.zeros(12), rtol=1e-11, atol=1e-13).y[:, -1]
+        np.testing.assert_allclose(found[replica], exact.reshape(4, 3).T, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", COUPLED)
+def test_flows_of_cross_entropy_are_what_small_steps_do(name):
+    words = {"matrix": CLASSES, "target": "classes", "replicas": 2, "learners": {"it": COUPLED[name]}}
+    smooth = run(experiment(**words, protocol=flow(time=2.0, records=2, loss="cross-entropy"))).curves[0]
+    errors = []
+    for steps in (200, 400):
+        learner = {**COUPLED[name], "update": {**COUPLED[name]["update"], "lr": 2.0 / steps}}
+        protocol = {"kind": "steps", "steps": steps, "records": 1, "loss": "cross-entropy"}
+        stepped = run(experiment(**{**words, "learners": {"it": learner}}, protocol=protocol)).curves[0]
+        errors.append(np.abs(stepped.values("loss")[-1] - smooth.values("loss")[-1]))
+    np.testing.assert_allclose(errors[0] / errors[1], 2, rtol=0.1)
+
+
+def test_nets_that_a_loss_couples_need_memory_together():
+    def needs(**words):
+        protocol = flow(method="bdf", loss="cross-entropy")
+        return memory_estimate.needed(
+            experiment({**CLASSES, "d": 200}, "classes", learners={"it": gd(1.0, **words)}, protocol=protocol)
+        )
+
+    assert needs() > 8 * MATRICES * (3 * 200) ** 2
