@@ -30,10 +30,10 @@ DataPath = Annotated[
 ]
 
 FORMATS = {
-    ".npy": arrays.found_npy,
-    ".npz": arrays.found_npz,
-    ".csv": commas.found,
-    ".parquet": columns.found,
+    ".npy": arrays.NPY,
+    ".npz": arrays.NPZ,
+    ".csv": commas.CSV,
+    ".parquet": columns.PARQUET,
 }
 
 PIECE = 1 << 20
@@ -151,12 +151,14 @@ def _version(path: str, where: str) -> Iterator[Version]:
 
 @contextmanager
 def _faults(file: Path) -> Iterator[None]:
-    """Turn what a library raises of a file into one line."""
+    """Turn what is raised of a file by what reads its format into one line."""
     try:
         yield
     except BadInput:
         raise
     except Exception as error:
+        if not isinstance(error, (OSError, MemoryError, *FORMATS[file.suffix.lower()].faults())):
+            raise
         raise BadInput("", f"{file.name} cannot be read as a table of numbers{_reason(error)}") from error
 
 
@@ -175,11 +177,11 @@ def _large(version: Version) -> tuple[int, int] | None:
 def _found(version: Version) -> Found:
     """What a file holds, by its header."""
     file = version.file
-    found_in = FORMATS.get(file.suffix.lower())
-    if found_in is None:
+    how = FORMATS.get(file.suffix.lower())
+    if how is None:
         raise BadInput("", f"{file.name} is none of the formats that can be read: {', '.join(FORMATS)}")
     with _faults(file):
-        return found_in(file)
+        return how.found(file)
 
 
 def _read(version: Version) -> Table:

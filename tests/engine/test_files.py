@@ -221,6 +221,45 @@ def bad_files(folder):
     }
 
 
+def with_bytes(content, at, *, of):
+    """An archive with a field of its only member changed, in both of its headers."""
+    changed = bytearray(content)
+    changed[at] = of
+    changed[content.index(b"PK\x01\x02") + at + 2] = of
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "spoilt", "said"),
+    [
+        (".npz", lambda whole: with_bytes(whole, 6, of=1), "is encrypted"),
+        (".npz", lambda whole: with_bytes(whole, 8, of=99), "compression method"),
+        (".npz", lambda whole: whole[:60] + b"~~~~" + whole[64:], "CRC"),
+        (".npy", lambda whole: whole.replace(b"(3, 2)", b"(3, 2 "), "header makes no sense"),
+        (".npy", lambda whole: whole.replace(b"'shape'", b"[1,2,3]"), "header makes no sense"),
+        (".parquet", lambda whole: whole[:-8] + b"~~~~PAR1", "footer"),
+    ],
+)
+def test_what_readers_raise_of_damaged_files_is_one_line(suffix, spoilt, said, tmp_path):
+    path = tmp_path / f"it{suffix}"
+    write(path, X[:3, :2])
+    path.write_bytes(spoilt(path.read_bytes()))
+    with pytest.raises(
+        BadInput, match=rf"it{re.escape(suffix)} cannot be read as a table of numbers.*{said}"
+    ):
+        read_table(str(path), "here")
+
+
+@pytest.mark.parametrize("suffix", table.FORMATS)
+def test_a_fault_of_our_own_is_none_of_the_file(suffix, tmp_path, monkeypatch):
+    def mistaken(file):
+        raise KeyError("ours")
+
+    monkeypatch.setitem(table.FORMATS, suffix, table.FORMATS[suffix]._replace(found=mistaken))
+    with pytest.raises(KeyError, match="ours"):
+        read_table(write(tmp_path / f"it{suffix}", X), "here")
+
+
 BAD = ["absent.npy", "folder.npy", "inf.npy", "nan.csv", "cube.npy", "scalar.npy", "none.npy", "two.npz",
        "objects.npy", "text.npy", "complex.npy", "words.csv", "ragged.csv", "header.csv", "empty.csv",
        "broken.npy", "broken.npz", "broken.parquet", "X.txt"]  # fmt: skip

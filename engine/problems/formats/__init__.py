@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,16 @@ class Found(NamedTuple):
 
     shape: tuple[int, ...] | None = None
     """The shape of the numbers; None if the file must be read to know it."""
+
+
+class Format(NamedTuple):
+    """How files of one kind are read."""
+
+    found: Callable[[Path], Found]
+    """What a file holds. Raises: NotATable, OSError, or what `faults` says."""
+
+    faults: Callable[[], tuple[type[Exception], ...]] = lambda: (ValueError,)
+    """What libraries raise of a file that is none of this kind, or is damaged."""
 
 
 def check_type(kind: np.dtype[Any]) -> None:

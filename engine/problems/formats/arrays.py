@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import lzma
 import math
 import os
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from engine.problems.formats import PIECE, Found, NotATable, check_type
+from engine.problems.formats import PIECE, Format, Found, NotATable, check_type
 
 HEADER = 1 << 14
 """A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
@@ -83,6 +86,14 @@ def found_npz(file: Path) -> Found:
     return Found(header.found_in(members[0].file_size), read, pieces, header.shape)
 
 
+def faults() -> tuple[type[Exception], ...]:
+    """What numpy and zipfile raise: of passwords and methods unknown to it the latter says RuntimeError."""
+    return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
+
+
+NPY, NPZ = Format(found_npy, faults), Format(found_npz, faults)
+
+
 def _pieces(stream: IO[bytes], header: Header) -> Iterator[NDArray[Any]]:
     """The numbers of an array in a stream, as they lie there."""
     stream.read(header.end)
@@ -97,10 +108,11 @@ def _header(stream: IO[bytes]) -> Header:
     """The header of an array at the beginning of a stream. Raises: NotATable, or ValueError by numpy."""
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)
-    if version == (1, 0):
-        shape, _, kind = npy.read_array_header_1_0(beginning)
-    elif version == (2, 0):
-        shape, _, kind = npy.read_array_header_2_0(beginning)
-    else:
+    if version not in ((1, 0), (2, 0)):
         raise NotATable(f"version {version[0]}.{version[1]} of the format is for records of several fields")
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        shape, _, kind = read(beginning)
+    except (SyntaxError, TypeError, tokenize.TokenError) as error:  # it is read as an expression of Python
+        raise NotATable("its header makes no sense") from error
     return Header(shape, kind, beginning.tell())

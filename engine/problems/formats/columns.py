@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problems.formats import PIECE, Found, NotATable
+from engine.problems.formats import PIECE, Format, Found, NotATable
 
 COPIES = 3
 """How often the numbers are held: as columns of Arrow, of numpy, and as a table."""
@@ -45,3 +45,13 @@ def found(file: Path) -> Found:
 
     shape = rows, len(schema)
     return Found(COPIES * np.dtype(np.float64).itemsize * rows * len(schema), read, pieces, shape)
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What Arrow raises."""
+    import pyarrow
+
+    return ValueError, pyarrow.ArrowException
+
+
+PARQUET = Format(found, faults)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.problems.formats import PIECE, Found, NotATable
+from engine.problems.formats import PIECE, Format, Found, NotATable
 
 BLOCK = 1 << 18
 """Bytes that are looked at at once while cells are counted."""
@@ -35,6 +35,9 @@ def found(file: Path) -> Found:
     needed = PER_CELL * cells + PER_LETTER * longest
     shape = _shape(file, lines) if longest <= LONG else None
     return Found(needed, lambda: _read(file), lambda: _pieces(file), shape)
+
+
+CSV = Format(found)
 
 
 def _counted(file: Path) -> tuple[int, int, int]:
