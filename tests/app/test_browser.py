@@ -18,11 +18,16 @@ from hadamard_tui.browsing.catalogue import YOURS, best, groups, matching, shown
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
 from hadamard_tui.browsing.thumbnail import Thumbnail
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.keyboard.motions import MOTIONS
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.help import Help
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.config import Config
 from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.words import Words
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text
@@ -154,3 +159,13 @@ async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_ty
         await until(pilot, lambda: not isinstance(app.screen, Browser))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Browser))
+
+
+@pytest.mark.parametrize("widget", [Lines, Scoreboard, HeatMapView, Words])
+def test_what_moves_with_arrows_moves_with_the_keys_of_vi_and_these_can_be_others(widget):
+    does = {key: one.action for key, (one, *_) in widget._merge_bindings().key_to_bindings.items()}
+    ids = {key: one.id for key, (one, *_) in widget._merge_bindings().key_to_bindings.items()}
+    sideways = [("left", "h"), ("right", "l")] if widget is HeatMapView else []
+    for arrow, letter in [("down", "j"), ("up", "k"), *sideways]:
+        assert does[arrow] == does[letter]
+        assert ids[arrow] in {motion.id for motion in MOTIONS}
