@@ -184,7 +184,8 @@ class HadamardApp(App[None]):
 
     def action_presets(self, typed: str = "") -> None:
         """List the presets that have what is typed."""
-        self.push_screen(Browser(self.laboratory.editable.preset, typed), self.choose_preset)
+        opened = self.laboratory.editable.preset
+        self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
     async def choose_preset(self, preset: str | None) -> None:
         """Put up a preset, as choosing it from the list does."""

@@ -61,10 +61,10 @@ class Browser(Modal[str | None]):
     Browser.-without-preview #preview { display: none; }
     """
 
-    def __init__(self, opened: str | None = None, typed: str = "") -> None:
+    def __init__(self, opened: str | None = None, typed: str = "", ascii_only: bool = False) -> None:
         """A list that stands on the preset that is opened, and has been typed into."""
         super().__init__()
-        self._opened, self._typed = opened, typed
+        self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[Group] = ()
         self._entries: dict[str, Entry] = {}
 
@@ -115,8 +115,12 @@ class Browser(Modal[str | None]):
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         if event.option_id is not None:
-            plain = self.app.no_color or self.app.console.color_system in FEW_COLOURS
-            self._show(preview(self._entries[event.option_id], not plain))
+            self._show(preview(self._entries[event.option_id], self._has_colours))
+
+    @property
+    def _has_colours(self) -> bool:
+        few = self.app.no_color or self.app.console.color_system in FEW_COLOURS
+        return not (few or self._ascii_only)
 
     def _show(self, text: Text) -> None:
         pane = self.query_one("#preview", VerticalScroll)

@@ -20,6 +20,7 @@ from engine.core.catalogue import members
 from engine.core.parts import summary_of
 from engine.spec.fields import UNTAGGED, Field, fields_of
 from hadamard_tui.editing.typed_text import text_of, value_of
+from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry
@@ -248,7 +249,10 @@ class More(Static, can_focus=True):
     More { height: 1; color: $text-muted; }
     More:focus { background: $boost; color: $foreground; text-style: bold; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "turn", "Open or close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *motions(choose="turn"),
+        Binding("space", "turn", "Open or close", show=False),
+    ]
 
     class Turned(Message):
         """A person opens the line, or closes it."""
