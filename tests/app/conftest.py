@@ -114,7 +114,7 @@ async def opened(app: HadamardApp, size: tuple[int, int]) -> AsyncIterator[Pilot
 
 
 async def until(
-    pilot: Pilot[None], condition: Callable[[], object], seconds: float = 20.0, what: str = "the app"
+    pilot: Pilot[None], condition: Callable[[], object], seconds: float = 60.0, what: str = "the app"
 ) -> None:
     """Let the app work until a condition holds; fails, and says what of, if that takes too long.
 

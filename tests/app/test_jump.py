@@ -126,7 +126,7 @@ def tried(spots: dict[str, Spot]) -> dict[str, Spot]:
     "state",
     [
         pytest.param(state, marks=with_fields(state))
-        for state in ("80x24, words", "80x24, set-up", "80x24, runs", "120x40, words", "200x60")
+        for state in (STATES if crossing.whole else ("80x24, set-up", "80x24, runs", "120x40, words"))
     ],
 )
 async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
@@ -156,7 +156,7 @@ async def test_every_key_goes_to_its_place(app: HadamardApp, state: str):
             await until(pilot, lambda again=again: again.spots == screen.spots)
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE, HUGE])
+@pytest.mark.parametrize("size", [SMALL, WIDE, HUGE] if crossing.whole else [WIDE])
 async def test_any_other_key_ends_it_and_does_nothing(app: HadamardApp, size: tuple[int, int]):
     async with opened(app, size) as pilot:
         laboratory, stage = app.laboratory, app.laboratory.query_one(Stage)

@@ -60,8 +60,9 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         assert seen.chart == app.laboratory.chart_options != ChartOptions()
 
 
-@pytest.mark.parametrize("size", [SMALL, WIDE])
-@pytest.mark.parametrize("name", ["curves.csv", "chart.svg", "result.json"])
+@pytest.mark.parametrize(
+    ("size", "name"), [(SMALL, "curves.csv"), (WIDE, "chart.svg"), (SMALL, "result.json")]
+)
 async def test_the_export_page_writes_the_file(
     app: HadamardApp, size: tuple[int, int], name: str, tmp_path: Path
 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -164,17 +165,18 @@ def test_a_run_that_is_terminated_leaves_the_cursor_shown(tmp_path: Path) -> Non
     os.close(line)
 
 
-@pytest.mark.parametrize(
-    ("code", "light"),
-    [
-        ("import hadamard_tui.cli", HEAVY),
-        ("from hadamard_tui.cli import main; main(['--version'])", HEAVY),
-        ("from hadamard_tui.cli import main; main(['list', 'updates'])", HEAVY - {"numpy"}),
-        ("from hadamard_tui.cli import main; main(['presets'])", HEAVY - {"numpy"}),
-    ],
-)
-def test_what_is_light_loads_nothing_heavy(code: str, light: set[str]) -> None:
-    names = f"{code}; import sys; print('loaded', *sys.modules)"
-    done = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True)
-    loaded = done.stdout.rpartition("loaded")[2].split()
-    assert not light & set(loaded)
+LIGHT = [
+    ("from hadamard_tui.cli import main", HEAVY),
+    ("main(['--version'])", HEAVY),
+    ("main(['list', 'updates'])", HEAVY - {"numpy"}),
+    ("main(['presets'])", HEAVY - {"numpy"}),
+]
+"""What is done one after the other, and what need not be loaded by then."""
+
+
+def test_what_is_light_loads_nothing_heavy() -> None:
+    program = "; ".join(f"{code}; import sys; print('loaded', *sys.modules, 'end')" for code, _ in LIGHT)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = re.findall(r"^loaded (.*) end$", done.stdout, re.MULTILINE)
+    for (code, light), names in zip(LIGHT, loaded, strict=True):
+        assert not light & set(names.split()), code

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from building import beginning, experiment, gd, losses, predictions, weights
+from crossing import crossed
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -48,9 +49,7 @@ def test_there_are_four_diagonal_rules():
     assert DIAGONAL == ["adagrad", "adagrad-momentum", "adam", "rmsprop"]
 
 
-@pytest.mark.parametrize("architecture", NETS, ids=lambda net: net["kind"])
-@pytest.mark.parametrize("matrix", ["hadamard", "rademacher"])
-@pytest.mark.parametrize("kind", DIAGONAL)
+@crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher"], architecture=NETS)
 def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_mini_batches(
     kind, matrix, architecture
 ):
@@ -62,10 +61,7 @@ def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_min
     assert measured > 1e3 * INVARIANT
 
 
-@pytest.mark.parametrize("architecture", NETS, ids=lambda net: net["kind"])
-@pytest.mark.parametrize("batch", [1, 4])
-@pytest.mark.parametrize("matrix", ["hadamard", "rademacher", "gaussian"])
-@pytest.mark.parametrize("kind", DIAGONAL)
+@crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher", "gaussian"], batch=[1, 4], architecture=NETS)
 def test_diagonal_rules_that_share_a_rate_per_unit_are_invariant_on_any_data(
     kind, matrix, batch, architecture
 ):
@@ -234,15 +230,16 @@ def test_agd_variants_meet_where_they_should():
     assert abs(two_layers["layerwise"] - two_layers["agd"]).max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["agd", "agd-layerwise", "agd-momentum"])
-@pytest.mark.parametrize("init", ["gaussian", "zero", "orthogonal"])
-@pytest.mark.parametrize("batch", [1, 4])
-def test_agd_is_rotation_invariant_on_fully_connected_nets(kind, init, batch):
-    for matrix in ("hadamard", "gaussian"):
-        net = {"kind": "dense", "widths": [6, 5], "init": init}
-        invariant, measured = judged(kind, matrix, batch, net)
-        assert invariant is True
-        assert measured < INVARIANT
+@crossed(
+    kind=["agd", "agd-layerwise", "agd-momentum"],
+    init=["gaussian", "zero", "orthogonal"],
+    batch=[1, 4],
+    matrix=["hadamard", "gaussian"],
+)
+def test_agd_is_rotation_invariant_on_fully_connected_nets(kind, init, batch, matrix):
+    invariant, measured = judged(kind, matrix, batch, {"kind": "dense", "widths": [6, 5], "init": init})
+    assert invariant is True
+    assert measured < INVARIANT
 
 
 def test_agd_does_not_move_without_a_gradient():

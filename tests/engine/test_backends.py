@@ -62,7 +62,7 @@ MATRICES = {
     "axes": {"kind": "orthogonal"},
     "hadamard": {"kind": "hadamard"},
     "in order": {"kind": "hadamard", "permute": False, "row_signs": False},
-    "repeated": {"kind": "hadamard", "repeat": 2},
+    "repeated": {"kind": "hadamard", "repeat": 1},
     "shifted": {"kind": "hadamard01"},
     "products": {"kind": "xor", "features": "products"},
 }

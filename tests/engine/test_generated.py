@@ -2,6 +2,7 @@
 
 import time
 
+import crossing
 import msgspec
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from engine.runtime.run import run
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 
-GENERATED, MUTATED, RUN = 600, 300, 60
+GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.whole else (240, 150, 30)
 
 SECONDS = 0.5
 """Processor time for reading, checking and estimating; a fiftieth of it is usual."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from looping import looped
 
 from engine.spec import presets, reading
 from engine.spec.reading import Raw
@@ -59,7 +60,7 @@ EDITS = ["another matrix", "one learner less", "one learner more", "a learner th
          "an expression", "several expressions"]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", presets.names())
+@looped("name", presets.names())
 def test_every_preset_survives_being_saved(name: str, tmp_path: Path) -> None:
     file = tmp_path / "saved.toml"
     file.write_text(as_toml(presets.document(name)), encoding="utf-8")
@@ -87,7 +88,7 @@ def test_a_single_value_is_a_single_change() -> None:
     assert command_line(same, "hadamard-128") == "hadamard-tui --preset hadamard-128"
 
 
-@pytest.mark.parametrize("name", presets.names())
+@looped("name", presets.names())
 def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
     wanted = presets.document(name)
     assert presets.document(BASE, overrides(BASE, wanted)) == wanted
