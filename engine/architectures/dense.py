@@ -271,8 +271,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             return diagonal
         if output and self.output_signs:
-            signs: NDArray[np.float64] = size / math.sqrt(fan_in) * stream.signs(fan_out, fan_in)
-            return signs
+            return stream.signs(fan_out, fan_in).astype(np.float64) * (size / math.sqrt(fan_in))
         if self.init == "zero" and number == 1:
             return np.zeros((stream.replicas, fan_out, fan_in))
         if self.init == "orthogonal":

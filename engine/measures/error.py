@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from msgspec import Meta
 
 from engine.core.cost import Cost, by_instance
 from engine.core.lazy import torch
@@ -24,8 +27,14 @@ class Error(OfRows, frozen=True, tag="error"):
     is that of another class (the argmax); of t that are equally large each counts 1/t. Rounding moves
     predictions off a boundary, and on unseen Hadamard rows even to the right side: up to √eps away still
     counts as on it. Rows seen count as often as they were seen; there is none before the first example, and
-    no row is unseen after the last. Source: theory.md §10.
+    no row is unseen after the last. Where some labels were made wrong, it is on these, or on the true ones.
+    Source: theory.md §10, theory-bias.md §44.
     """
+
+    labels: Annotated[
+        Literal["given", "true"],
+        Meta(title="labels", description="those that are learned, or those before some were corrupted"),
+    ] = "given"
 
     label: ClassVar[str] = "0/1 error"
     is_risk: ClassVar[bool] = True
@@ -33,12 +42,18 @@ class Error(OfRows, frozen=True, tag="error"):
 
     names: ClassVar[Mapping[str, str]] = {"all": "error", "train": "train-error", "test": "test-error"}
 
+    @property
+    def name(self) -> str:
+        return self.names[self.rows] if self.labels == "given" else f"true-{self.names[self.rows]}"
+
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         two_classes = problem.label_values != "any"
         return None if two_classes else "labels are two classes: +1 and −1, or 0 and 1"
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
+        if self.labels == "true" and data.true_labels is not None:
+            data = replace(data, labels=data.true_labels)
         right = right_less_wrong(probe.predictions, data, probe.loss).double()
         mean = right.mean(1) if self.rows == "all" else self.mean_over_rows(right, probe)
         return data.over_targets(((1 - mean) / 2)[None])[0]

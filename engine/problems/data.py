@@ -30,9 +30,9 @@ class Data:
     Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
     every label is xᵀw*: the features that have a part in each target, and their weights. `teacher` is the
     same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
-    as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I. `values`
-    says what every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the
-    others.
+    as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I.
+    `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
+    what every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the others.
     """
 
     instances: Instances
@@ -43,6 +43,7 @@ class Data:
     w_star: Star | None = None
     teacher: Star | None = None
     second_moment: float | torch.Tensor | None = None
+    true_labels: torch.Tensor | None = None
     values: Values = "any"
     one_hot: bool = False
 
@@ -52,9 +53,13 @@ class Data:
 
     def with_variants(self, count: int) -> Data:
         """The same data for `count` times as many variants; the new ones are the slower index."""
-        labels = self.labels.view(self.replicas, 1, -1, self.instances.n)
-        copies = labels.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
-        return replace(self, labels=copies, variants=self.variants * count)
+
+        def copies(labels: torch.Tensor) -> torch.Tensor:
+            each = labels.view(self.replicas, 1, -1, self.instances.n)
+            return each.expand(-1, count, -1, -1).reshape(-1, self.instances.n)
+
+        true = None if self.true_labels is None else copies(self.true_labels)
+        return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
         """The rows of these numbers [R, k], and their labels [B, k]."""
@@ -104,12 +109,17 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     if combination is not None and problem.matrix.features_are_seen:
         places, sizes = combination
         teacher = torch.from_numpy(places).to(device), torch.from_numpy(sizes.astype(dtype)).to(device)
-    moment = problem.matrix.second_moment
+    moment, true = problem.matrix.second_moment, problem.target.true_labels(problem.matrix, streams)
+
+    def tensor(labels: Rows) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device)
+
     return Data(
         instances,
-        torch.from_numpy(np.ascontiguousarray(labels, dtype=dtype)).reshape(-1, n).to(device),
+        tensor(labels),
         replicas,
         targets,
+        true_labels=None if true is None else tensor(true),
         w_star=teacher if problem.labels == "soft" and problem.noise == 0 else None,
         teacher=teacher,
         second_moment=torch.from_numpy(moment).to(device) if isinstance(moment, np.ndarray) else moment,

@@ -9,6 +9,8 @@ from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import engine
 from engine.core.catalogue import FOLDERS
 

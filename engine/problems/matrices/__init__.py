@@ -240,6 +240,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         """The class 0 … K−1 of every row, before repetition, in the order in which they are seen: [R, n]."""
         raise NotImplementedError
 
+    def cluster_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        """The cluster of every row, before repetition: [R, n]; its class where families know of no others."""
+        return self.class_numbers(streams)
+
     def draw(self, streams: Streams) -> Rows:
         """The rows with their repetitions, before rotation: [R, n, d]."""
         return self.repeated(self.rows(streams))

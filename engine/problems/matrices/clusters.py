@@ -46,6 +46,9 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
         return np.tile(self._clusters() % self.classes, (len(streams.seeds), 1))
 
+    def cluster_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        return np.tile(self._clusters(), (len(streams.seeds), 1))
+
     @property
     def second_moment(self) -> float | None:
         return self._radius**2 * (1 if self.normalised else 1 + self.sigma**2) / self.d

@@ -96,6 +96,10 @@ class Target(Part, frozen=True):
         """
         raise NotImplementedError
 
+    def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
+        """Labels [R, m, n] as they were before some of them were made wrong; None where none was."""
+        return None
+
     def check(self, matrix: Matrix) -> None:
         """Raises BadInput if this target does not fit the matrix."""
 

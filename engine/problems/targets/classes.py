@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.parts import SELDOM, BadInput, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Classes(Target, frozen=True, tag="classes"):
@@ -19,10 +24,17 @@ class Classes(Target, frozen=True, tag="classes"):
 
     Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
     one class and 0 for the others: learned by a net each, or by one net with K outputs. Of them the 0/1 error
-    is the share of instances whose largest prediction is that of another class. Source: theory-bias.md
-    §§44–46, theory-symmetry.md §23.
+    is the share of instances whose largest prediction is that of another class. A share `corrupted` of the instances of every cluster, or of
+    every class where there are no clusters, has the label of another class, each as likely as the others:
+    one by chance of each of so many equal stretches of them, so that the rows to train on have that share,
+    too. What is measured of labels is of these, but for the error on the true ones.
+    Source: theory-bias.md §§44–46, theory-symmetry.md §23.
     """
 
+    corrupted: Annotated[
+        Annotated[float, Meta(ge=0, le=1)],
+        Meta(title="corrupted", description="share of the instances of each cluster with wrong labels"),
+    ] = 0.0
     each: Annotated[
         bool, Meta(title="a target each", description="of two classes, too, in place of ±1", extra=SELDOM)
     ] = False
@@ -42,15 +54,48 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        count, numbers = matrix.class_count(), matrix.class_numbers(streams)[:, None]  # [R, 1, n]
-        assert count is not None, "check() admits no other family"
+        numbers = matrix.class_numbers(streams)
+        if self.corrupted > 0:
+            numbers = self._corrupted(numbers, matrix, streams)
+        return self._labels(numbers, matrix)
+
+    def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
+        return None if self.corrupted == 0 else self._labels(matrix.class_numbers(streams), matrix)
+
+    def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
+        """Labels [R, m, n] of classes [R, n]."""
         if not self.one_hot(matrix):
-            return np.where(numbers == 0, 1.0, -1.0)
-        one_hot: Rows = (numbers == np.arange(count)[:, None]).astype(np.float64)
+            return np.where(numbers[:, None] == 0, 1.0, -1.0)
+        count = matrix.class_count()
+        assert count is not None, "check() admits no other family"
+        one_hot: Rows = (numbers[:, None] == np.arange(count)[:, None]).astype(np.float64)
         return one_hot
+
+    def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
+        """Classes [R, n] of which a share in every cluster is another one."""
+        count, clusters = matrix.class_count(), matrix.cluster_numbers(streams)
+        assert count is not None, "check() admits no other family"
+        draws = streams("corrupted")
+        by_chance, others = draws.uniform(numbers.shape[1]), 1 + draws.integers(count - 1, numbers.shape[1])
+        found = numbers.copy()
+        for replica, cluster in enumerate(clusters):
+            for one in np.unique(cluster):
+                members = np.flatnonzero(cluster == one)
+                wrong = members[_one_of_each_stretch(by_chance[replica, members], self.corrupted)]
+                found[replica, wrong] = (numbers[replica, wrong] + others[replica, wrong]) % count
+        return found
 
     def values(self, matrix: Matrix) -> Values:
         return "bits" if self.one_hot(matrix) else "signs"
 
     def one_hot(self, matrix: Matrix) -> bool:
         return self.each or matrix.class_count() != 2
+
+
+def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
+    """A share of some places, one of each of as many equal stretches: where the number by chance is least."""
+    size = len(by_chance)
+    count = round(share * size)
+    ends = [stretch * size // max(1, count) for stretch in range(count + 1)]
+    found = [first + int(by_chance[first:last].argmin()) for first, last in pairwise(ends)]
+    return np.array(found, np.int64)

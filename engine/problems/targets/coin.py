@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
-from engine.core.parts import Values
+from engine.core.parts import BadInput, Dimension, Values
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, Rows
 from engine.problems.targets import Target
@@ -15,15 +17,32 @@ from engine.problems.targets import Target
 class Coin(Target, frozen=True, tag="coin"):
     """Random labels: every instance has +1 or −1 by a fair coin, one draw per replica.
 
-    Nothing can be learned of the labels of rows unseen; what fits those seen has memorised them. Where rows
-    are repeated, the negative of a row has the negative of its label. Source: Zhang et al. 2017;
-    theory-nets.md §§26, 27, 30.
+    With K > 2 `classes` it has one of them by chance, one-hot: K targets, 1 for that class and 0 for the
+    others. Nothing can be learned of the labels of rows unseen; what fits those seen has memorised them.
+    Where rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al. 2017;
+    theory-nets.md §§26, 27, 30, theory-bias.md §43.
     """
+
+    classes: Annotated[Dimension, Meta(title="classes K", description="2: labels ±1; more: one-hot")] = 2
+
+    def columns(self, matrix: Matrix) -> int:
+        return 1 if self.classes == 2 else self.classes
+
+    def check(self, matrix: Matrix) -> None:
+        if self.classes > 2 and matrix.repeat is not None:
+            raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.size()
+        if self.classes > 2:
+            drawn = streams("target").integers(self.classes, 1, n)
+            one_hot: Rows = (drawn == np.arange(self.classes)[:, None]).astype(np.float64)
+            return one_hot
         coins = streams("target").signs(n, 1).astype(np.float64)
         return matrix.repeated(coins).swapaxes(1, 2)
 
     def values(self, matrix: Matrix) -> Values:
-        return "signs"
+        return "signs" if self.classes == 2 else "bits"
+
+    def one_hot(self, matrix: Matrix) -> bool:
+        return self.classes > 2

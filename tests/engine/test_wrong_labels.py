@@ -1,0 +1,68 @@
+"""Labels by chance: classes that are drawn, and classes of which some are wrong."""
+
+import numpy as np
+import pytest
+from building import data_of, experiment, gd
+from msgspec import structs
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from engine.pictures.picture import Picture
+from engine.runtime.run import run
+
+FOUR = {"kind": "clusters", "classes": 2, "centres": 2, "n": 80, "d": 5}
+THREE = {"kind": "clusters", "classes": 3, "centres": 1, "n": 60, "d": 5}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.45, 1.0])
+def test_a_share_of_every_cluster_is_wrong_and_of_its_first_half_too(share):
+    data = data_of(experiment(FOUR, {"kind": "classes", "corrupted": share}, replicas=3))
+    wrong = (data.labels != data.true_labels).numpy()
+    for replica in wrong:
+        for cluster in range(4):
+            of_it = replica[cluster::4]
+            assert of_it.sum() == round(share * 20)
+            assert abs(of_it[:10].sum() - share * 10) <= 1
+    assert share == 1 or not np.array_equal(wrong[0], wrong[1]), "which they are is drawn by every replica"
+
+
+def test_a_wrong_class_is_any_other():
+    data = data_of(experiment(THREE, {"kind": "classes", "corrupted": 0.5}, replicas=40))
+    given, true = (each.view(40, 3, 60).argmax(1).numpy() for each in (data.labels, data.true_labels))
+    assert (data.labels.view(40, 3, 60).sum(1) == 1).all()
+    moved = (given - true)[given != true] % 3
+    assert len(moved) == 40 * 30
+    assert (moved == 1).mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(len(moved)))
+    assert data_of(experiment(THREE, "classes")).true_labels is None
+
+
+def error(described, **words):
+    measure = catalogue.make("measures", "error", **words)
+    curve = run(structs.replace(described, pictures=(Picture(measure=measure),))).curves[0]
+    return curve.values(measure.name)[-1]
+
+
+@pytest.mark.parametrize(("matrix", "outputs"), [(FOUR, 1), (THREE, "m")])
+def test_the_error_on_true_labels_is_that_of_the_same_predictions(matrix, outputs):
+    learner = gd(0.1, kind="dense", widths=[4], outputs=outputs)
+    target = {"kind": "classes", "corrupted": 0.5}
+    described = experiment(matrix, target, learners={"it": learner}, protocol="at-init", replicas=2)
+    clean = experiment(matrix, "classes", learners={"it": learner}, protocol="at-init", replicas=2)
+    np.testing.assert_array_equal(error(described, labels="true"), error(clean))
+    np.testing.assert_array_equal(error(clean, labels="true"), error(clean))
+    assert not np.array_equal(error(described), error(clean))
+    for rows in ("train", "test"):
+        named = catalogue.make("measures", "error", rows=rows, labels="true").name
+        assert named == f"true-{rows}-error"
+
+
+def test_random_classes_are_as_likely_as_each_other_and_the_rows_do_not_matter():
+    data = data_of(
+        experiment({"kind": "gaussian", "n": 600, "d": 4}, {"kind": "coin", "classes": 3}, replicas=5)
+    )
+    labels = data.labels.view(5, 3, 600).numpy()
+    assert (labels.sum(1) == 1).all()
+    np.testing.assert_allclose(labels.mean((0, 2)), 1 / 3, atol=4 * np.sqrt(2 / 9 / 3000))
+    assert data.one_hot
+    with pytest.raises(BadInput, match=r"problem\.matrix\.repeat"):
+        experiment({"kind": "gaussian", "n": 6, "d": 4, "repeat": 1}, {"kind": "coin", "classes": 3})
