@@ -39,19 +39,27 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Every preset with its title, the first sentence of its story, and its source."""
+    """Every preset, by subject, with its title, the first sentence of its story, and its source."""
     from engine.spec import presets
+    from engine.spec.subjects import SUBJECTS
 
-    table = _table("preset", "what it shows, and where it comes from")
+    rows: dict[str, list[tuple[Text, Text | Group]]] = {subject: [] for subject in SUBJECTS}
     for name in presets.names():
         try:
             preset = presets.load(name)
         except BadInput as error:
-            table.add_row(Text(name, "bold"), Text(str(error), "red"), end_section=True)
+            rows[SUBJECTS[-1]].append((Text(name, "bold"), Text(str(error), "red")))
             continue
         story = first_sentence(preset.story)
         lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
-        table.add_row(Text(name, "bold"), Group(Text(preset.title, "bold"), *lines), end_section=True)
+        said = Group(Text(preset.title, "bold"), *lines)
+        rows[preset.subject].append((Text(name, "bold"), said))
+    table = _table("preset", "what it shows, and where it comes from")
+    for subject, some in rows.items():
+        if some:
+            table.add_row("", Text(subject, "bold underline"), end_section=True)
+        for row in some:
+            table.add_row(*row, end_section=True)
     return table
 
 

@@ -75,6 +75,8 @@ def printed(keys: str) -> str:
 
 RUN, LOOK, COMPARE, CHANGE, KEEP = "Run", "Look", "Compare", "Change the set-up", "Keep and share"
 TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
+GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
+"""What a person wants to do, in the order of the help page."""
 
 ACTIONS = (
     Action(
@@ -140,7 +142,7 @@ ACTIONS = (
     ),
     Action("view", "v", "Panel", "Next panel below the chart", LOOK, 10),
     *(
-        Action(f"panel({number})", str(number % 10), f"Panel: {name}", about, LOOK)
+        Action(f"panel({number})", str(number % 10), f"Panel: {name}", f"{name}: {about}", LOOK)
         for number, (name, about) in enumerate(list(ABOUT.items())[: DIGITS + 1], start=1)
     ),
     Action(

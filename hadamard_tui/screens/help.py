@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.actions import ACTIONS, GROUPS
 from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.keyboard.motions import MOTIONS
 from hadamard_tui.screens.modal import Modal
@@ -26,9 +26,10 @@ class Help(Modal[None]):
     DEFAULT_CSS = """
     Help { align: center middle; }
     Help > Words {
-        width: 80; max-width: 96%; height: auto; max-height: 96%;
+        width: 92; max-width: 96%; height: auto; max-height: 96%;
         border: round $primary; padding: 0 1; background: $surface; scrollbar-size-vertical: 1;
     }
+    Help Static { padding: 0 1 0 0; }
     """
 
     def compose(self) -> ComposeResult:
@@ -89,7 +90,7 @@ def _answers() -> Text:
 def _keys() -> Table:
     """All keys, below what they are for."""
     table = Table.grid(padding=(0, 2))
-    for group in dict.fromkeys(action.group for action in ACTIONS):
+    for group in GROUPS:
         table.add_row("", Text(group, "bold"))
         for action in ACTIONS:
             if action.group == group:

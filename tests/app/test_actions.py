@@ -13,7 +13,7 @@ from textual.widgets import Digits
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS, Action
+from hadamard_tui.keyboard.actions import ACTIONS, GROUPS, Action
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
@@ -203,6 +203,11 @@ async def test_every_action_acts(
 
 def test_there_is_no_trial_without_an_action() -> None:
     assert TRIALS.keys() == {action.id for action in ACTIONS}
+
+
+def test_every_action_stands_below_what_a_person_wants_to_do() -> None:
+    assert {action.group for action in ACTIONS} == set(GROUPS)
+    assert [group.split()[0] for group in GROUPS[:6]] == ["Run", "Look", "Compare", "Change", "Keep", "Give"]
 
 
 def test_no_key_does_two_things() -> None:

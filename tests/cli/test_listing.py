@@ -14,6 +14,7 @@ from engine.core import catalogue
 from engine.learners.schedule import AnySchedule
 from engine.spec import presets
 from engine.spec.fields import fields_of
+from engine.spec.subjects import SUBJECTS
 from hadamard_tui.headless.listing import first_sentence
 
 from .conftest import Answer
@@ -33,6 +34,10 @@ def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
         preset = presets.load(name)
         for text in (name, preset.title, preset.source, first_sentence(preset.story)):
             assert squeezed(text) in squeezed(out)
+    headings = [subject for subject in SUBJECTS if f" {subject}\n" in re.sub(" +\n", "\n", out)]
+    assert headings == [
+        one for one in SUBJECTS if one in {presets.load(name).subject for name in presets.names()}
+    ]
 
 
 def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
