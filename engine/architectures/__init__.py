@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Part, Verdict
@@ -67,9 +68,12 @@ class Architecture(Part, frozen=True):
             "hidden_layers",
             "trains_weights",
             "power",
+            "layered",
         )
     )
-    shortcuts: ClassVar[frozenset[str]] = frozenset(("gradient", "weights", "preactivations", "rotated"))
+    shortcuts: ClassVar[frozenset[str]] = frozenset(
+        ("gradient", "weights", "preactivations", "rotated", "through")
+    )
 
     @property
     def outputs(self) -> int:
@@ -130,6 +134,11 @@ class Architecture(Part, frozen=True):
         For fully connected nets, those with `hidden_layers`.
         """
         raise NotImplementedError
+
+    @property
+    def layered(self) -> bool:
+        """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
+        return False
 
     def kernel_at_start(self, d: int) -> dict[str, float] | None:
         """What every trained tensor has of the tangent kernel at the start, over xᵀx̃, by its name.
@@ -195,6 +204,16 @@ class Architecture(Part, frozen=True):
             predictions, list(leaves.values()), grad_outputs=slope(predictions.detach())
         )
         return dict(zip(leaves, gradients, strict=True))
+
+    def through(
+        self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
+    ) -> dict[str, LayerSignals]:
+        """The inputs of the layer of every trained tensor, and what comes back to its outputs.
+
+        `sent` says what is sent back from every prediction [B, n] of ŷ [B, n]. Only of those that are
+        `layered`.
+        """
+        raise NotImplementedError
 
     def penalised(self, params: Params, gradients: Params) -> Params:
         """Gradients of the loss at these trained tensors, with that of the L2 penalty added."""

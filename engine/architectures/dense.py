@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture, HiddenLayers, Signals, Start
 from engine.core.activations import KINKED, Activation, kinked, transfer
+from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
@@ -333,6 +334,28 @@ class Dense(Architecture, frozen=True, tag="dense"):
             if (bias := params.get(f"b{number}")) is not None:
                 signal = signal + bias
             yield signal
+
+    @property
+    def layered(self) -> bool:
+        return True
+
+    def through(
+        self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
+    ) -> dict[str, LayerSignals]:
+        members = len(params["W1"]) // instances.replicas
+        inputs = instances.rows.mT.repeat_interleave(members, 0)
+        with torch.enable_grad():
+            first = {"W1": params["W1"].detach().requires_grad_()}
+            signals = list(self._signals({**params, **first}, instances))
+        last = signals[-1]
+        back = torch.autograd.grad(last, signals, sent(last.detach().flatten(0, 1)).view_as(last))
+        found = {}
+        for number, signal, slopes in zip(self._numbers, signals, back, strict=True):
+            found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * inputs, slopes)
+            if number in self._biased:
+                found[f"b{number}"] = LayerSignals(torch.ones_like(inputs[:, :1]), slopes)
+            inputs = transfer(self.activation, signal.detach())
+        return found
 
     def weights(self, params: Params) -> torch.Tensor | None:
         return self._product(params).flatten(0, 1) if self.is_linear else None

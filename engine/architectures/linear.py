@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.architectures import Architecture, Start
+from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
@@ -55,6 +56,17 @@ class Linear(Architecture, frozen=True, tag="linear"):
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
         return {"w": instances.combine(slope(self.predict(params, instances)))}
+
+    @property
+    def layered(self) -> bool:
+        return True
+
+    def through(
+        self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
+    ) -> dict[str, LayerSignals]:
+        members = len(params["w"]) // instances.replicas
+        inputs = instances.rows.mT.repeat_interleave(members, 0)
+        return {"w": LayerSignals(inputs, sent(self.predict(params, instances))[:, None])}
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(True, "the weights start at 0, which favours no direction")

@@ -98,6 +98,20 @@ class Joint(Derived):
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
 
 
+def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """√L''(ŷ, y) of every prediction, of a loss of single predictions; 0 where it is not convex.
+
+    The derivative of its derivative, as torch has them of its value.
+    """
+    leaf = predictions.detach().requires_grad_()
+    with torch.enable_grad():
+        (slopes,) = torch.autograd.grad(cost.value(leaf, labels).sum(), leaf, create_graph=True)
+        if not slopes.requires_grad:  # it is straight
+            return torch.zeros_like(predictions)
+        (curvature,) = torch.autograd.grad(slopes.sum(), leaf)
+    return curvature.clamp(min=0.0).sqrt()
+
+
 def by_instance(values: torch.Tensor, targets: int) -> torch.Tensor:
     """Values […, B, n] as […, B/m, m, n] for m targets, which are next to one another in the batch."""
     return values.reshape(*values.shape[:-2], -1, targets, values.shape[-1])

@@ -70,6 +70,9 @@ class Verdict(NamedTuple):
     otherwise: Group = TRIVIAL
     """A smaller group of which that is known where it is not true of all rotations."""
 
+    magnifies: bool = False
+    """Whether steps may magnify rounding so much that it shows in predictions, and no measurement decides."""
+
     @property
     def group(self) -> Group:
         """The largest group known of which it is true: predictions do not change under it."""

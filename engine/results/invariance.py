@@ -49,7 +49,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     if steps.invariant == "on this data" and learner.architecture.l2_penalty:
         reason = "the gradient of the penalty is another for every weight, and so is its rate"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
-    return Verdict(steps.invariant, f"{start.reason}, and {steps.reason}")
+    return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:

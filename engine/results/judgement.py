@@ -43,6 +43,11 @@ class Judgement:
         """Whether rotations left every prediction as it was."""
         return _unchanged(self.change)
 
+    def _word(self, change: float) -> str:
+        if _unchanged(change):
+            return "unchanged"
+        return "changed, as by rounding that steps may magnify," if self.verdict.magnifies else "changed"
+
     @property
     def measurement(self) -> str:
         """The certificate in words."""
@@ -50,7 +55,7 @@ class Judgement:
             return "not measured: the matrix is too large to be rotated"
         by = ((f"by {group.words}", change) for group, change in self.changes.items() if group != ROTATIONS)
         said = [
-            f"predictions are {_word(change)} {words}: max |Δŷ| / max |ŷ| = {change:.2g}"
+            f"predictions are {self._word(change)} {words}: max |Δŷ| / max |ŷ| = {change:.2g}"
             for words, change in (("by rotations", self.change), *by)
             if change is not None
         ]
@@ -65,7 +70,9 @@ class Judgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether structure and measurement say the same, if there is a measurement."""
+        """Whether structure and measurement say the same, if there is a measurement that can decide."""
+        if self.verdict.magnifies:
+            return True
         of_rotations = self.change is None or self.unchanged == (self.verdict.invariant is not False)
         return of_rotations and not self.broken
 
@@ -132,7 +139,3 @@ def certificates(
 
 def _unchanged(change: float | None) -> bool:
     return change is not None and change < INVARIANT
-
-
-def _word(change: float) -> str:
-    return "unchanged" if _unchanged(change) else "changed"

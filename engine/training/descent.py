@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.architectures import Architecture
+from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.hypotheses.curvature import Curvature
@@ -128,13 +129,32 @@ class Descent:
         else:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = self._architecture.penalised(self._params, gradients)
+            state = self._observed(instances, labels, shares)
             step = self._update.step if self._options is None else self._options.step
-            params, state = step(self._params, gradients, self._rates, self._state)
+            params, state = step(self._params, gradients, self._rates, state)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
             state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
         self._params, self._state = params, state
         return had[0]
+
+    def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
+        """What the rule remembers, once it has seen what it asks for of these examples."""
+        assert self._update is not None, "`descend` says so"
+        if (wanted := self._update.observes) is None:
+            return self._state
+
+        def sent(predictions: torch.Tensor) -> torch.Tensor:
+            if wanted == "slopes":
+                return self._loss.slope(predictions, labels)
+            return root_of_curvature(self._loss, predictions, labels)
+
+        signals = self._architecture.through(self.tensors, instances, sent)
+        if shares is None:
+            shares = labels.new_full((1, 1), 1 / instances.n)
+        else:
+            shares = shares[:: self._architecture.outputs]  # the outputs of a net have the same examples
+        return self._update.observe(signals, shares, self._state)
 
     def _multiplied(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

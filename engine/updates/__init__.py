@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -10,6 +11,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS
+from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
@@ -43,6 +45,9 @@ BEST: Literal["best"] = "best"
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """The rates among which the best is sought."""
 
+ROUNDING = 256
+"""Sizes up to so many units of rounding of the largest are taken for rounding themselves."""
+
 MOST_RATES = 128
 """A learner tries at most so many rates: each is a curve, and a row of the table."""
 
@@ -68,6 +73,7 @@ class Update(Part, frozen=True):
             "own_start",
             "by_factors",
             "columnwise",
+            "observes",
         )
     )
 
@@ -76,6 +82,13 @@ class Update(Part, frozen=True):
 
     matrices: ClassVar[int] = 0
     """How many matrices [d, d] of float64 a step holds for a parameter with d inputs, per batch member."""
+
+    output_matrices: ClassVar[int] = 0
+    """How many matrices [h, h] of float64 it holds for a parameter with h outputs beside them."""
+
+    observes: ClassVar[Literal["slopes", "curvature"] | None] = None
+    """What `observe` is given before every step, come back through every layer: slopes of the loss L', or the
+    roots √L'' of its second derivative; None for a rule that sees gradients alone."""
 
     weights_of_state: ClassVar[bool] = False
     """Whether `step` makes the weights of its state, whatever they were before."""
@@ -127,15 +140,23 @@ class Update(Part, frozen=True):
     def bytes_held(self, architecture: Architecture, sizes: Sizes) -> int:
         """Bytes that its steps take beside what is held for every parameter.
 
-        These are matrices over the inputs of the trained parameters and, of several models side by side, the
-        rows that each of them draws for its mini-batches.
+        These are matrices over the inputs and the outputs of the trained parameters, what goes through them
+        where it observes that and, of several models side by side, the rows that each of them draws for its
+        mini-batches.
         """
-        shapes = architecture.shapes(sizes.d) if self.matrices else {}
-        squares = sum(shapes[name][-1] ** 2 for name in architecture.layers if name in shapes)
-        drawn = 0
+        held, drawn = 0, 0
+        for name, shape in architecture.shapes(sizes.d).items() if self._holds_more else ():
+            if name in architecture.layers:
+                inputs, outputs = shape[-1], math.prod(shape[:-1])
+                held += self.matrices * inputs**2 + self.output_matrices * outputs**2
+                held += (inputs + outputs) * sizes.n if self.observes else 0
         if sizes.models > 1:
             drawn = sizes.models * sizes.batch * (self.mini_batch or 0) * (3 * 8 + sizes.item)
-        return sizes.nets * DERIVED * self.matrices * squares + drawn
+        return sizes.nets * DERIVED * held + drawn
+
+    @property
+    def _holds_more(self) -> bool:
+        return self.matrices > 0 or self.observes is not None
 
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
@@ -148,6 +169,14 @@ class Update(Part, frozen=True):
     def start(self, params: Params) -> tuple[Params, State]:
         """The parameters at k = 0 (rules with a start of their own replace them) and the first state."""
         return params, {}
+
+    def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
+        """The state of a rule that `observes`, once it has seen what goes through the layers.
+
+        Of the same examples, and at the same parameters, as the gradients of the step that follows; `shares`
+        [B, n] or [1, 1] say by how much every example counts in the mean.
+        """
+        raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         """Parameters and state after one step along `gradients` with the given rates."""
@@ -278,6 +307,46 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
     return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}
 
 
+def signs(directions: Params) -> Params:
+    """sign(v) of every entry, and 0 of what is only rounding beside the largest of all layers."""
+    by_layer = [v.flatten(1).abs().amax(1) for v in directions.values()]
+    largest, found = torch.stack(by_layer).amax(0), {}
+    for name, v in directions.items():
+        least = ROUNDING * torch.finfo(v.dtype).eps * largest.view(-1, *[1] * (v.dim() - 1))
+        found[name] = torch.where(v.abs() > least, v.sign(), 0.0)
+    return found
+
+
+def norms(params: Params) -> Params:
+    """The Euclidean norm of every parameter of every member of the batch, shaped [B, 1, …] to divide it."""
+    found = {}
+    for name, w in params.items():
+        norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
+        found[name] = norm.view(-1, *[1] * (w.dim() - 1))
+    return found
+
+
+def with_direction(gradients: Params) -> Params:
+    """Which gradients are more than rounding beside the largest of their member of the batch, [B, 1, …].
+
+    What is only rounding has no direction, and must not become a step of full length.
+    """
+    lengths = norms(gradients)
+    largest = torch.stack([length.flatten() for length in lengths.values()]).amax(0)
+    return {
+        name: length > ROUNDING * torch.finfo(length.dtype).eps * largest.view_as(length)
+        for name, length in lengths.items()
+    }
+
+
+def steps_taken(params: Params) -> Params:
+    """0 for every parameter of every member of the batch, [B, 1, …] in float64: to count its steps."""
+    return {
+        name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
+        for name, w in params.items()
+    }
+
+
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
     """Positive weights, all the same: w₀ each, or if none is given so that their sum is `total`."""
     return {name: torch.full_like(w, w0 or total / w.shape[-1]) for name, w in params.items()}
@@ -309,6 +378,16 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
         f"not {architecture.kind}; take egu-pm or hypentropy there"
+    )
+
+
+def only_layers(rule: Update, architecture: Architecture) -> str | None:
+    """The refusal of a rule that asks what goes through layers, where a function does not say that."""
+    if architecture.layered:
+        return None
+    return (
+        f"{rule.kind} asks what goes in and out of every layer, which {architecture.kind} does not say; "
+        f"take linear or dense"
     )
 
 

@@ -10,14 +10,15 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Diagonal, Rate, Rates, State, zeros
+from engine.updates import Diagonal, Rate, Rates, State, descended, steps_taken, zeros
 
 
 class Adam(Diagonal, frozen=True, tag="adam"):
     """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
 
     m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
-    and torch add theirs to the root). Source: Kingma, Ba 2015; theory.md §4.
+    and torch add theirs to the root). With `decay` of its learner it is AdamW (Loshchilov, Hutter 2019).
+    Source: Kingma, Ba 2015; theory.md §4.
     """
 
     own_start: ClassVar[bool] = False
@@ -28,22 +29,27 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
 
     def start(self, params: Params) -> tuple[Params, State]:
-        steps = {
-            name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
-            for name, w in params.items()
+        return params, {
+            "m": zeros(params),
+            "v": self.no_squares(params),
+            "steps": steps_taken(params),
         }
-        return params, {"m": zeros(params), "v": self.no_squares(params), "steps": steps}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        m, v, new = {}, {}, {}
+        directions, state = self.directions(gradients, state)
+        return descended(params, directions, rates), state
+
+    def directions(self, gradients: Params, state: State) -> tuple[Params, State]:
+        """m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
+        m, v, found = {}, {}, {}
         steps = {name: before + 1 for name, before in state["steps"].items()}
         for name, square in self.squares(gradients).items():
             m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * gradients[name]
             v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * square
             mean = m[name] / (1 - self.beta1 ** steps[name]).to(square.dtype)
             size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
-            new[name] = params[name] - rates[name] * mean / size
-        return new, {"m": m, "v": v, "steps": steps}
+            found[name] = mean / size
+        return found, {"m": m, "v": v, "steps": steps}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

@@ -370,6 +370,290 @@ class AGDMomentum(AGD):
         AGD.step_together(rules, {name: rule.V for name, rule in rules.items()})
 
 
+def _signs(v: Array) -> Array:
+    """sign(v), and 0 of what is only rounding beside the largest entry."""
+    largest = max(abs(x) for x in v.flat)
+    return np.array([0.0 if abs(x) <= 5e-14 * largest else math.copysign(1, x) for x in v.flat]).reshape(
+        v.shape
+    )
+
+
+class Sign(GD):
+    """w ← w − η sign(g)."""
+
+    def step(self, g: Array) -> None:
+        self.w -= self.lr * _signs(g)
+
+
+class Lion(GD):
+    """w ← w − η sign(β₁m + (1 − β₁)g), m ← β₂m + (1 − β₂)g."""
+
+    def __init__(self, start: Array, lr: float, beta1: float = 0.9, beta2: float = 0.99) -> None:
+        super().__init__(start, lr)
+        self.m, self.beta1, self.beta2 = np.zeros(start.shape), beta1, beta2
+
+    def step(self, g: Array) -> None:
+        self.w -= self.lr * _signs(self.beta1 * self.m + (1 - self.beta1) * g)
+        self.m = self.beta2 * self.m + (1 - self.beta2) * g
+
+
+def _trust(w: Array, step: Array) -> float:
+    """‖w‖/‖step‖, 1 where either is 0."""
+    return _frobenius(w) / _frobenius(step) if _frobenius(w) and _frobenius(step) else 1.0
+
+
+class LARS(Momentum):
+    """M ← μM + g ‖w‖/‖g‖, w ← w − η M."""
+
+    def __init__(self, start: Array, lr: float, momentum: float = 0.9) -> None:
+        super().__init__(start, lr, momentum)
+
+    def step(self, g: Array) -> None:
+        super().step(_trust(self.w, g) * g)
+
+
+class LAMB(Adam):
+    """The step of Adam, as long as w is."""
+
+    def step(self, g: Array) -> None:
+        before, rate = self.w.copy(), self.lr
+        self.lr = 1.0
+        super().step(g)
+        move, self.lr = before - self.w, rate
+        self.w = before - rate * _trust(before, move) * move
+
+
+class AdamMini(GD):
+    """m and v are weighted means of all g and of all means of g² over what shares a rate."""
+
+    def __init__(
+        self,
+        start: Array,
+        lr: float,
+        per: str = "neuron",
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+    ) -> None:
+        super().__init__(start, lr)
+        whole = per == "tensor" or start.ndim == 1
+        self.parts = [Adam(part, lr, beta1, beta2, eps) for part in ([start] if whole else start)]
+
+    def step(self, g: Array) -> None:
+        for part, own in zip(self.parts, [g] if len(self.parts) == 1 else g, strict=True):
+            own = own.reshape(part.w.shape)
+            part.past.insert(0, own)
+            m, v = [
+                sum(beta**age * value for age, value in enumerate(values))
+                / sum(beta**age for age in range(len(values)))
+                for beta, values in (
+                    (part.beta1, part.past),
+                    (part.beta2, [sum(x * x for x in past.flat) / past.size for past in part.past]),
+                )
+            ]
+            part.w = part.w - self.lr * m / math.sqrt(part.eps + v)
+        self.w = np.stack([part.w for part in self.parts]).reshape(g.shape)
+
+
+class Adafactor(GD):
+    """g / √(R_i C_j / mean R), shortened to a root mean square of 1."""
+
+    def __init__(self, start: Array, lr: float, memory: float = 0.8, eps: float = 1e-16) -> None:
+        super().__init__(start, lr)
+        self.memory, self.eps, self.count = memory, eps, 0
+        self.R, self.C = np.zeros(len(np.atleast_2d(start))), np.zeros(start.shape[-1])
+
+    def step(self, g: Array) -> None:
+        G = np.atleast_2d(g)
+        self.count += 1
+        kept = 1 - self.count**-self.memory
+        for i, row in enumerate(G):
+            self.R[i] = kept * self.R[i] + (1 - kept) * (sum(x * x for x in row) / len(row) + self.eps)
+        for j, column in enumerate(G.T):
+            self.C[j] = kept * self.C[j] + (1 - kept) * (sum(x * x for x in column) / len(column) + self.eps)
+        mean = sum(self.R) / len(self.R)
+        u = np.array(
+            [
+                [x / math.sqrt(self.R[i] * self.C[j] / mean) for j, x in enumerate(row)]
+                for i, row in enumerate(G)
+            ]
+        )
+        self.w = self.w - self.lr * (u / max(1.0, _frobenius(u) / math.sqrt(u.size))).reshape(g.shape)
+
+
+class Muon(GD):
+    """Nesterov momentum with its singular values put through the polynomial five times, or all made 1."""
+
+    def __init__(
+        self,
+        start: Array,
+        lr: float,
+        momentum: float = 0.95,
+        by: str = "newton-schulz",
+        hidden: bool = False,
+    ) -> None:
+        super().__init__(start, lr)
+        self.M, self.momentum, self.by, self.hidden = np.zeros(start.shape), momentum, by, hidden
+        self.adam = Adam(start, lr)
+
+    @staticmethod
+    def step_together(rules: dict[str, Muon], gradients: dict[str, Array]) -> None:
+        layers = [name for name, g in gradients.items() if g.shape[-1] > 1]
+        for name, g in gradients.items():
+            rule = rules[name]
+            if rule.hidden and (name not in layers or name in (layers[0], layers[-1])):
+                rule.adam.step(g)
+                rule.w = rule.adam.w
+            else:
+                rule.step(g)
+
+    def step(self, g: Array) -> None:
+        self.M = self.momentum * self.M + g
+        if not self.M.any():
+            return
+        left, sizes, right = np.linalg.svd(np.atleast_2d(g + self.momentum * self.M), full_matrices=False)
+        sizes = sizes / math.sqrt(sum(sizes**2))
+        for _ in range(5):
+            sizes = 3.4445 * sizes - 4.7750 * sizes**3 + 2.0315 * sizes**5
+        sizes = np.ones_like(sizes) if self.by == "svd" else sizes
+        longer = max(1.0, len(left) / right.shape[1]) ** 0.5
+        self.w = self.w - self.lr * longer * ((left * sizes) @ right).reshape(g.shape)
+
+
+def _power_of_gram(rows: Array, p: float) -> Array:
+    """(MᵀM)^p of the matrix M with these rows, by its singular values."""
+    _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
+    return (axes.T * sizes ** (2 * p)) @ axes
+
+
+class Shampoo(GD):
+    """L^(−1/4) G R^(−1/4), or L^(−1/2) G, from εI, in its own length or another."""
+
+    def __init__(
+        self,
+        start: Array,
+        lr: float,
+        factors: str = "both",
+        grafting: str = "none",
+        block: int | None = None,
+        eps: float = 1e-6,
+    ) -> None:
+        super().__init__(start, lr)
+        self.factors, self.grafting = factors, grafting
+        rows, d = np.atleast_2d(start).shape
+        self.columns = math.sqrt(eps) * np.eye(rows)  # of all gradients, as rows
+        blocks = [range(d)[first : first + (block or d)] for first in range(0, d, block or d)]
+        self.blocks = [(list(some), math.sqrt(eps) * np.eye(len(some))) for some in blocks]
+        self.adam = Adam(start, 1.0)
+
+    def step(self, g: Array) -> None:
+        G = np.atleast_2d(g)
+        self.columns = np.vstack([self.columns, G.T])
+        if self.factors == "left":
+            move = _power_of_gram(self.columns, -1 / 2) @ G
+        else:
+            self.blocks = [(some, np.vstack([rows, G[:, some]])) for some, rows in self.blocks]
+            turned = [G[:, some] @ _power_of_gram(rows, -1 / 4) for some, rows in self.blocks]
+            move = _power_of_gram(self.columns, -1 / 4) @ np.hstack(turned)
+        before = self.adam.w.copy()
+        self.adam.step(g)
+        lengths = {
+            "none": _frobenius(move),
+            "sgd": _frobenius(G),
+            "adam": _frobenius(self.adam.w - before),
+        }
+        if move.any():
+            move = move * lengths[self.grafting] / _frobenius(move)
+        self.w = self.w - self.lr * move.reshape(g.shape)
+
+
+class SOAP(GD):
+    """Adam along those eigenvectors of averages of GGᵀ and GᵀG that any gradient had a part of."""
+
+    def __init__(
+        self, start: Array, lr: float, beta1: float = 0.95, beta2: float = 0.95, eps: float = 1e-8
+    ) -> None:
+        super().__init__(start, lr)
+        self.beta1, self.beta2, self.eps, self.past = beta1, beta2, eps, []
+        self.V = np.zeros(np.atleast_2d(start).shape)
+
+    def step(self, g: Array) -> None:
+        G = np.atleast_2d(g)
+        self.past.insert(0, G)
+        weights = [self.beta2**age for age in range(len(self.past))]
+        bases, known = [], []
+        for products in ([P @ P.T for P in self.past], [P.T @ P for P in self.past]):
+            mean = sum(a * product for a, product in zip(weights, products, strict=True))
+            sizes, axes = np.linalg.eigh(mean)
+            bases.append(axes)
+            known.append(sizes > 1e-9 * max(sizes))
+        left, right = bases
+        new = (left.T @ G @ right) ** 2 * np.outer(*known)
+        self.V = self.beta2 * self.V + (1 - self.beta2) * new
+        m = sum(self.beta1**age * P for age, P in enumerate(self.past))
+        m = left.T @ (m / sum(self.beta1**age for age in range(len(self.past)))) @ right
+        inside = m / np.sqrt(self.eps + self.V / (1 - self.beta2 ** len(self.past)))
+        self.w = self.w - self.lr * (left @ (inside * np.outer(*known)) @ right.T).reshape(g.shape)
+
+
+class KFAC(GD):
+    """(S + λI)⁻¹ G (A + λI)⁻¹ with averages of aaᵀ and δδᵀ."""
+
+    def __init__(self, start: Array, lr: float, memory: float = 0.95, damping: float = 0.01) -> None:
+        super().__init__(start, lr)
+        self.memory, self.damping, self.count = memory, damping, 0
+        rows, d = np.atleast_2d(start).shape
+        self.A, self.S = np.zeros((d, d)), np.zeros((rows, rows))
+
+    @staticmethod
+    def sent(loss: str, prediction: float, label: float) -> float:
+        return LOSSES[loss][1](prediction, label)
+
+    def observe(self, inputs: Array, back: Array) -> None:
+        self.count += 1
+        kept = min(1 - 1 / self.count, self.memory)
+        self.A = kept * self.A + (1 - kept) * np.outer(inputs, inputs)
+        self.S = kept * self.S + (1 - kept) * np.outer(back, back)
+
+    def step(self, g: Array) -> None:
+        A, S = (each + self.damping * np.eye(len(each)) for each in (self.A, self.S))
+        move = np.linalg.inv(S) @ np.atleast_2d(g) @ np.linalg.inv(A)
+        self.w = self.w - self.lr * move.reshape(g.shape)
+
+
+class Sophia(GD):
+    """w ← w − η clip(M / max(γh, δ)) with averages of g and of L'' (∂ŷ/∂w)²."""
+
+    def __init__(
+        self,
+        start: Array,
+        lr: float,
+        beta1: float = 0.96,
+        beta2: float = 0.99,
+        gamma: float = 0.01,
+        delta: float = 1e-12,
+    ) -> None:
+        super().__init__(start, lr)
+        self.beta1, self.beta2, self.gamma, self.delta = beta1, beta2, gamma, delta
+        self.M, self.h = np.zeros(start.shape), np.zeros(start.shape)
+
+    @staticmethod
+    def sent(loss: str, prediction: float, label: float) -> float:
+        """√L'': the slope of square loss, which is the one that it is tried with, is a straight line."""
+        slope = LOSSES[loss][1]
+        return math.sqrt(slope(prediction + 0.5, label) - slope(prediction - 0.5, label))
+
+    def observe(self, inputs: Array, back: Array) -> None:
+        squares = (np.outer(back, inputs) ** 2).reshape(self.h.shape)
+        self.h = self.beta2 * self.h + (1 - self.beta2) * squares
+
+    def step(self, g: Array) -> None:
+        for i in np.ndindex(self.w.shape):
+            self.M[i] = self.beta1 * self.M[i] + (1 - self.beta1) * g[i]
+            ratio = self.M[i] / max(self.gamma * self.h[i], self.delta)
+            self.w[i] -= self.lr * min(1.0, max(-1.0, ratio))
+
+
 RULES = {
     "gd": GD,
     "sgd": SGD,
@@ -392,6 +676,17 @@ RULES = {
     "agd": AGD,
     "agd-layerwise": AGDLayerwise,
     "agd-momentum": AGDMomentum,
+    "sign": Sign,
+    "lion": Lion,
+    "lars": LARS,
+    "lamb": LAMB,
+    "adam-mini": AdamMini,
+    "adafactor": Adafactor,
+    "muon": Muon,
+    "shampoo": Shampoo,
+    "soap": SOAP,
+    "kfac": KFAC,
+    "sophia": Sophia,
 }
 
 
@@ -403,6 +698,9 @@ class Linear:
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         return {"w": np.array([slope * xi for xi in x])}
+
+    def through(self, params: dict[str, Array], x: Array, sent: float) -> dict[str, tuple[Array, Array]]:
+        return {"w": (x, np.array([sent]))}
 
 
 class Spindly:
@@ -528,20 +826,27 @@ class Dense:
         return float(self._signals(params, x)[-1][0])
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        return {
+            name: np.array([[b * v for v in below] for b in back])
+            for name, (below, back) in self.through(params, x, slope).items()
+        }
+
+    def through(self, params: dict[str, Array], x: Array, sent: float) -> dict[str, tuple[Array, Array]]:
+        """The inputs of every layer, and what comes back to its outputs of what the prediction sends."""
         signals = self._signals(params, x)
         names = self._layers(params)
-        back = np.array([slope])
-        gradients = {}
+        back = np.array([sent])
+        found = {}
         for number in reversed(range(len(names))):
             name, factor = names[number], self._factor(params, number)
             below = x if number == 0 else np.array([self.transfer(z) for z in signals[number - 1]])
-            gradients[name] = np.array([[factor * b * v for v in below] for b in back])
+            found[name] = factor * below, back
             if (bias := name.replace("W", "b")) in params:
-                gradients[bias] = back[:, None]
+                found[bias] = np.ones(1), back
             if number:
                 down = factor * params[name].T @ back
                 back = np.array([down[j] * self.slope(z) for j, z in enumerate(signals[number - 1])])
-        return gradients
+        return found
 
 
 class Normalised:
@@ -720,7 +1025,11 @@ def one_pass(
     found = [average()]
     for x, label in zip(X, y, strict=True):
         params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
-        gradients = net.gradient(params, x, slope(net.predict(params, x), label))
+        prediction = net.predict(params, x)
+        gradients = net.gradient(params, x, slope(prediction, label))
+        if hasattr(first := next(iter(rules.values())), "observe"):
+            for name, seen in net.through(params, x, first.sent(loss, prediction, label)).items():
+                rules[name].observe(*seen)
         follow(rules, gradients)
         found.append(average())
     return np.array(found), {name: rule.w for name, rule in rules.items()}

@@ -45,8 +45,8 @@ def judged(update, matrix, batch, architecture="linear"):
     return verdict(learner, described).invariant, certificate(described, learner)
 
 
-def test_there_are_four_diagonal_rules():
-    assert DIAGONAL == ["adagrad", "adagrad-momentum", "adam", "rmsprop"]
+def test_there_are_seven_diagonal_rules():
+    assert DIAGONAL == ["adafactor", "adagrad", "adagrad-momentum", "adam", "lamb", "rmsprop", "sign"]
 
 
 @crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher"], architecture=NETS)

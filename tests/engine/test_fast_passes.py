@@ -188,7 +188,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
         for learner in described.learners
         if why_not(one_by_one, learner, described) is None
     }
-    assert served == {"gd", "sgd", "adagrad"}
+    assert served == {"gd", "sgd", "adagrad", "sign"}
 
 
 def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):

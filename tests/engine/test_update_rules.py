@@ -53,6 +53,21 @@ SETTINGS = {
     "agd": [{}],
     "agd-layerwise": [{}],
     "agd-momentum": [{}, {"momentum": 0.5}],
+    "lion": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8}],
+    "lars": [{"lr": 0.003}, {"lr": 0.003, "momentum": 0.5}],
+    "lamb": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.6, "beta2": 0.8, "eps": 0.1}],
+    "adam-mini": [{"lr": 0.003}, {"lr": 0.003, "per": "tensor", "beta1": 0.6, "beta2": 0.8}],
+    "adafactor": [{"lr": 0.003}, {"lr": 0.003, "memory": 0.5, "eps": 0.1}],
+    "muon": [{"lr": 0.01}, {"lr": 0.01, "hidden": True}, {"lr": 0.01, "momentum": 0.5}],
+    "shampoo": [
+        {"lr": 0.01},
+        {"lr": 0.01, "factors": "left"},
+        {"lr": 0.01, "grafting": "sgd"},
+        {"lr": 0.003, "grafting": "adam", "block": 3},
+    ],
+    "soap": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8, "eps": 0.1}],
+    "kfac": [{"lr": 0.01}, {"lr": 0.01, "memory": 0.5, "damping": 0.5}],
+    "sophia": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8, "gamma": 1.0, "delta": 0.1}],
 }
 """Hyperparameters to try; a rule that is not here is tried with a rate of 0.01."""
 

@@ -1,0 +1,56 @@
+"""Adam-mini."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, descended, steps_taken, zeros
+
+
+class AdamMini(Update, frozen=True, tag="adam-mini"):
+    """Adam-mini: Adam with one v for a neuron, or for a tensor, v ← β₂v + (1 − β₂) mean(g²).
+
+    The mean is over the weights of the inputs of a neuron, which are a row of its layer, or over all weights
+    of the layer. w ← w − η m̂ / √(ε + v̂) as `adam` has it. Source: Zhang et al. 2024; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+
+    lr: Rate = 0.0078125
+    per: Annotated[
+        Literal["neuron", "tensor"], Meta(title="per", description="what has a rate of its own")
+    ] = "neuron"
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {
+            "m": zeros(params),
+            "v": {name: self._mean(torch.zeros_like(w)) for name, w in params.items()},
+            "steps": steps_taken(params),
+        }
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        m, v, found = {}, {}, {}
+        steps = {name: before + 1 for name, before in state["steps"].items()}
+        for name, g in gradients.items():
+            m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * g
+            v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * self._mean(g.square())
+            mean = m[name] / (1 - self.beta1 ** steps[name]).to(g.dtype)
+            found[name] = mean / torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(g.dtype))
+        return descended(params, found, rates), {"m": m, "v": v, "steps": steps}
+
+    def _mean(self, squares: torch.Tensor) -> torch.Tensor:
+        """The mean of the squares [B, …] of what shares a rate, [B, …, 1]."""
+        over = tuple(range(1, squares.dim())) if self.per == "tensor" else (-1,)
+        return squares.mean(over, keepdim=True)
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, f"all inputs of a {self.per} share a rate, made of norms that rotations keep")

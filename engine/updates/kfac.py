@@ -1,0 +1,78 @@
+"""K-FAC."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.architectures import Architecture
+from engine.core.layer_signals import LayerSignals
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, as_matrix, descended, only_layers
+
+
+class KFAC(Update, frozen=True, tag="kfac"):
+    """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹, A and S averages of E aaᵀ and E δδᵀ, layer by layer.
+
+    a are the inputs of a layer that makes z = Wa, δ the derivatives ∂L/∂z of the loss of single examples, and
+    E is the mean over the examples of a step. After t steps the averages keep a share min(1 − 1/t, β). A bias
+    is a layer with the input 1. An x ↦ Ux turns G into GUᵀ and A into UAUᵀ. Source: Martens, Grosse 2015;
+    theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+    observes: ClassVar[Literal["slopes", "curvature"] | None] = "slopes"
+    matrices: ClassVar[int] = 4
+    output_matrices: ClassVar[int] = 4
+
+    lr: Rate = 0.05
+    memory: Annotated[float, Meta(ge=0, lt=1, title="memory β", description="share of A and S kept")] = 0.95
+    damping: Annotated[float, Meta(gt=0, title="damping λ", description="added to A and S")] = 0.01
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_layers(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        matrices = {name: as_matrix(w).double() for name, w in params.items()}
+        return params, {
+            "A": {name: torch.zeros_like(W.mT @ W) for name, W in matrices.items()},
+            "S": {name: torch.zeros_like(W @ W.mT) for name, W in matrices.items()},
+            "steps": {name: W.new_zeros(len(W), 1, 1) for name, W in matrices.items()},
+        }
+
+    def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
+        new: State = {"A": {}, "S": {}, "steps": {}}
+        for name, (inputs, back) in signals.items():
+            steps = state["steps"][name] + 1
+            share = torch.maximum(1 / steps, torch.full_like(steps, 1 - self.memory))
+            weights = shares.double()[:, None]
+            for part, several in (("A", inputs.double()), ("S", back.double())):
+                new[part][name] = torch.lerp(state[part][name], (several * weights) @ several.mT, share)
+            new["steps"][name] = steps
+        return new
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        directions = {}
+        for name, g in gradients.items():
+            by_output = self._solved(state["S"][name], as_matrix(g).double())
+            move = self._solved(state["A"][name], by_output.mT).mT
+            directions[name] = move.to(g.dtype).reshape(g.shape)
+        return descended(params, directions, rates), state
+
+    def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        """(S + λI)⁻¹ times matrices on its right, NaN where S is not finite."""
+        damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
+        factor, failed = torch.linalg.cholesky_ex(damped)
+        return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)
+
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        reason = "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too"
+        return Verdict(True, reason, magnifies=True)

@@ -1,0 +1,47 @@
+"""LAMB."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Diagonal, Rate, Rates, State, descended, norms, with_direction
+from engine.updates.adam import Adam
+
+
+class LAMB(Diagonal, frozen=True, tag="lamb"):
+    """LAMB: the step u = m̂ / √(ε + v̂) of Adam in a length of the weights', W ← W − η u ‖W‖/‖u‖ per layer.
+
+    Where W is 0, or m is only rounding beside those of other layers, the factor ‖W‖/‖u‖ is 1: else a layer
+    that starts at 0 would stay there. Source: You et al. 2020; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+
+    lr: Rate = 0.0078125
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+
+    @property
+    def _adam(self) -> Adam:
+        return Adam(beta1=self.beta1, beta2=self.beta2, eps=self.eps, shared=self.shared)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return self._adam.start(params)
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        directions, state = self._adam.directions(gradients, state)
+        sizes, lengths, real = norms(params), norms(directions), with_direction(state["m"])
+        for name, u in directions.items():
+            known = real[name] & (sizes[name] > 0)
+            directions[name] = u * torch.where(known, sizes[name] / lengths[name].where(known, 1.0), 1.0)
+        return descended(params, directions, rates), state
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return self.by_sizes(matrix, single)

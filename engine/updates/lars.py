@@ -1,0 +1,45 @@
+"""LARS."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, descended, norms, with_direction, zeros
+
+
+class LARS(Update, frozen=True, tag="lars"):
+    """Layer-wise adaptive rates: M ← μM + G ‖W‖/‖G‖, W ← W − ηM for every layer, from M = 0.
+
+    The norms are Frobenius norms. Where W is 0, or G is only rounding beside the gradients of other layers,
+    the factor ‖W‖/‖G‖ is 1: else a layer that starts at 0 would stay there. Source: You, Gitman, Ginsburg
+    2017; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+
+    lr: Rate = 0.00390625
+    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.9
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"M": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        sizes, lengths, real, M = norms(params), norms(gradients), with_direction(gradients), {}
+        for name, g in gradients.items():
+            known = real[name] & (sizes[name] > 0)
+            factor = torch.where(known, sizes[name] / lengths[name].where(known, 1.0), 1.0)
+            M[name] = self.momentum * state["M"][name] + factor * g
+        return descended(params, M, rates), {"M": M}
+
+    @property
+    def along_gradients(self) -> bool:
+        return True
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(True, "its rates depend on norms of weights and gradients, which rotations keep")

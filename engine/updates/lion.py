@@ -1,0 +1,44 @@
+"""Lion."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.groups import SIGNED_PERMUTATIONS
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, descended, signs, zeros
+
+
+class Lion(Update, frozen=True, tag="lion"):
+    """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
+
+    The sign is that of a sum of several gradients, so it leaves their span even where that of each does not,
+    as of single ±1 examples. Source: Chen et al. 2023; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+    continuous: ClassVar[bool] = False
+
+    lr: Rate = 0.001953125
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m in the sign")] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of m kept")] = 0.99
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"m": zeros(params)}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        mixed, m = {}, {}
+        for name, g in gradients.items():
+            old = state["m"][name]
+            mixed[name] = self.beta1 * old + (1 - self.beta1) * g
+            m[name] = self.beta2 * old + (1 - self.beta2) * g
+        return descended(params, signs(mixed), rates), {"m": m}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(
+            False, "signs of averaged gradients depend on the coordinate axes", SIGNED_PERMUTATIONS
+        )

@@ -1,0 +1,108 @@
+"""Muon."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.groups import SIGN_FLIPS, SIGNED_PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, as_matrix, descended, norms, with_direction, zeros
+from engine.updates.adam import Adam
+
+QUINTIC = 3.4445, -4.7750, 2.0315
+"""a, b, c of the odd polynomial aσ + bσ³ + cσ⁵ that takes singular values near 1, within 0.3 or so."""
+
+ITERATIONS = 5
+
+
+class Muon(Update, frozen=True, tag="muon"):
+    """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
+
+    O makes all singular values about 1: by five steps X ← aX + (bA + cA²)X with A = XXᵀ, from the direction
+    X = ·/‖·‖_F (`newton-schulz`), which is an odd polynomial of the matrix; or exactly, UVᵀ of its singular
+    vectors (`svd`), which are arbitrary where it has not full rank. With `hidden` only hidden layers take
+    such steps, as is recommended, and the first, the last and all biases those of Adam with its usual
+    constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+
+    lr: Rate = 0.02
+    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of M kept")] = 0.95
+    by: Annotated[
+        Literal["newton-schulz", "svd"], Meta(title="by", description="how singular values are made equal")
+    ] = "newton-schulz"
+    hidden: Annotated[
+        bool, Meta(title="hidden layers only", description="the first and the last take steps of Adam")
+    ] = False
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        by_adam = self._by_adam(params)
+        _, state = Adam().start({name: params[name] for name in by_adam})
+        return params, {
+            "M": zeros({name: w for name, w in params.items() if name not in by_adam}),
+            **state,
+        }
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        by_adam = self._by_adam(params)
+        adams = {name: state[name] for name in state if name != "M"}
+        directions, adams = Adam().directions({name: gradients[name] for name in by_adam}, adams)
+        M = {name: self.momentum * old + gradients[name] for name, old in state["M"].items()}
+        along = {name: gradients[name] + self.momentum * new for name, new in M.items()}
+        if along:
+            directions |= self._orthogonal(along)
+        return descended(params, {name: directions[name] for name in params}, rates), {"M": M, **adams}
+
+    def _by_adam(self, params: Params) -> list[str]:
+        """The parameters that take steps of Adam: the first and last layer, and what has a single input."""
+        if not self.hidden:
+            return []
+        layers = [name for name, w in params.items() if w.shape[-1] > 1]
+        return [name for name in params if name not in layers[1:-1]]
+
+    def _orthogonal(self, along: Params) -> Params:
+        """√max(1, h/d) O(·) of every matrix [B, h, d], 0 of what is only rounding beside other layers."""
+        found, lengths, real = {}, norms(along), with_direction(along)
+        for name, g in along.items():
+            G = as_matrix(g / lengths[name].where(real[name], 1.0))
+            flat = newton_schulz(G) if self.by == "newton-schulz" else orthogonal_factor(G)
+            size = max(1.0, G.shape[1] / G.shape[2]) ** 0.5
+            found[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
+        return found
+
+    @property
+    def along_gradients(self) -> bool:
+        return self.by == "newton-schulz" and not self.hidden
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        if self.hidden:
+            reason = "the first layer decides, and Adam gives every weight of it a rate of its own"
+            return Verdict(False, reason, SIGNED_PERMUTATIONS)
+        if self.by == "svd":
+            reason = "a gradient that has not full rank is filled up with singular vectors that are arbitrary"
+            return Verdict(False, reason, SIGN_FLIPS)
+        return Verdict(True, "an odd polynomial of the gradient turns with the instances as it does")
+
+
+def newton_schulz(X: torch.Tensor) -> torch.Tensor:
+    """The matrices X [B, h, d] of norm 1 with singular values made about 1 by five steps."""
+    wide = X if X.shape[1] <= X.shape[2] else X.mT
+    a, b, c = QUINTIC
+    for _ in range(ITERATIONS):
+        A = wide @ wide.mT
+        wide = a * wide + (b * A + c * A @ A) @ wide
+    return wide if X.shape[1] <= X.shape[2] else wide.mT
+
+
+def orthogonal_factor(X: torch.Tensor) -> torch.Tensor:
+    """UVᵀ of X = U diag(σ) Vᵀ [B, h, d], NaN of those that are not finite."""
+    finite = X.isfinite().all((1, 2))[:, None, None]
+    U, _, V = torch.linalg.svd(X.where(finite, 0.0), full_matrices=False)
+    factor: torch.Tensor = U @ V
+    return factor.where(finite, torch.nan)

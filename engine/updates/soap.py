@@ -1,0 +1,142 @@
+"""SOAP."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.groups import SIGN_FLIPS
+from engine.core.lazy import torch
+from engine.core.matrix_powers import eigh
+from engine.core.params import Params
+from engine.core.parts import Count, Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, as_matrix, descended, zeros
+
+Basis = tuple["torch.Tensor", "torch.Tensor"]
+"""Q_L [B, h, h] and Q_R [B, d, d], the eigenvectors in columns."""
+
+
+UNCERTAIN = 1e-9
+"""Eigenvectors of eigenvalues up to this share of the largest are uncertain by 1e-7 and more in float64.
+
+They would have full steps like all others.
+"""
+
+
+class SOAP(Update, frozen=True, tag="soap"):
+    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, layer by layer.
+
+    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors, M that of G with β₁, and V
+    that of (Q_LᵀGQ_R)² with β₂, entry by entry; M̂ and V̂ correct the bias of the start as Adam does. L and R
+    include the gradient of the step, and there is no step along eigenvectors that rounding makes uncertain.
+    With `refresh` it is as released: the first gradient moves nothing, and steps take the basis of the step
+    before, which after every so many of them is refreshed by a QR decomposition of L Q_L and of R Q_R; so
+    gradients have parts along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
+    theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+    matrices: ClassVar[int] = 6
+    output_matrices: ClassVar[int] = 6
+
+    lr: Rate = 0.01
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.95
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
+    eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
+    refresh: Annotated[
+        Count | None, Meta(title="refresh", description="steps between new bases as released; none: ideal")
+    ] = None
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        matrices = {name: as_matrix(w).double() for name, w in params.items()}
+        rows = {name: torch.zeros_like(W @ W.mT) for name, W in matrices.items()}
+        columns = {name: torch.zeros_like(W.mT @ W) for name, W in matrices.items()}
+        return params, {
+            "M": zeros(matrices),
+            "V": zeros(matrices),
+            "L": rows,
+            "R": columns,
+            "seen": {name: W.new_zeros(len(W), 1, 1) for name, W in matrices.items()},
+            **({} if self.refresh is None else {"QL": rows, "QR": columns}),
+        }
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        moves: Params = {}
+        new: State = {name: {} for name in state}
+        for name, g in gradients.items():
+            own = {part: tensors[name] for part, tensors in state.items()}
+            G = as_matrix(g).double()
+            move, after = self._ideal(G, own) if self.refresh is None else self._released(G, own)
+            moves[name] = move.to(g.dtype).view_as(g)
+            for part, tensor in after.items():
+                new[part][name] = tensor
+        return descended(params, moves, rates), new
+
+    def _kept(self, G: torch.Tensor, own: Params) -> Params:
+        """L and R with G in them, and how many gradients were seen."""
+        return {
+            "L": torch.lerp(own["L"], G @ G.mT, 1 - self.beta2),
+            "R": torch.lerp(own["R"], G.mT @ G, 1 - self.beta2),
+            "seen": own["seen"] + 1,
+        }
+
+    def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+        """M̂ / √(ε + V̂) after so many steps."""
+        return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
+
+    def _ideal(self, G: torch.Tensor, own: Params) -> tuple[torch.Tensor, Params]:
+        """The direction in the basis of what includes G [B, h, d], and the next state."""
+        kept = self._kept(G, own)
+        M = torch.lerp(own["M"], G, 1 - self.beta1)
+        (left, QL), (right, QR) = eigh(kept["L"]), eigh(kept["R"])
+        seen = _certain(left)[:, :, None] & _certain(right)[:, None]  # [B, h, d]
+        V = torch.lerp(own["V"], (QL.mT @ G @ QR).square().where(seen, 0.0), 1 - self.beta2)
+        inside = self._adam(QL.mT @ M @ QR, V, kept["seen"]).where(seen, 0.0)
+        return QL @ inside @ QR.mT, {"M": M, "V": V, **kept}
+
+    def _released(self, G: torch.Tensor, own: Params) -> tuple[torch.Tensor, Params]:
+        """The direction in the basis of before, and the next state with its basis."""
+        assert self.refresh is not None, "`step` asks"
+        steps, QL, QR = own["seen"], own["QL"], own["QR"]  # so many steps, with this one
+        first, kept = steps == 0, self._kept(G, own)
+        M = torch.lerp(own["M"], G, 1 - self.beta1).where(~first, 0.0)
+        V = torch.lerp(own["V"], (QL.mT @ G @ QR).square(), 1 - self.beta2).where(~first, 0.0)
+        inside = self._adam(QL.mT @ M @ QR, V, steps.clamp(min=1.0))
+        move = QL @ inside @ QR.mT
+        if first.any():
+            QL = torch.where(first, eigh(kept["L"])[1].flip(-1), QL)
+            QR = torch.where(first, eigh(kept["R"])[1].flip(-1), QR)
+        if (due := ~first & (steps % self.refresh == 0)).any():
+            (ordered, QL), (across, QR) = _refreshed(kept["L"], QL, due), _refreshed(kept["R"], QR, due)
+            V = V.gather(1, ordered[:, :, None].expand_as(V)).gather(2, across[:, None].expand_as(V))
+        return move, {"M": M, "V": V, **kept, "QL": QL, "QR": QR}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        if self.refresh is not None:
+            reason = "later gradients have parts along eigenvectors that were arbitrary when they were made"
+            return Verdict(False, reason, SIGN_FLIPS)
+        reason = "eigenvectors turn with the instances, up to signs, with which Adam commutes"
+        return Verdict(True, reason, magnifies=True)
+
+
+def _certain(sizes: torch.Tensor) -> torch.Tensor:
+    """Of which eigenvalues [B, d] the eigenvectors are certain."""
+    return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
+
+
+def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The order [B, d] of what Q's columns have of S, the largest first, and Q of S Q in that order.
+
+    For those members of the batch that are due; the others keep their Q.
+    """
+    sizes = (Q * (S @ Q)).sum(1)
+    order = torch.where(
+        due[:, 0], sizes.argsort(1, descending=True), torch.arange(S.shape[1], device=S.device)
+    )
+    sorted_axes = Q.gather(2, order[:, None].expand_as(Q))
+    made = S @ sorted_axes
+    finite = made.isfinite().all((1, 2))[:, None, None]
+    axes, _ = torch.linalg.qr(made.where(finite, 0.0))
+    return order, torch.where(due & finite, axes, sorted_axes)

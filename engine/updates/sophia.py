@@ -1,0 +1,73 @@
+"""Sophia."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.architectures import Architecture
+from engine.core.groups import SIGNED_PERMUTATIONS
+from engine.core.layer_signals import LayerSignals
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.losses import Loss
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, descended, only_layers, zeros
+
+
+class Sophia(Update, frozen=True, tag="sophia"):
+    """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1), entry by entry, from M = h = 0.
+
+    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, exactly and
+    at every step (the paper estimates it at every tenth); E is the mean over the examples of the step.
+    Source: Liu et al. 2024; theory-symmetry.md §65.
+    """
+
+    own_start: ClassVar[bool] = False
+    observes: ClassVar[Literal["slopes", "curvature"] | None] = "curvature"
+
+    lr: Rate = 0.001953125
+    beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.96
+    beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of h kept")] = 0.99
+    gamma: Annotated[float, Meta(gt=0, title="γ", description="factor of h: larger, fewer are clipped")] = (
+        0.01
+    )
+    delta: Annotated[float, Meta(gt=0, title="δ", description="the least that M is divided by")] = 1e-12
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        if architecture.outputs > 1:
+            return f"{self.kind} knows curvatures of one output, and this {architecture.kind} has more"
+        return only_layers(self, architecture)
+
+    def refuses_loss(self, loss: Loss) -> str | None:
+        if not loss.joint:
+            return None
+        return f"{self.kind} knows losses of one output, and {loss.kind} is of all outputs together"
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return params, {"M": zeros(params), "h": zeros(params)}
+
+    def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
+        h = {}
+        for name, (inputs, back) in signals.items():
+            diagonal = (back.square() * shares[:, None]) @ inputs.square().mT  # [B, o, i]
+            old = state["h"][name]
+            h[name] = self.beta2 * old + (1 - self.beta2) * diagonal.view_as(old)
+        return {"M": state["M"], "h": h}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        M = {name: self.beta1 * old + (1 - self.beta1) * gradients[name] for name, old in state["M"].items()}
+        directions = {
+            name: (mean / (self.gamma * state["h"][name]).clamp(min=self.delta)).clamp(-1.0, 1.0)
+            for name, mean in M.items()
+        }
+        return descended(params, directions, rates), {"M": M, "h": state["h"]}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(
+            False,
+            "entries are divided by curvatures along the axes, and clipped one by one",
+            SIGNED_PERMUTATIONS,
+        )

@@ -1,0 +1,220 @@
+"""Optimizers judged: which of them turn with the instances, and that they are what their papers say."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from building import beginning, data_of, experiment
+
+from engine.core import catalogue
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS
+from engine.core.parts import Verdict
+from engine.results.invariance import INVARIANT, certificate, verdict
+from engine.results.judgement import Judgement
+
+NET = {"kind": "dense", "widths": [6, 6], "activation": "tanh"}
+D = 6
+
+CASES = {
+    "Shampoo, left factor": ({"kind": "shampoo", "factors": "left"}, True),
+    "Shampoo, length of G": ({"kind": "shampoo", "grafting": "sgd"}, True),
+    "Shampoo, length of Adam": ({"kind": "shampoo", "grafting": "adam", "lr": 0.01}, False),
+    "Shampoo, blocks": ({"kind": "shampoo", "block": 4}, False),
+    "Shampoo, one block": ({"kind": "shampoo", "block": D}, True),
+    "Muon, hidden layers only": ({"kind": "muon", "hidden": True}, False),
+    "Muon by SVD": ({"kind": "muon", "by": "svd"}, False),
+    "SOAP as released": ({"kind": "soap", "refresh": 3}, False),
+    "Adam-mini per tensor": ({"kind": "adam-mini", "per": "tensor"}, True),
+}
+
+
+def described(update, architecture=NET, batch=2, **words):
+    protocol = {"kind": "steps", "steps": 15, "records": 3, "batch": batch}
+    learners = {"it": {"update": update, "architecture": architecture}}
+    return experiment("gaussian", learners=learners, d=D, seed=5, protocol=protocol, **words)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(name):
+    update, invariant = CASES[name]
+    made = described(update)
+    (learner,) = made.learners
+    judged = verdict(learner, made)
+    assert judged.invariant is invariant
+    assert (certificate(made, learner) < INVARIANT) == invariant
+    for group in (PERMUTATIONS, SIGN_FLIPS):
+        if group <= judged.group:
+            assert certificate(made, learner, group=group) < INVARIANT, group.words
+
+
+def test_singular_vectors_are_arbitrary_only_where_a_gradient_has_not_full_rank():
+    made = described({"kind": "muon", "by": "svd"}, "linear")
+    assert certificate(made, made.learners[0]) < INVARIANT
+
+
+@pytest.mark.parametrize("rule", ["kfac", "soap"])
+def test_a_measurement_does_not_decide_about_rules_that_magnify_rounding(rule):
+    made = described({"kind": rule})
+    judged = verdict(made.learners[0], made)
+    assert judged.magnifies
+    assert certificate(made, made.learners[0]) < 1e-3
+    small, large = (Judgement("it", judged, {ROTATIONS: change}, []) for change in (1e-9, 1e-3))
+    assert small.agrees
+    assert large.agrees
+    assert "rounding" not in small.measurement
+    assert "rounding that steps may magnify" in large.measurement
+    assert not Judgement("it", Verdict(True, "it is said"), {ROTATIONS: 1e-3}, []).agrees
+
+
+def moved(kind, g, w=None, steps=1, **settings):
+    """−Δw after steps of rate 1 along the same gradient g, of a layer that starts at w."""
+    rule = catalogue.make("updates", kind, **settings)
+    params = {"W": torch.zeros_like(g) if w is None else w}
+    before, state = rule.start(params)
+    after = before
+    for _ in range(steps):
+        after, state = rule.step(after, {"W": g}, {"W": 1.0}, state)
+    return before["W"] - after["W"]
+
+
+def matrices(*shape, seed=1):
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape))
+
+
+def test_muon_is_that_of_torch_up_to_its_bfloat16():
+    g = matrices(1, 8, 5)
+    theirs = torch.zeros(8, 5, requires_grad=True)
+    optimizer = torch.optim.Muon([theirs], lr=1.0, weight_decay=0.0, momentum=0.95)
+    theirs.grad = g[0].float()
+    optimizer.step()
+    ours = moved("muon", g)[0]
+    products, unit = 15, 2.0**-8
+    assert (ours + theirs.detach().double()).norm() < products * unit * ours.norm()
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 7), (2, 7, 3), (2, 5)])
+def test_muon_makes_singular_values_about_one(shape):
+    for by, most in (("svd", 1e-12), ("newton-schulz", 0.35)):
+        step = moved("muon", matrices(*shape), by=by).view(shape[0], -1, shape[-1])
+        size = max(1.0, step.shape[1] / step.shape[2]) ** 0.5
+        assert (torch.linalg.svdvals(step) / size - 1).abs().max() < most
+
+
+def test_shampoo_takes_the_length_that_it_is_told():
+    g, w = matrices(2, 4, 5), matrices(2, 4, 5, seed=2)
+    plain = moved("shampoo", g)
+    for grafting, other in (("sgd", g), ("adam", moved("adam", g))):
+        found = moved("shampoo", g, grafting=grafting)
+        torch.testing.assert_close(found.norm(dim=(1, 2)), other.norm(dim=(1, 2)))
+        torch.testing.assert_close(found / found.norm(), plain / plain.norm() * _share(found, plain))
+    for kind in ("lars", "lamb"):
+        rule = {"momentum": 0.0} if kind == "lars" else {}
+        torch.testing.assert_close(moved(kind, g, w, **rule).norm(dim=(1, 2)), w.norm(dim=(1, 2)))
+
+
+def _share(found, plain):
+    """What the lengths of two batches differ by, member by member."""
+    lengths = [each.norm(dim=(1, 2), keepdim=True) / each.norm() for each in (found, plain)]
+    return lengths[0] / lengths[1]
+
+
+def test_a_block_needs_a_right_factor():
+    with pytest.raises(msgspec.ValidationError, match="no R to be cut"):
+        catalogue.make("updates", "shampoo", block=3, factors="left")
+
+
+def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():
+    g = matrices(2, 3, 4)
+    assert not moved("soap", g, refresh=2).any()
+    found, rule = moved("soap", g, steps=2, refresh=2), catalogue.make("updates", "soap")
+    for G, step in zip(g, found, strict=True):
+        left, right = (np.linalg.eigh(S)[1] for S in ((G @ G.T).numpy(), (G.T @ G).numpy()))
+        inside = left.T @ G.numpy() @ right
+        expected = left @ (inside / np.sqrt(rule.eps + inside**2)) @ right.T
+        np.testing.assert_allclose(step.numpy(), expected, atol=1e-6)
+
+
+def test_a_refreshed_basis_comes_to_the_eigenvectors():
+    rng, rule = np.random.default_rng(3), catalogue.make("updates", "soap", refresh=1, beta2=0.999)
+    _, state = rule.start({"W": torch.zeros(1, 3, 4, dtype=torch.float64)})
+    scales, params = np.array([4.0, 2.0, 1.0, 0.5]), {"W": torch.zeros(1, 3, 4, dtype=torch.float64)}
+    for _ in range(60):
+        g = torch.from_numpy(rng.standard_normal((1, 3, 4)) * scales)
+        params, state = rule.step(params, {"W": g}, {"W": 0.0}, state)
+    Q, R = state["QR"]["W"][0], state["R"]["W"][0]
+    torch.testing.assert_close(Q.mT @ Q, torch.eye(4, dtype=torch.float64))
+    inside = Q.mT @ R @ Q
+    assert (inside - inside.diag().diag()).norm() < 0.02 * inside.norm()
+    assert (inside.diag().diff() < 0).all()
+
+
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_what_goes_through_layers_makes_the_gradients(biases, outputs):
+    net = {"kind": "dense", "widths": [5, 4], "activation": "tanh", "outputs": outputs, "biases": biases}
+    ntk = {**net, "parametrisation": "ntk"}
+    d, target = (4, "feature") if outputs == 1 else (2, "all")
+    for architecture in ("linear", net, ntk) if outputs == 1 else (net,):
+        learner = {"update": "gd", "architecture": architecture}
+        made = experiment("gaussian", target, {"it": learner}, d=d, replicas=2)
+        hypothesis, data = beginning(made)
+        parts, labels = hypothesis.architecture, data.labels
+
+        def slope(predictions, labels=labels):
+            return 2 * (predictions - labels)
+
+        gradients = parts.gradient(hypothesis.tensors, data.instances, slope)
+        for name, (inputs, back) in parts.through(hypothesis.tensors, data.instances, slope).items():
+            torch.testing.assert_close((back @ inputs.mT).view_as(gradients[name]), gradients[name])
+
+
+def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
+    made = described({"kind": "sophia", "beta2": 0.0}, batch=None)
+    hypothesis, data = beginning(made)
+    before = {name: w.clone() for name, w in hypothesis.params.items()}
+    hypothesis.learn(data.instances, data.labels)
+    for name, w in before.items():
+        size, expected = 1e-6, torch.zeros_like(w)
+        for place in np.ndindex(*w.shape):
+            nudged = [w.clone(), w.clone()]
+            nudged[0][place] += size
+            nudged[1][place] -= size
+            up, down = (
+                hypothesis.architecture.predict({**before, name: each}, data.instances) for each in nudged
+            )
+            expected[place] = 2 * ((up - down) / (2 * size)).square().mean()
+        torch.testing.assert_close(hypothesis.state["h"][name], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["kfac", "sophia"])
+def test_rules_that_see_layers_say_which_architectures_have_none(rule):
+    made = catalogue.make("updates", rule)
+    for words in ({"kind": "spindly"}, {"kind": "conv"}, {"kind": "normalised"}):
+        assert "layer" in made.refuses(catalogue.make("architectures", **words))
+    for words in ({"kind": "linear"}, {"kind": "dense", "biases": True}):
+        assert made.refuses(catalogue.make("architectures", **words)) is None
+    several = catalogue.make("architectures", "dense", outputs=2)
+    assert (made.refuses(several) is None) == (rule == "kfac")
+    joint = made.refuses_loss(catalogue.make("losses", "cross-entropy"))
+    assert (joint is None) == (rule == "kfac")
+
+
+def test_kfac_on_a_neuron_is_a_newton_step_along_its_examples():
+    made = described({"kind": "kfac", "memory": 0.0, "lr": 1.0}, "linear", batch=None)
+    hypothesis, data = beginning(made)
+    hypothesis.learn(data.instances, data.labels)
+    x, y = data_of(made).instances.rows[0].numpy(), data.labels[0].numpy()
+    A, S = x.T @ x / len(x) + 0.01 * np.eye(D), (4 * y**2).mean() + 0.01
+    np.testing.assert_allclose(hypothesis.weights()[0], np.linalg.solve(A, 2 * x.T @ y / len(x)) / S)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sign", 1.0), ("lion", 1.0), ("adafactor", 1.0)])
+def test_steps_of_one_size_and_none_along_what_is_rounding(kind, size):
+    g = matrices(1, 1, 6)
+    g[0, 0, 2] = 1e-16
+    step = moved(kind, g).flatten()
+    np.testing.assert_allclose(np.delete(step.numpy(), 2), size * np.sign(np.delete(g.numpy().flatten(), 2)))
+    assert abs(step[2]) < 1e-7
+    assert math.isfinite(step.sum())
