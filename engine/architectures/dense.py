@@ -219,8 +219,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init != "gaussian" or self.output_signs or self.parametrisation not in ("standard", "ntk"):
             return None
         cw = tuple(size * size for size in self._sizes())
+        biased = self._biased
         cb = tuple(
-            variance if number in self._biased else 0.0
+            variance if number in biased else 0.0
             for number, variance in zip(self._numbers, self._each(self.cb), strict=True)
         )
         return Signals(self.activation, self.hidden, cw, cb, self.parametrisation == "standard")
@@ -253,10 +254,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
             tensors[f"W{number}"] = layer
             if scaling.forward != 1:
                 tensors[f"m{number}"] = np.full((stream.replicas, 1, 1), scaling.forward)
+        biased = self._biased
         for number, (fan_out, _), variance in zip(
             self._numbers, self._fans(d), self._each(self.cb), strict=True
         ):
-            if number in self._biased:
+            if number in biased:
                 tensors[f"b{number}"] = math.sqrt(variance) * stream.normal(fan_out, 1)
         return tensors
 
@@ -284,9 +286,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
         shapes: dict[str, tuple[int, ...]] = {}
+        biased = self._biased
         for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
             shapes[f"W{number}"] = fans
-            if number in self._biased:
+            if number in biased:
                 shapes[f"b{number}"] = (fans[0], 1)
             if scaling.forward != 1:
                 shapes[f"m{number}"] = (1, 1)
@@ -349,10 +352,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
             signals = list(self._signals({**params, **first}, instances))
         last = signals[-1]
         back = torch.autograd.grad(last, signals, sent(last.detach().flatten(0, 1)).view_as(last))
-        found = {}
+        found, biased = {}, self._biased
         for number, signal, slopes in zip(self._numbers, signals, back, strict=True):
             found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * inputs, slopes)
-            if number in self._biased:
+            if number in biased:
                 found[f"b{number}"] = LayerSignals(torch.ones_like(inputs[:, :1]), slopes)
             inputs = transfer(self.activation, signal.detach())
         return found

@@ -111,7 +111,7 @@ def fitted(Z: Floats, C: float) -> Floats:
     """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     left = abs(C * slopes(Z, w) - w).max()
-    if left > TOLERANCE * C * abs(Z.sum(0)).max(initial=0.0) / 2:
+    if left > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
         raise ArithmeticError(f"l2-logistic, C = {C:g}, {len(Z)} examples: a slope of {left:.1e} is left")
     return w
 

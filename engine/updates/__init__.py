@@ -144,9 +144,9 @@ class Update(Part, frozen=True):
         where it observes that and, of several models side by side, the rows that each of them draws for its
         mini-batches.
         """
-        held, drawn = 0, 0
+        held, drawn, trained = 0, 0, frozenset(architecture.layers)
         for name, shape in architecture.shapes(sizes.d).items() if self._holds_more else ():
-            if name in architecture.layers:
+            if name in trained:
                 inputs, outputs = shape[-1], math.prod(shape[:-1])
                 held += self.matrices * inputs**2 + self.output_matrices * outputs**2
                 held += (inputs + outputs) * sizes.n if self.observes else 0

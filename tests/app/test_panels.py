@@ -114,7 +114,7 @@ def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, ma
 def test_every_panel_has_a_number_and_says_what_it_shows():
     numbers = {action.keys: action.help for action in ACTIONS if action.name.startswith("panel(")}
     assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS + 1) + 1)]
-    assert list(numbers.values()) == list(ABOUT.values())[: DIGITS + 1]
+    assert list(numbers.values()) == [f"{name}: {about}" for name, about in ABOUT.items()][: DIGITS + 1]
 
 
 def test_weights_have_the_target_on_top(one: PanelContext):

@@ -115,6 +115,8 @@ class _Generator:
         for text in ("title", "story", "source"):
             if rng.random() < GIVEN:
                 raw[text] = self._text()
+        if rng.random() < 0.75:
+            raw["run"].pop("measures", None)  # most measures are of few problems
         if self._small and raw["run"].get("path") == "compiled":
             del raw["run"]["path"]  # a compiler takes longer than all small runs together
         return raw

@@ -64,7 +64,7 @@ def test_float32_is_near_float64(learners, problem):
 
 @crossed_groups(few(EVERY), dtype=["float32", "float64"])
 def test_the_same_seed_gives_the_same_bits(learners, dtype):
-    words = {"learners": learners, "d": 4, "replicas": 2, "dtype": dtype}
+    words = {"learners": learners, "d": 8, "replicas": 2, "dtype": dtype}
     first, again, other = (
         losses(experiment("gaussian", seed=seed, noise=0.1, **words)) for seed in (7, 7, 8)
     )

@@ -16,7 +16,6 @@ from engine.hypotheses.curvature import Curvature
 from engine.measures import Measure, named
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
-from engine.spec import asked as asking
 from engine.spec import reading
 from engine.spec.asked import asked
 
@@ -319,7 +318,6 @@ def test_what_second_derivatives_take_is_in_the_estimate():
         for pictures in ([{"kind": "sharpness"}], [])
     )
     assert with_it - without > eigenvalues.KRYLOV * 8 * 2 * 256 * 256
-    assert asking.SWITCHES.keys() <= named().keys()
 
 
 PROBLEM = {"matrix": {"kind": "gaussian", "n": 12, "d": 3}, "target": {"kind": "feature", "index": 1}}

@@ -72,7 +72,9 @@ def ends(kind):
             return {"long": "x" * (kind.max_length or 1000), "longer": "x" * 20_000, "none": ""}
         case inspect.VarTupleType():
             items = range(kind.max_length + 1)
-            (item,) = bare(kind.item_type)
+            item, *others = bare(kind.item_type)
+            if others:  # parts, as measures are
+                return {"none": []}
             if isinstance(item, inspect.FloatType):
                 lists = {"most": [1 + number / 1000 for number in items]}
             else:

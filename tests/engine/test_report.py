@@ -94,7 +94,7 @@ def test_the_experiment_is_fully_resolved_and_can_be_read_again(measured):
     found = strict(encode(described, trace))["experiment"]
     assert reading.parse(found) == described
     assert found["learners"][2]["update"] == {"kind": "egu", "lr": 0.05, "w0": None}
-    assert found["run"].keys() == {"seed", "replicas", "dtype", "device", "path", "measures"}
+    assert found["run"].keys() == {"seed", "streams", "replicas", "dtype", "device", "path", "measures"}
 
 
 def test_numbers_that_are_not_finite_become_null(measured):

@@ -59,7 +59,7 @@ class Target(Part, frozen=True):
     """Whether every target is a combination w* of features with ‖w*‖ = 1, chosen without a look at them."""
 
     has_w_star: ClassVar[bool] = False
-    """Whether it is one combination w* of features, of any length."""
+    """Whether every target is one combination w* of features, of any length."""
 
     linear: ClassVar[bool] = False
     """Whether every target is a `combination` on each family that has a constant feature or needs none."""

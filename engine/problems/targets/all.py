@@ -19,6 +19,7 @@ class All(Target, frozen=True, tag="all"):
     """
 
     unit: ClassVar[bool] = True
+    has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
 
     def columns(self, matrix: Matrix) -> int:

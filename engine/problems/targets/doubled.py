@@ -20,6 +20,7 @@ class Doubled(Target, frozen=True, tag="doubled"):
     """
 
     unit: ClassVar[bool] = True
+    has_w_star: ClassVar[bool] = True
     linear: ClassVar[bool] = True
     with_negatives: ClassVar[bool] = True
 
