@@ -16,17 +16,6 @@ from hadamard_tui.charts.smoothing import smoothed
 from hadamard_tui.charts.thinning import thinned
 from hadamard_tui.looks import palette
 
-DIRECTIONS: dict[str, str] = {
-    "lower": "lower bound",
-    "upper": "upper bound",
-    "exact": "exact value",
-    "asymptotic": "asymptotic value",
-    "shape": "shape",
-    "conjecture": "conjecture",
-    "reference": "reference",
-}
-"""What a theory line is, by its direction."""
-
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """The style of the words that a bound is respected, broken, or not decided."""
 

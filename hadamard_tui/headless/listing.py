@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
+from typing import Any
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -17,7 +18,7 @@ from rich.text import Text
 from engine.core import catalogue
 from engine.core.parts import BadInput, Part, summary_of
 from engine.spec.fields import Field, fields_of
-from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
@@ -134,11 +135,11 @@ def _row(field: Field) -> tuple[str, ...]:
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
-def _facts(member: type[Part]) -> list[str]:
+def _facts(member: type[Part]) -> list[str | Text]:
     """What a theory line says and who proved it, what a measure costs, how a claim is said; else fields."""
     if example := getattr(member, "example", ""):
         return [example]
     if getattr(member, "expensive", False):
         return ["expensive: at some of many evaluation points only"]
-    direction, formula, source = (getattr(member, name, "") for name in ("direction", "formula", "source"))
-    return [f"{DIRECTIONS[direction]} {formula}; {source}"] if formula else []
+    line: Any = member
+    return [head(line)] if hasattr(member, "formula") else []

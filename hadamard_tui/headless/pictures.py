@@ -19,10 +19,11 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.spec.pictures import drawn
 from hadamard_tui.charts.colour_map import colour_map
+from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
-from hadamard_tui.charts.series_builder import DIRECTIONS, colour_of, letter_of, letters
+from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 

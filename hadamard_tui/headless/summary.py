@@ -15,7 +15,7 @@ from engine.core.parts import Finding
 from engine.results.outcomes import divided, expected_to_diverge
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.charts.line_heads import head
 from hadamard_tui.headless import losses
 from hadamard_tui.headless.outcome import Done
 from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
@@ -107,11 +107,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
     for line in lines:
         if not line.on_problem.holds:
             continue
-        yield Text.assemble(
-            (line.kind, "bold"),
-            f": {line.formula}, {DIRECTIONS[line.direction]}",
-            (f"; {line.source}", "dim"),
-        )
+        yield head(line, line.kind)
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((kind for kind, findings in explained.items() if findings == line.on_learners), None)
         if same is not None:

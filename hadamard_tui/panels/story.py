@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engine.claims import Outcome
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.charts.line_heads import head, standing
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
@@ -45,14 +45,11 @@ def theorem(context: PanelContext) -> Text:
     if strongest is None:
         return Text(f"No theorem here bounds the loss of {name} from below.\n")
     bound = next(line for line in context.trace.lines if line.kind == strongest.kind)
-    about = f"{DIRECTIONS[bound.direction]} ({bound.kind}, {bound.source})"
-    head = f"{bound.formula} is a {about}: {bound.on_problem.reason}. "
-    finding = bound.on_learners[name]
-    if finding.holds:
-        tail = f"It binds {name}: {finding.reason.removeprefix(name + ' is ')}."
-    else:
-        tail = f"It does not bind {name}, so it is the line to beat: {finding.reason}."
-    return Text(f"{head}{tail}\n")
+    stands, why = standing(bound, name), bound.on_learners[name].reason.removeprefix(f"{name} is ")
+    binds = "binds" if bound.on_learners[name].holds else "does not bind"
+    beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
+    here = f"\nIt holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
+    return head(bound, bound.kind).append(here)
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:

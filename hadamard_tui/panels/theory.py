@@ -5,9 +5,8 @@ from __future__ import annotations
 from rich.text import Text
 
 from engine.backends import backends
-from engine.pictures.bound_class import FROM_BELOW
 from engine.results.trace import Curve, TheoryLine
-from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.charts.line_heads import head, standing
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
@@ -28,15 +27,8 @@ def show(context: PanelContext) -> Text:
 
 
 def _line_text(line: TheoryLine, name: str) -> Text:
-    head = (f"{line.kind}  {line.formula}", "bold")
-    about = f"  {DIRECTIONS[line.direction]}, {line.source}\n  "
-    if not line.on_problem.holds:
-        return Text.assemble(head, about, ("not applicable", "dim"), f": {line.on_problem.reason}.\n")
-    finding = line.on_learners[name]
-    if finding.holds:
-        return Text.assemble(head, about, ("applies", "green"), f": {line.on_problem.reason}.\n")
-    words = "the line to beat" if line.direction in FROM_BELOW else "does not apply"
-    return Text.assemble(head, about, (words, "yellow"), f": {finding.reason}.\n")
+    stands = standing(line, name)
+    return Text.assemble(head(line, line.kind), "\n  ", (stands.words, stands.style), f": {stands.reason}.\n")
 
 
 def _grid_text(curve: Curve) -> Text:

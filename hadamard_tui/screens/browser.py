@@ -19,7 +19,7 @@ from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.framed import Framed
 from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.entry import Entry as Line
 from hadamard_tui.widgets.lines import Lines
@@ -30,7 +30,7 @@ PREVIEW_FROM, TITLES_FROM = 72, 104
 FEW_COLOURS = ("standard", "windows")
 
 
-class Browser(Modal[str | None]):
+class Browser(Framed[str | None]):
     """Gives the preset that is chosen, its name or the path of its file, or None."""
 
     # While the filter has the focus; the list has keys of its own.
@@ -45,11 +45,7 @@ class Browser(Modal[str | None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-without-preview"), (PREVIEW_FROM, "-with-preview")]  # noqa: RUF012
     DEFAULT_CSS = """
-    Browser { align: center middle; }
-    Browser > Vertical {
-        width: 100%; max-width: 132; height: 100%; max-height: 48;
-        border: round $primary; padding: 0 1; background: $surface;
-    }
+    Browser > Vertical { width: 100%; max-width: 132; height: 100%; max-height: 48; }
     Browser #filter { margin: 0 0 1 0; }
     Browser #found { height: 1fr; }
     Browser #presets {

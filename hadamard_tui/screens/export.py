@@ -21,7 +21,7 @@ from engine.core.texts import escaped
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.framed import Framed
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
@@ -31,18 +31,14 @@ from hadamard_tui.widgets.entry import Entry
 PRESET = ".toml"
 
 
-class Export(Modal[None]):
+class Export(Framed[None]):
     """Asks for a file's name and has it written; says below the name how that goes and what is wrong with it.
 
     Once begun the file is written, whether or not the page is still open.
     """
 
     DEFAULT_CSS = """
-    Export { align: center middle; }
-    Export > Vertical {
-        width: 76; max-width: 96%; height: auto; max-height: 96%;
-        border: round $primary; padding: 0 1; background: $surface;
-    }
+    Export > Vertical { width: 76; }
     Export #doing, Export #wrong { height: auto; display: none; }
     Export #wrong { color: $text-error; }
     """

@@ -13,22 +13,18 @@ from textual.widgets import Static
 from hadamard_tui.keyboard.actions import ACTIONS, GROUPS
 from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
 from hadamard_tui.keyboard.motions import MOTIONS
-from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.framed import Framed
 from hadamard_tui.widgets.words import Words
 
 MOVE = "Move in lists, tables, heat maps and texts"
 
 
-class Help(Modal[None]):
+class Help(Framed[None]):
     """What am I seeing, and what can I press?"""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "dismiss(None)", id="help", show=False)]
     DEFAULT_CSS = """
-    Help { align: center middle; }
-    Help > Words {
-        width: 92; max-width: 96%; height: auto; max-height: 96%;
-        border: round $primary; padding: 0 1; background: $surface; scrollbar-size-vertical: 1;
-    }
+    Help > Words { width: 92; scrollbar-size-vertical: 1; }
     Help Static { padding: 0 1 0 0; }
     """
 

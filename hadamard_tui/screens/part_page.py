@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from rich.text import Text
 from textual import on
@@ -11,25 +12,16 @@ from textual.widgets import OptionList, Static
 
 from engine.core import catalogue
 from engine.spec.preset_index import naming
-from hadamard_tui.charts.series_builder import DIRECTIONS
+from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.screens.modal import Modal
+from hadamard_tui.screens.framed import Framed
 from hadamard_tui.screens.welcome import preset_option
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.words import Words
 
 
-class PartPage(Modal[str | None]):
+class PartPage(Framed[str | None]):
     """Gives the name of the preset that is chosen, or None."""
-
-    DEFAULT_CSS = """
-    PartPage { align: center middle; }
-    PartPage > Words {
-        width: 80; max-width: 96%; height: auto; max-height: 96%;
-        border: round $primary; padding: 0 1; background: $surface;
-    }
-    PartPage OptionList { height: auto; border: none; padding: 0; background: transparent; }
-    """
 
     def __init__(self, family: str, kind: str) -> None:
         super().__init__()
@@ -59,10 +51,7 @@ class PartPage(Modal[str | None]):
 
 def about(family: str, kind: str) -> Text:
     """The documentation of a part; of a line of the theory its direction, formula and source first."""
-    member = catalogue.members(family)[kind]
-    head = Text()
-    if family == "theory":
-        direction, formula, source = (getattr(member, name) for name in ("direction", "formula", "source"))
-        head.append(f"{DIRECTIONS[direction]} {formula}", "bold").append(f"; {source}\n\n")
+    member: Any = catalogue.members(family)[kind]
+    told = head(member).append("\n\n") if family == "theory" else Text()
     paragraphs = (inspect.getdoc(member) or "").split("\n\n")
-    return head.append("\n\n".join(" ".join(one.split()) for one in paragraphs))
+    return told.append("\n\n".join(" ".join(one.split()) for one in paragraphs))

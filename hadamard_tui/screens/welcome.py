@@ -11,8 +11,8 @@ from textual.widgets.option_list import Option
 
 from engine.spec import presets
 from hadamard_tui.keyboard.keymap import action_of, key
+from hadamard_tui.screens.framed import Framed
 from hadamard_tui.screens.help import Help
-from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.lines import Lines
 
 FIRST = ("hadamard-128", "kernels-128", "rotated-128")
@@ -22,16 +22,12 @@ WHAT = (
 )
 
 
-class Welcome(Modal[str | None]):
+class Welcome(Framed[str | None]):
     """Gives the name of the preset that is chosen, or None."""
 
     DEFAULT_CSS = """
-    Welcome { align: center middle; }
-    Welcome > Vertical {
-        width: 80; max-width: 100%; height: auto; max-height: 100%;
-        border: round $primary; padding: 1 1; background: $surface;
-    }
-    Welcome OptionList { height: auto; border: none; padding: 0; margin: 1 0 0 0; background: transparent; }
+    Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
+    Welcome OptionList { margin: 1 0 0 0; }
     """
 
     def compose(self) -> ComposeResult:

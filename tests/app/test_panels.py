@@ -323,7 +323,7 @@ def test_the_story_has_title_theorem_and_claims():
     context = PanelContext(experiment, trace, trace.curves[2], 128, 64, ChartOptions(), None, None)
     text = words(story.show(context))
     assert experiment.title in text
-    assert "1 − k/d is a lower bound (ri-signed" in text
+    assert "ri-signed: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
     judged = words(story.show(replace(context, outcomes=judge(of_one(experiment, trace)))))

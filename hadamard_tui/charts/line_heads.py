@@ -1,0 +1,60 @@
+"""Lines of the theory in words: what each says, and how it stands to a learner."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from rich.text import Text
+
+from engine.pictures.bound_class import FROM_BELOW
+from engine.results.trace import TheoryLine
+
+DIRECTIONS: dict[str, str] = {
+    "lower": "lower bound",
+    "upper": "upper bound",
+    "exact": "exact value",
+    "asymptotic": "asymptotic value",
+    "shape": "shape",
+    "conjecture": "conjecture",
+    "reference": "reference",
+}
+"""What a theory line is, by its direction."""
+
+
+class Said(Protocol):
+    """What says something and has a source: a line of a trace, or a member of the family."""
+
+    @property
+    def direction(self) -> str: ...
+
+    @property
+    def formula(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+
+class Standing(NamedTuple):
+    """How a line stands to a learner, with the reason."""
+
+    words: str
+    style: str
+    reason: str
+
+
+def head(line: Said, name: str = "") -> Text:
+    """What a line says, as in "ri-signed: 1 − k/d, lower bound; WKA21 Thm 3", its name where it is given."""
+    named = Text.assemble((name, "bold"), ": ") if name else Text()
+    said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}", (f"; {line.source}", "dim")
+    return Text.assemble(named, *said)
+
+
+def standing(line: TheoryLine, learner: str) -> Standing:
+    """Whether a line holds here and binds a learner, or is there to be beaten by it."""
+    if not line.on_problem.holds:
+        return Standing("not applicable", "dim", line.on_problem.reason)
+    finding = line.on_learners[learner]
+    if finding.holds:
+        return Standing("applies", "green", line.on_problem.reason)
+    words = "the line to beat" if line.direction in FROM_BELOW else "does not apply"
+    return Standing(words, "yellow", finding.reason)

@@ -1,0 +1,51 @@
+"""What lines of the theory say of themselves, and how they stand to a learner: in the same words wherever."""
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from engine.core import catalogue
+from engine.core.parts import Finding
+from engine.results.trace import TheoryLine
+from hadamard_tui.charts.line_heads import head, standing
+from hadamard_tui.headless.listing import members_list
+from hadamard_tui.screens.part_page import about
+
+
+def line(direction: str, holds: bool, binds: bool) -> TheoryLine:
+    on_learners = {"GD": Finding(binds, "as it is told")}
+    on_problem = Finding(holds, "as it was set up")
+    return TheoryLine(
+        "it", direction, True, "1 − k", "us", on_problem, on_learners, np.empty(0), np.empty(0), "loss"
+    )
+
+
+def test_a_line_says_its_name_formula_direction_and_source() -> None:
+    one = line("lower", True, True)
+    assert head(one).plain == "1 − k, lower bound; us"
+    assert head(one, one.kind).plain == "it: 1 − k, lower bound; us"
+
+
+@pytest.mark.parametrize(
+    ("one", "words", "reason"),
+    [
+        (line("lower", False, True), "not applicable", "as it was set up"),
+        (line("exact", True, True), "applies", "as it was set up"),
+        (line("lower", True, False), "the line to beat", "as it is told"),
+        (line("conjecture", True, False), "the line to beat", "as it is told"),
+        (line("exact", True, False), "does not apply", "as it is told"),
+    ],
+)
+def test_a_line_applies_is_there_to_be_beaten_or_neither(one: TheoryLine, words: str, reason: str) -> None:
+    found = standing(one, "GD")
+    assert (found.words, found.reason) == (words, reason)
+
+
+def test_lists_and_pages_say_the_same_of_every_line() -> None:
+    console = Console(width=1000)
+    with console.capture() as printed:
+        console.print(members_list("theory"))
+    for kind, member in catalogue.members("theory").items():
+        said = head(member).plain
+        assert said in printed.get()
+        assert about("theory", kind).plain.startswith(said)
