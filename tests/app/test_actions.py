@@ -90,9 +90,9 @@ def files(app: HadamardApp) -> list[str]:
 
 TRIALS: dict[str, Trial] = {
     "presets": Trial(screen, last=("escape",)),
-    "run": Trial(lambda app: app.laboratory.session, alone=True),
-    "pause": Trial(lambda app: app.laboratory.session, alone=True),
-    "step": Trial(lambda app: app.laboratory.session, alone=True),
+    "run": Trial(lambda app: app.laboratory.session, last=("R",)),
+    "pause": Trial(lambda app: app.laboratory.session, last=("R",)),
+    "step": Trial(lambda app: app.laboratory.session, last=("R",)),
     "halt": Trial(lambda app: session_of(app).state == "stopped", ("r",), alone=True),
     "reset": Trial(lambda app: app.laboratory.session is None, (RUN,), alone=True),
     "faster": Trial(pace),

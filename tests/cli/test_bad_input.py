@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import crossing
 import numpy as np
 import pytest
 
@@ -147,7 +148,7 @@ def test_every_command_answers_hostile_arguments_in_one_printable_line(
     for name in ("stdin", "stdout"):
         monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    for hostile in HOSTILE:
+    for hostile in HOSTILE if crossing.whole else HOSTILE[TAKERS.index(taker) % 2 :: 2]:
         code, out, err = call(*(word.replace("{}", hostile) for word in taker.split(" ")))
         assert (code, out) == (2, ""), (hostile[:20], err[:300])
         assert err.endswith("\n")

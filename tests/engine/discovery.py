@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ def asked(family: str) -> list[str]:
     return [kind for kind, member in catalogue.members(family).items() if not member.experimental]
 
 
+@cache
 def fields(member: type[Part]) -> tuple[inspect.Field, ...]:
     """The fields of a part with their types."""
     kind = inspect.type_info(member)

@@ -2,6 +2,7 @@
 
 from inspect import signature
 
+import crossing
 import naive
 import numpy as np
 import pytest
@@ -216,6 +217,10 @@ ARCHITECTURES = {
 SHAPES_OF_ALL = {name: shape_traits(words, "architecture") for name, words in ARCHITECTURES.items()}
 
 
+PLACES = 20 if crossing.whole else 8
+"""Of every tensor, in which the loss is differentiated numerically."""
+
+
 @crossed(name=SHAPES_OF_ALL, loss=ELEMENTWISE)
 def test_gradients_equal_central_differences(name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
@@ -241,7 +246,7 @@ def test_gradients_equal_central_differences(name, loss):
     for name in made.layers:
         value = params[name]
         count = value[0].numel()
-        for flat in random.choice(count, min(20, count), replace=False):
+        for flat in random.choice(count, min(PLACES, count), replace=False):
             step = torch.zeros_like(value).view(len(value), -1)
             step[:, flat] = size
             up = {**params, name: value + step.view_as(value)}
