@@ -35,6 +35,8 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         for one in (curve, other):
             if self.at is None and (why := unfinished(view, one)):
                 return self.fails(f"{one.name}: {why}")
+            if not len(one.x):
+                return self.fails(f"{one.name} has no evaluation points")
         known = curve.sound & np.isfinite(np.interp(curve.x, other.x, np.where(other.sound, other.y, np.nan)))
         if self.at is not None:
             place = curve.place(self.at)

@@ -1040,6 +1040,22 @@ def least_squares(X: Array, y: Array) -> Array:
     return np.stack([np.linalg.pinv(X[:k]) @ y[:k] if k else np.zeros(X.shape[1]) for k in range(len(X) + 1)])
 
 
+def least_infinity(X: Array, y: Array) -> float:
+    """The least ‖w‖∞ with Xw = y for X [k, d] in general position, k ≤ d, corner by corner.
+
+    At a corner d + 1 − k entries are ±t, and the others and t follow from the k equations.
+    """
+    k, d = X.shape
+    found = []
+    for tight in itertools.combinations(range(d), d + 1 - k):
+        others = [i for i in range(d) if i not in tight]
+        for signs in itertools.product((-1.0, 1.0), repeat=len(tight)):
+            *rest, t = np.linalg.solve(np.column_stack([X[:, others], X[:, list(tight)] @ signs]), y)
+            if t >= 0 and all(abs(w) <= t * (1 + 1e-9) for w in rest):
+                found.append(t)
+    return min(found)
+
+
 def ridge(X: Array, y: Array, lam: float) -> Array:
     """argmin ‖Xw − y‖² + λ‖w‖² for the first k rows, k = 0 … n, as least squares with d more rows √λ I."""
     d = X.shape[1]

@@ -13,6 +13,7 @@ from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS
 from engine.core.parts import Verdict
 from engine.results.invariance import INVARIANT, certificate, verdict
 from engine.results.judgement import Judgement
+from engine.runtime.run import run
 
 NET = {"kind": "dense", "widths": [6, 6], "activation": "tanh"}
 D = 6
@@ -218,3 +219,28 @@ def test_steps_of_one_size_and_none_along_what_is_rounding(kind, size):
     np.testing.assert_allclose(np.delete(step.numpy(), 2), size * np.sign(np.delete(g.numpy().flatten(), 2)))
     assert abs(step[2]) < 1e-7
     assert math.isfinite(step.sum())
+
+
+ONE_PASS = {
+    "sign": {"kind": "sign", "lr": 0.03},
+    "AdaGrad": {"kind": "adagrad", "lr": 0.05},
+    "GD": {"kind": "gd", "lr": [0.01, 0.02]},
+}
+
+
+def scalar_steps(**words):
+    learners = {name: {"update": update} for name, update in ONE_PASS.items()}
+    learners |= {"Lion": {"update": "lion"}, "decayed": {"update": "gd", "decay": {"rate": 0.1}}}
+    return run(experiment(learners=learners, d=16, replicas=2, **words))
+
+
+def test_scalar_steps_on_orthogonal_rows_have_their_exact_loss():
+    trace = scalar_steps()
+    (line,) = (one for one in trace.lines if one.kind == "scalar-steps")
+    assert set(line.applies_to) == set(ONE_PASS)
+    for curve in trace.curves:
+        if curve.learner in ONE_PASS:
+            values = line.of_curves[curve.name].values
+            np.testing.assert_allclose(curve.mean("loss"), values[0], rtol=0, atol=1e-12)
+    k, moved = np.arange(17), 1 - 0.03 * 16
+    np.testing.assert_allclose(line.of_curves["sign"].values[0], 1 - k / 16 + k / 16 * moved**2)

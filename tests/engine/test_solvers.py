@@ -16,6 +16,7 @@ from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.solvers.basis_pursuit import shortest
+from engine.solvers.min_infinity import flattest
 
 NEAR = 1e-9
 
@@ -209,6 +210,17 @@ def test_basis_pursuit_fits_contradicting_labels_by_least_squares():
     X, y = random(24, 9, 4), random(25, 9)
     found = after_each({"kind": "basis-pursuit"}, X, y[:, None])[-1, 0]
     np.testing.assert_allclose(found, X @ naive.least_squares(X, y)[-1], atol=NEAR)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_the_flattest_interpolation_is_consistent_and_has_the_least_maximum(size):
+    for number, k in enumerate((1, 2, 3, 5)):
+        X, y = random(40 + number, k, 5), size * random(50 + number, k)
+        w = flattest(X, y)
+        np.testing.assert_allclose(X @ w, y, rtol=0, atol=1e-8 * size)
+        assert abs(w).max() == pytest.approx(naive.least_infinity(X, y), rel=1e-8)
+    X, y = random(24, 9, 4), size * random(25, 9)
+    np.testing.assert_allclose(flattest(X, y), np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-8 * size)
 
 
 def test_basis_pursuit_recovers_a_sparse_vector_from_few_examples():

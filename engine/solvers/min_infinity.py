@@ -1,0 +1,61 @@
+"""The interpolation of least maximum norm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Floats, Refit, Solver
+from engine.solvers.basis_pursuit import TOLERANCE
+
+
+class MinInfinity(Solver, frozen=True, tag="min-infinity"):
+    """The w of least ‖w‖∞ = max_i |w_i| among those with Xw = y on the examples so far.
+
+    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k; where several w are equally
+    short, HiGHS decides. Labels that no w fits are replaced by those that least squares fits. Steps of one
+    size along all axes, as those of sign descent and Adam, tend to about this solution.
+    Source: theory-symmetry.md §65.
+    """
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Refit(data, flattest)
+
+    def size(self, n: int, d: int) -> int:
+        return 8 * (n + 2 * d) * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(False, "‖w‖∞ is measured along the coordinate axes, which singles them out")
+
+
+def flattest(X: Floats, y: Floats) -> Floats:
+    """The w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y if there is none.
+
+    Raises: ArithmeticError if HiGHS cannot solve the program.
+    """
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+
+    d = X.shape[1]
+    largest = np.abs(X).max() or 1.0
+    rows, up = X / largest, np.abs(y).max() or 1.0
+    labels = y / up
+    identity, above = np.eye(d), np.full((d, 1), -1.0)
+    bounded = np.block([[identity, above], [-identity, above]])  # ±w_i − t ≤ 0
+    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+    for fitted in (labels, rows @ np.linalg.lstsq(rows, labels)[0]):
+        solved = linprog(
+            np.append(np.zeros(d), 1.0),
+            A_ub=bounded,
+            b_ub=np.zeros(2 * d),
+            A_eq=np.hstack((rows, np.zeros((len(rows), 1)))),
+            b_eq=fitted,
+            bounds=(None, None),
+            method="highs",
+            options=options,
+        )
+        if solved.x is not None:
+            w: Floats = solved.x[:d] * (up / largest)
+            return w
+    raise ArithmeticError(f"HiGHS on {X.shape[0]} examples of {d} features: {solved.message}")

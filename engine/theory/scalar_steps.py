@@ -1,0 +1,72 @@
+"""The loss of a neuron that takes one orthogonal example after the other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, loss_of, only_square, shown_once
+
+
+class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
+    """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on single rows of ±1 that are
+    orthogonal.
+
+    For rules whose step along a single example is a multiple of it, w ← w + s_j y_j x_j, as those of gradient
+    descent, AdaGrad and sign descent are there. A step of it moves one prediction of a row, by s_j d, and no
+    other. With s_j = η it is 1 − k/d + (k/d)(1 − ηd)²: sign descent with η = 1/d is on 1 − k/d.
+    Source: theory-symmetry.md §65.
+    """
+
+    direction: ClassVar[Direction] = "exact"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    formula: ClassVar[str] = "1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²"
+    source: ClassVar[str] = "theory-symmetry.md §65"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, protocol = experiment.problem, experiment.protocol
+        matrix = problem.matrix
+        if repeated := shown_once(experiment):
+            return repeated
+        if not (matrix.is_orthogonal and matrix.entries_are_signs):
+            return Finding(False, f"requires orthogonal rows of ±1, and the matrix is {matrix.kind}")
+        plain = protocol.online and protocol.clips_at is None
+        if not plain or protocol.averages_hypotheses or protocol.drawn_independently:
+            return Finding(False, "requires one plain pass of steps along single rows, each seen once")
+        if problem.label_values != "signs":
+            return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
+        other = only_square(experiment)
+        return other or Finding(
+            True, "a step along a row moves its prediction alone, for rows are orthogonal"
+        )
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, architecture, update = learner.name, learner.architecture, learner.update
+        if architecture is None or update is None or update.scalar_step(architecture) is None:
+            what = "a linear neuron whose steps are multiples of single examples"
+            return Finding(False, f"it requires {what}, and {name} is not known to be one")
+        if not learner.plain_steps or learner.layer_rates or learner.rate_unit != "one":
+            return Finding(False, f"it requires plain steps with the rate given, and {name} adds something")
+        return Finding(True, f"the steps of {name} along single rows of ±1 are multiples of them")
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.update is not None, "binds() admits no solver"
+        assert at.learner.architecture is not None, "binds() admits no solver"
+        assert at.rate is not None, "binds() admits no other rate"
+        step = at.learner.update.scalar_step(at.learner.architecture)
+        assert step is not None, "binds() admits no other rule"
+        n, d = at.experiment.problem.matrix.shape()
+        label, memory = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+        slope, seen = loss_of(at.experiment).slope(torch.zeros_like(label), label), [0.0]
+        for _ in range(n):
+            move, memory = step(slope, at.rate, memory)
+            seen.append(seen[-1] + float((1 + move * d) ** 2))
+        found: Floats = 1 - at.k / n + np.interp(at.k, np.arange(n + 1), seen) / n
+        return found
