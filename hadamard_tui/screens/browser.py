@@ -52,6 +52,7 @@ class Browser(Framed[str | None]):
         width: 1fr; height: 100%; border: none; padding: 0; background: transparent;
         text-wrap: nowrap; text-overflow: ellipsis; scrollbar-size-vertical: 1;
     }
+    Browser #presets > .option-list--option-disabled { color: $primary; text-style: bold; }
     Browser #preview { width: 50%; min-width: 49; margin: 0 0 0 1; scrollbar-size-vertical: 1; }
     Browser #preview Static { height: auto; }
     Browser.-without-preview #preview { display: none; }
@@ -150,7 +151,7 @@ class Browser(Framed[str | None]):
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
     """A heading, and a line for each preset below it, with its title or without."""
     heading, entries = group
-    yield Option(Text(heading, "bold"), disabled=True)
+    yield Option(heading, disabled=True)
     for entry in entries:
         title = f"  {entry.title}" if titled else ""
         yield Option(Text.assemble(f"  {shown_name(entry)}", (title, "dim")), id=entry.name)
