@@ -65,6 +65,13 @@ def spied(self, event):
     note(type(event).__name__)
     hear(self, event)
 session.Session.hear = spied
+show, shown = Laboratory._show, []
+def drawn(self, of, context):
+    show(self, of, context)
+    if of.over and of not in shown:
+        shown.append(of)
+        self.call_after_refresh(note, "curves")
+Laboratory._show = drawn
 from hadamard_tui.cli import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -322,10 +329,32 @@ def quitting() -> dict[str, object]:
     return {"median s": statistics.median(times), "worst s": max(times)}
 
 
+def stepped_numbers() -> dict[str, object]:
+    """Key to the whole of the new curves on the screen: d is stepped from 128 to 160 and back."""
+    keys = [b"\t"] * 3 + [b"\x1b[A", b"\x1b[B"]  # to d, which the set-up has first; then up and down
+    found = []
+    with app(*SMALL) as (terminal, noted):
+        time.sleep(3)  # until the fields of the set-up are made
+        for key in keys[:3]:
+            terminal.press(key)
+            time.sleep(0.3)
+        for number in range(40):
+            before = len(noted("curves"))
+            asked = terminal.press(keys[3 + number % 2])
+            terminal.until(lambda before=before: len(noted("curves")) > before)
+            found.append(noted("curves")[before] - asked)
+            time.sleep(0.3)
+        terminal.press("\x1b")
+        time.sleep(0.3)
+        terminal.quit()
+    return _spread(sorted(found[2:])) | {"worst ms": 1e3 * max(found[2:])}
+
+
 BENCHMARKS = {
     "first-paint": first_paint,
     "saturated-keys": saturated_keys,
     "slow-line-keys": slow_line_keys,
+    "stepped-numbers": stepped_numbers,
     "traffic": traffic,
     "throughput": throughput,
     "quit": quitting,

@@ -143,8 +143,8 @@ def run_headless(
         typer.Option(
             "--export",
             metavar="FILE",
-            help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, "
-            "the set-up as .toml. Give every file its own --export.",
+            help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, as "
+            "it grows as .gif or .cast, the set-up as .toml. Give every file its own --export.",
         ),
     ] = None,
     bounds: Annotated[

@@ -72,7 +72,7 @@ class Architecture(Part, frozen=True):
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
-        ("gradient", "weights", "preactivations", "rotated", "through")
+        ("gradient", "weights", "preactivations", "rotated", "through", "edges")
     )
 
     @property
@@ -188,6 +188,13 @@ class Architecture(Part, frozen=True):
     def weights(self, params: Params) -> torch.Tensor | None:
         """The vectors w [B, d] with predictions xᵀw, or None if predictions are not linear in x."""
         return None
+
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        """The net as layers of edges [B, units, units below], from the inputs of these numbers up.
+
+        Of hidden layers the first so many units. An edge that is not there is 0. [] for what is no such net.
+        """
+        return []
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

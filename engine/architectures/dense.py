@@ -363,6 +363,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def weights(self, params: Params) -> torch.Tensor | None:
         return self._product(params).flatten(0, 1) if self.is_linear else None
 
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        layers = []
+        for number in self._numbers:
+            layer = params[f"W{number}"][:, :units]
+            layer = layer[:, :, inputs] if number == 1 else layer[:, :, :units]
+            forward = params.get(f"m{number}")
+            layers.append(layer if forward is None else forward * layer)
+        return layers
+
     def _product(self, params: Params) -> torch.Tensor:
         """m_L W_L … m_1 W_1 [B, m, d], from the output down: every factor has a row for each of m outputs."""
         *below, rows = (params[name] for name in self.layers)

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
+from engine.architectures.spindly import chains
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Count, Positive, Verdict
@@ -66,6 +67,11 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     def _top(self, params: Params) -> torch.Tensor:
         top = params["u"] ** self.depth
         return top - params["v"] ** self.depth if self.signed else top
+
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        parts = [params[name][:, :units] for name in self.layers[1:]]
+        first = params["W1"][:, :units, inputs]
+        return [first, *chains(parts, self.depth)]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

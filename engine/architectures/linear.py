@@ -52,6 +52,9 @@ class Linear(Architecture, frozen=True, tag="linear"):
     def weights(self, params: Params) -> torch.Tensor:
         return params["w"]
 
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        return [params["w"][:, None, inputs]]
+
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:

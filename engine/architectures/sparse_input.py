@@ -75,6 +75,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         """The input layer [B, h, d] with 0 where there is no edge, whatever an update rule did there."""
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        return [self._first(params)[:, :units, inputs], params["W2"][:, :, :units]]
+
     def _product(self, params: Params) -> torch.Tensor:
         return params["W2"] @ self._first(params)
 

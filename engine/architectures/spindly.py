@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -15,6 +15,20 @@ from engine.core.params import Params
 from engine.core.parts import MOST_LAYERS, Positive, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
+
+
+def chains(parts: Sequence[torch.Tensor], depth: int) -> list[torch.Tensor]:
+    """The layers [B, units, units below] of a path of so many equal edges for every number u [B, d].
+
+    With a second tensor there are as many paths more, whose outputs are subtracted.
+    """
+    paths = torch.cat(list(parts), 1)
+    first = torch.cat([torch.diag_embed(part) for part in parts], 1)
+    signs = torch.cat(
+        [torch.full_like(part, sign) for part, sign in zip(parts, (1.0, -1.0), strict=False)], 1
+    )
+    between = [torch.diag_embed(paths)] * (depth - 2)
+    return [first, *between, (signs * paths)[:, None]]
 
 
 class Spindly(Architecture, frozen=True, tag="spindly"):
@@ -69,6 +83,9 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     def weights(self, params: Params) -> torch.Tensor:
         w = params["u"] ** self.depth
         return w - params["v"] ** self.depth if self.signed else w
+
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        return chains([params[name][:, inputs] for name in self.layers], self.depth)
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

@@ -55,6 +55,9 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     def weights(self, params: Params) -> torch.Tensor:
         return params["u"] * params["v"]
 
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        return [torch.diag_embed(params["u"][:, inputs]), params["v"][:, None, inputs]]
+
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:

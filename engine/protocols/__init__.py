@@ -251,6 +251,11 @@ class Protocol(Part, frozen=True):
         """
         return None
 
+    def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        """Which of n rows the first replica of these streams has seen after k examples, [n]."""
+        order = self.order(n, streams)
+        return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
+
     def clocks_beyond(self, n: int) -> dict[str, Floats]:
         """What the clocks would say after the last record if training went on; empty where it cannot."""
         return {}

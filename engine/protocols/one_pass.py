@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -22,6 +22,9 @@ from engine.training.descent import begin
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder, counted_everywhere
 from engine.training.training_inputs import TrainingInputs
+
+if TYPE_CHECKING:
+    from engine.core.streams import Streams
 
 MOST_BEYOND = 1 << 16
 """Places between the end of a pass and the last row at which lines are computed, where there are more."""

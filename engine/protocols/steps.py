@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
-from engine.core.streams import Stream
+from engine.core.streams import Stream, Streams
 from engine.protocols import Floats, Protocol, Until
 from engine.training.descent import begin, rates_of
 from engine.training.pieces import InPieces, learning
@@ -148,6 +148,19 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     def examples_seen(self, n: int) -> Floats:
         return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
+
+    def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
+        rows = self.rows(n)
+        seen = np.arange(n) < min(k, rows)
+        if self._is_full or (k >= rows and not self.replacement):
+            return seen
+        batches = MiniBatches(streams("batches"), rows, self.batch or rows, self.replacement)
+        seen[:] = False
+        for _ in range(k // (self.batch or rows)):
+            seen[batches.draw()[0].numpy()] = True
+            if seen[:rows].all():
+                break
+        return seen
 
     def training_run(self, inputs: TrainingInputs) -> Stepping:
         return Stepping(self, inputs)

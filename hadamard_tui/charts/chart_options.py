@@ -34,6 +34,8 @@ class ChartOptions:
 
     Args:
         x_log, y_log: whether the axis is logarithmic; None for what the picture says.
+        multiples: whether each learner has a chart of its own.
+        difference: whether curves are drawn less those of the run that was pinned last.
         window: the part of the x-axis that is zoomed into; None for all of it.
     """
 
@@ -41,6 +43,8 @@ class ChartOptions:
     y_log: bool | None = None
     smooth: bool = False
     band: bool = True
+    multiples: bool = False
+    difference: bool = False
     window: Limits | None = None
 
     def __post_init__(self) -> None:

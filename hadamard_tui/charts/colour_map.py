@@ -15,18 +15,28 @@ STEPS = 64
 # On colours of more relative luminance than this, black has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
+_GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
+"""Of the least value and of the greatest: near the ground, and apart from each other."""
+
 
 @dataclass(frozen=True, eq=False)
 class ColourMap:
-    """`STEPS` colours.
+    """`STEPS` colours, and as many greys, which stand back behind them.
 
     Args:
         colours: red, green and blue, uint8 [STEPS, 3].
-        light: which of them want black upon them, bool [STEPS].
+        greys: the same of the greys.
+        light: which of the colours and then of the greys want black upon them, bool [2 STEPS].
     """
 
     colours: np.ndarray
+    greys: np.ndarray
     light: np.ndarray
+
+    @property
+    def tints(self) -> np.ndarray:
+        """The colours and then the greys, [2 STEPS, 3]."""
+        return np.concatenate([self.colours, self.greys])
 
 
 @lru_cache(maxsize=2)
@@ -35,7 +45,10 @@ def colour_map(dark_is_more: bool) -> ColourMap:
     table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
     colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
     colours = colours[::-1] if dark_is_more else colours
-    return ColourMap(colours, _luminance(colours) > _BLACK_FROM)
+    low, high = _GREYS_ON_LIGHT if dark_is_more else _GREYS_ON_DARK
+    greys = np.repeat(np.linspace(low, high, STEPS).round().astype(np.uint8)[:, None], 3, axis=1)
+    tints = np.concatenate([colours, greys])
+    return ColourMap(colours, greys, _luminance(tints) > _BLACK_FROM)
 
 
 def _luminance(colours: np.ndarray) -> np.ndarray:

@@ -36,12 +36,12 @@ def faded(colour: str) -> str:
 @lru_cache(maxsize=256)
 def _faded(colour: str, ground: str) -> str:
     for step in range(_STEPS, 0, -1):
-        mixed = _mixed(colour, ground, _MOST * step / _STEPS)
-        if contrast(mixed, ground) >= LEAST:
-            return mixed
+        fainter = mixed(colour, ground, _MOST * step / _STEPS)
+        if contrast(fainter, ground) >= LEAST:
+            return fainter
     return colour
 
 
-def _mixed(colour: str, ground: str, share: float) -> str:
+def mixed(colour: str, ground: str, share: float) -> str:
     pairs = zip(triplet(colour), triplet(ground), strict=True)
     return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in pairs)

@@ -24,6 +24,7 @@ _BOX = (10, 4)
 _TICK_HEIGHT, _TITLE_HEIGHT, _LABEL_HEIGHT = 6, 8, 10
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
+_WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,12 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     ticked = height >= _TICK_HEIGHT
     rows = height - 2 - titled - labelled - ticked
     most = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK)) if ticked else 0
-    y_ticks = ticks(axes.y_limits, axes.y_log, most)
+    up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
+    y_ticks = ticks(axes.y_limits, axes.y_log, most) if not axes.y_names else _names(axes, up, dots[1], width)
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
     columns = width - 2 - margin
-    up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
 
     # Room for a centred text, alone on its line and with the y label at the left of it.
     centre = margin + 1 + columns // 2
@@ -117,7 +118,9 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
         lower_y_label=y_label if labelled and not above else "",
         x_ticks=_x_ticks(axes, columns, dots[0]) if ticked else (),
         y_ticks=tuple(
-            (slot // dots[1], label) for value, label in y_ticks if (slot := up.slot(value)) is not None
+            (rows - 1 - slot // dots[1] if axes.y_down else slot // dots[1], label)
+            for value, label in y_ticks
+            if (slot := up.slot(value)) is not None
         ),
     )
 
@@ -157,6 +160,18 @@ def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
 def uncoloured(text: str) -> str:
     """Text without colour codes."""
     return _ESCAPE.sub("", text)
+
+
+def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
+    """The names on the y-axis, each on a row of its own, as far as they are in sight and have room."""
+    found: list[Tick] = []
+    last = None
+    for y, name in enumerate(axes.y_names):
+        slot = up.slot(y)
+        if slot is not None and slot // dots != last:
+            last = slot // dots
+            found.append((float(y), _fit(name, width // _WIDEST_NAME)))
+    return tuple(found)
 
 
 def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str], ...]:

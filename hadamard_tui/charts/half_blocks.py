@@ -14,9 +14,10 @@ from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.value_scale import ValueScale
 
-# Inks: the colours of the map are 0 … STEPS − 1.
-GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(STEPS, STEPS + 6)
-INKS = STEPS + 6
+# Inks: the colours of the map are 0 … STEPS − 1, and the greys of unlit rows follow them.
+TINTS = 2 * STEPS
+GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(TINTS, TINTS + 6)
+INKS = TINTS + 6
 
 HALVES = 2
 """So many cells of the picture stand above each other in a character."""
@@ -69,7 +70,7 @@ def paint(
     behind = (_digits if colours is None else _blocks)(heat, scale, painted, across, up)
     upon = np.full(INKS, TITLE, dtype=np.int16)
     if colours is not None:
-        upon[:STEPS] = np.where(colours.light, BLACK, WHITE)
+        upon[:TINTS] = np.where(colours.light, BLACK, WHITE)
 
     def over(where: tuple[np.ndarray, ...] | tuple[int, int], glyphs: np.ndarray | int) -> None:
         painted.glyphs[where] = glyphs
@@ -86,7 +87,8 @@ def paint(
     for x, y, mark in marked:
         column, slot = across.slot(x), up.slot(y)
         if column is not None and slot is not None:
-            over((rows - 1 - slot // HALVES, column), ord(mark))
+            from_top = slot if heat.y_down else up.size - 1 - slot
+            over((from_top // HALVES, column), ord(mark))
     return painted
 
 
@@ -95,8 +97,13 @@ def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) ->
     across, up = _scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
-    iy = cells_at(_centres(rows)[[row]], up, heat.y)
+    iy = cells_at(_centres(heat, rows)[[row]], up, heat.y)
     return int(ix[0]), int(iy[0])
+
+
+def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
+    """The column of the area that holds x; None outside it."""
+    return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 
 def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
@@ -104,31 +111,40 @@ def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
     return Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows * HALVES)
 
 
-def _centres(rows: int) -> np.ndarray:
+def _slots(heat: HeatMap, size: int) -> np.ndarray:
+    """The slots of the y axis from the top."""
+    return np.arange(size) if heat.y_down else np.arange(size)[::-1]
+
+
+def _centres(heat: HeatMap, rows: int) -> np.ndarray:
     """The slots of the y axis at the centres of the characters, from the top."""
-    return (rows - 1 - np.arange(rows)) * HALVES + (HALVES - 1) / 2
+    firsts = _slots(heat, rows) * HALVES
+    return firsts + (HALVES - 1) / 2
 
 
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
     """Paint half blocks; returns the ink behind what is drawn over them: the mean of the halves."""
     ix = cells_at(np.arange(across.size), across, heat.x)
-    iy = cells_at(np.arange(up.size)[::-1], up, heat.y)
+    iy = cells_at(_slots(heat, up.size), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
+    if heat.unlit is not None:
+        steps = np.where(heat.unlit[iy, None] & (steps >= 0), steps + STEPS, steps).astype(np.int16)
     upper, lower = steps[::2], steps[1::2]
     above, below = upper >= 0, lower >= 0
     painted.glyphs[:] = np.where(above, _UPPER, np.where(below, _LOWER, MISSING))
     painted.fore[:] = np.where(above, upper, np.where(below, lower, FRAME))
     painted.back[:] = np.where(above & below, lower, GROUND)
-    mean = (upper + lower) // 2
-    return np.where(above & below, mean, np.where(above | below, np.maximum(upper, lower), GROUND))
+    alike = above & below & (upper // STEPS == lower // STEPS)
+    return np.where(alike, (upper + lower) // 2, np.where(above | below, np.maximum(upper, lower), GROUND))
 
 
 def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
     """Paint digits; returns the ground, which is behind everything."""
     ix = cells_at(np.arange(across.size), across, heat.x)
-    iy = cells_at(_centres(up.size // HALVES), up, heat.y)
+    iy = cells_at(_centres(heat, up.size // HALVES), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
-    painted.glyphs[:] = np.where(steps >= 0, steps + ord("0"), MISSING)
+    shown = steps >= 0 if heat.unlit is None else (steps >= 0) & ~heat.unlit[iy, None]
+    painted.glyphs[:] = np.where(shown, steps + ord("0"), MISSING)
     return painted.back
 
 
@@ -141,7 +157,9 @@ def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[n
     planes = []
     for number, contour in enumerate(heat.contours):
         right = (across.place(contour.path[:, 0]) + 0.5) * DOTS_ACROSS - 0.5
-        down = (up.size - 1 - up.place(contour.path[:, 1]) + 0.5) * (DOTS_DOWN // HALVES) - 0.5
+        height = up.place(contour.path[:, 1])
+        from_top = height if heat.y_down else up.size - 1 - height
+        down = (from_top + 0.5) * (DOTS_DOWN // HALVES) - 0.5
         dots = line_dots(right, down, "solid" if plain else contour.style, wide, high)
         if not plain:  # two dots thick: on colours one is hard to see
             dots[1:] |= dots[:-1]

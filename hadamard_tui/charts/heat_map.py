@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.grid import borders
-from hadamard_tui.charts.series import Axes, LineStyle
+from hadamard_tui.charts.series import Axes, Limits, LineStyle
+from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,17 @@ class Point:
             raise ValueError(f"point {self.name!r}: the mark must be one letter or sign, got {self.mark!r}")
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column that is marked above the map and below it; its name is in the legend."""
+
+    name: str
+    x: float
+
+    MARK: ClassVar[str] = "▼"
+    FOOT: ClassVar[str] = "▲"
+
+
 @dataclass(frozen=True, eq=False)
 class HeatMap:
     """Values over a grid, kept in increasing order of x and y whatever order they are given in.
@@ -53,6 +66,14 @@ class HeatMap:
         stderr: of z, same shape.
         z_log: equal ratios of z, not equal differences, are equal steps of colour.
         missing: what NaN means, in words.
+        y_names: what stands at y = 0, 1, 2, … in place of numbers.
+        z_limits: the ends of the scale; those of the values unless told otherwise.
+        y_down: y increases downwards, as the numbers of the rows of a matrix do.
+        unlit: which rows are grey, shape [Ny]; none if all have the colours of their values.
+        unlit_words: what they are.
+        focus: a place (x, y) around which cells are shown where there is no room for all of them; without
+            one, cells are left out in between.
+        whole: how many columns and rows there are of what this is a part of.
     """
 
     x: np.ndarray
@@ -69,6 +90,14 @@ class HeatMap:
     contours: tuple[Contour, ...] = ()
     points: tuple[Point, ...] = ()
     missing: str = "not computed yet"
+    y_names: tuple[str, ...] = ()
+    z_limits: Limits | None = None
+    y_down: bool = False
+    unlit: np.ndarray | None = None
+    unlit_words: str = ""
+    columns: tuple[Column, ...] = ()
+    focus: tuple[float, float] | None = None
+    whole: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.y), len(self.x)
@@ -87,6 +116,19 @@ class HeatMap:
                 if (grid := getattr(self, part)) is not None:
                     ordered = np.asarray(grid, dtype=np.float64).take(order, axis=1 if name == "x" else 0)
                     object.__setattr__(self, part, ordered)
+            if name == "y" and self.unlit is not None:
+                object.__setattr__(self, "unlit", np.asarray(self.unlit, dtype=bool)[order])
+
+    @property
+    def scale(self) -> ValueScale:
+        """From the least value to the greatest, unless it has other ends."""
+        if self.z_limits is None:
+            return value_scale(self.z, self.z_log)
+        return ValueScale(self.z_limits, self.z_log)
+
+    def y_name(self, y: float) -> str | None:
+        """What stands at a row in place of a number."""
+        return self.y_names[int(y)] if self.y_names else None
 
     @property
     def axes(self) -> Axes:
@@ -100,4 +142,33 @@ class HeatMap:
             (float(low), float(high)),
             self.x_log,
             self.y_log,
+            self.y_down,
+            self.y_names,
         )
+
+    def nearest(self, x: float, y: float) -> tuple[int, int]:
+        """The positions among x and y of the cell that is nearest to a place."""
+        return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
+
+    def part(self, columns: slice, rows: slice) -> HeatMap:
+        """Some neighbouring columns and rows of it."""
+        return replace(
+            self,
+            x=self.x[columns],
+            y=self.y[rows],
+            z=self.z[rows, columns],
+            stderr=None if self.stderr is None else self.stderr[rows, columns],
+            unlit=None if self.unlit is None else self.unlit[rows],
+            whole=self.whole or (len(self.x), len(self.y)),
+        )
+
+    def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
+        """At most so many columns and rows around a place, or beside the border that is nearest to it."""
+        return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
+
+
+def _around(values: np.ndarray, place: float, count: int) -> slice:
+    count = min(max(count, 1), len(values))
+    nearest = int(np.abs(values - place).argmin())
+    first = min(max(nearest - count // 2, 0), len(values) - count)
+    return slice(first, first + count)

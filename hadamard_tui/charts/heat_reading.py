@@ -26,8 +26,10 @@ def read(heat: HeatMap, ix: int, iy: int) -> Reading:
     """What is at these positions among x and y."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
-    where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {_place(y)}"
-    return Reading(x, y, z, stderr, f"{where}: {heat.missing if math.isnan(z) else with_error(z, stderr)}")
+    where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
+    value = heat.missing if math.isnan(z) else with_error(z, stderr)
+    grey = heat.unlit is not None and bool(heat.unlit[iy])
+    return Reading(x, y, z, stderr, f"{where}: {value}{f', {heat.unlit_words}' if grey else ''}")
 
 
 def _place(value: float) -> str:

@@ -11,23 +11,38 @@ from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.colour_bar import flat, in_words, upright
 from hadamard_tui.charts.colour_map import ColourMap
 from hadamard_tui.charts.frame import Frame, frame
-from hadamard_tui.charts.half_blocks import FRAME, HALVES, LINE_MARKS, NOTE, TITLE, Inked, paint
+from hadamard_tui.charts.half_blocks import (
+    FRAME,
+    HALVES,
+    LINE_MARKS,
+    NOTE,
+    TITLE,
+    Inked,
+    column_of,
+    paint,
+)
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, elided, wrapped
-from hadamard_tui.charts.value_scale import ValueScale, value_scale
+from hadamard_tui.charts.value_scale import ValueScale
 
 # The least size at which each part is worth its cells.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE = 12
 _DOTS = (1, HALVES)
+_TRIES = 2
 _APART = 6  # the title moves by a few cells when the bar gets its final width
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What every character shows, and where the plot area is."""
+    """What every character shows, and where the plot area is.
+
+    `shown` is the part of the map that there is room for, and `first` what its first cell is among x and y.
+    """
 
     cells: Inked
+    shown: HeatMap
+    first: tuple[int, int]
     left: int
     top: int
     columns: int
@@ -41,6 +56,7 @@ def compose(
     colours: ColourMap | None,
     cursor: tuple[int, int] | None = None,
     foot: str | None = None,
+    place: tuple[float, float] | None = None,
 ) -> Sheet:
     """Lay out a heat map in width × height characters.
 
@@ -48,8 +64,9 @@ def compose(
         colours: none for digits instead of colours.
         cursor: the cell that is pointed at, its positions among x and y.
         foot: the last line, which is kept even if it is empty; None for no such line.
+        place: what a map of which only a part may have room is shown around; its focus unless told otherwise.
     """
-    scale = value_scale(heat.z, heat.z_log)
+    scale = heat.scale
     plain = colours is None
     cells = Inked.blank(height, width)
     spoken = int(foot is not None and height >= _LEGEND_HEIGHT)
@@ -66,10 +83,20 @@ def compose(
     if beside:  # how many numbers the bar has, and so its width, depends on its rows
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
-    surround = frame(heat.axes, framed, tall, _DOTS)
+    whole, surround = heat, frame(heat.axes, framed, tall, _DOTS)
+    across, up = slice(0), slice(0)
+    for _ in range(_TRIES):  # the numbers at the axis of a part may be wider, and leave less room
+        if whole.focus is None:
+            break
+        across, up = whole.around(place or whole.focus, surround.columns, surround.rows * HALVES)
+        heat = whole.part(across, up)
+        surround = frame(heat.axes, framed, tall, _DOTS)
+    first = across.start or 0, up.start or 0
+    inside = None if cursor is None else _inside(heat, (cursor[0] - first[0], cursor[1] - first[1]))
     _put_frame(cells, surround)
+    _put_columns(cells, heat, surround)
     area = surround.top, surround.left
-    _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, cursor), *area)
+    _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, inside), *area)
     if beside:
         _put(cells, bar, surround.top, framed)
         if on_top:
@@ -80,8 +107,10 @@ def compose(
         for piece in pieces:
             _write(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
     if spoken:
-        _write(cells, height - 1, 0, elided(foot or "", width), FRAME if cursor is None else TITLE)
-    return Sheet(cells, surround.left, surround.top, surround.columns, surround.rows)
+        told = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
+        words = " · ".join(filter(None, told))
+        _write(cells, height - 1, 0, elided(words, width), FRAME if cursor is None else TITLE)
+    return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 
 def _top_is_free(heat: HeatMap, width: int, framed: int, height: int) -> bool:
@@ -101,6 +130,9 @@ def _legend(
         entries.append(f"colour: {heat.z_label}")
     if np.isnan(heat.z).any():
         entries.append(f"··· {heat.missing}")
+    if heat.unlit is not None and heat.unlit.any():
+        entries.append(f"{'···' if plain else 'grey:'} {heat.unlit_words}")
+    entries += [f"{column.MARK} {column.name}" for column in heat.columns]
     for number, contour in enumerate(heat.contours):
         if contour.name:
             sample = LINE_MARKS[number % len(LINE_MARKS)] if plain else SAMPLES[contour.style]
@@ -116,6 +148,34 @@ def _legend(
 def _put_frame(cells: Inked, surround: Frame) -> None:
     for row, line in enumerate(surround.lines):
         _write(cells, row, 0, line, TITLE if row < surround.top - 1 else FRAME)
+
+
+def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
+    """The positions of a cell, if it is on the map."""
+    return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
+
+
+def in_sight(heat: HeatMap) -> str:
+    """Which part of a map this is, in words; nothing of all of it."""
+    if heat.whole is None or heat.whole == (len(heat.x), len(heat.y)):
+        return ""
+    axes = (heat.x_label, heat.x, heat.whole[0]), (heat.y_label, heat.y, heat.whole[1])
+    parts = [
+        f"{name} {places[0]:g} to {places[-1]:g} of {count}"
+        for name, places, count in axes
+        if len(places) < count
+    ]
+    return f"in sight: {', '.join(parts)}"
+
+
+def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
+    """Mark columns on the frame above the area and below it."""
+    for marked in heat.columns:
+        column = column_of(heat, marked.x, surround.columns)
+        if column is None or surround.top == 0:
+            continue
+        for row, mark in ((surround.top - 1, marked.MARK), (surround.top + surround.rows, marked.FOOT)):
+            _write(cells, row, surround.left + column, mark, TITLE)
 
 
 def _put(cells: Inked, part: Inked, top: int, left: int) -> None:

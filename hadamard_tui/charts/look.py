@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
@@ -25,6 +25,8 @@ class Look:
         height: on the y of a heat map, the row that a person has chosen.
         pinned: names of other runs, and the same picture of them.
         stopped: whether the run was, before its end.
+        guesses: where learners were guessed to come below a tenth, None for never, by name.
+        ghost: the same picture of the run before, which stays faint behind it.
     """
 
     view: View
@@ -37,6 +39,8 @@ class Look:
     height: float | None = None
     pinned: Sequence[tuple[str, View]] = ()
     stopped: bool = False
+    ghost: View | None = None
+    guesses: Mapping[str, float | None] = field(default_factory=dict)
 
     def is_as(self, other: Look) -> bool:
         """Whether this shows what another shows, so that what was made of that is good for this."""

@@ -18,7 +18,7 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
     cells = compose(heat, width, height, colours).cells
     rgb = {BLACK: (0, 0, 0), WHITE: (255, 255, 255)}
     if colours is not None:
-        rgb |= {ink: (red, green, blue) for ink, (red, green, blue) in enumerate(colours.colours.tolist())}
+        rgb |= {ink: (red, green, blue) for ink, (red, green, blue) in enumerate(colours.tints.tolist())}
     lines = []
     for glyphs, inks in zip(cells.glyphs, cells.fore.astype(np.int32) * INKS + cells.back, strict=True):
         line = ""

@@ -63,6 +63,11 @@ class Axes:
     y_limits: Limits
     x_log: bool = False
     y_log: bool = False
+    y_down: bool = False
+    """Whether y increases downwards, as the numbers of the rows of a matrix do."""
+
+    y_names: tuple[str, ...] = ()
+    """What stands at y = 0, 1, 2, … in place of numbers; none where numbers do."""
 
     def __post_init__(self) -> None:
         for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):

@@ -30,6 +30,10 @@ LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "spar
 """Those of lines that are less than proved; others are dashed."""
 
 
+GHOST = "the run before"
+GUESS, GUESSED = "?", 0.1
+"""The mark of a guess, and the loss that it is about."""
+
 PROVED = ("lower", "upper", "exact")
 """The directions of lines that are proved; others are fainter."""
 
@@ -48,8 +52,10 @@ def view_series(look: Look) -> list[Series]:
         for number, (name, other) in enumerate(look.pinned, start=1)
         for one in _pinned(name, other, Pen(look, number))
     ]
+    curves += [] if look.ghost is None else _ghost(look.ghost)
     curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
     lines = [_line(line, look) for line in look.view.lines]
+    lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
@@ -92,6 +98,29 @@ def _pinned(name: str, view: View, pen: Pen) -> list[Series]:
     tint = others() if first is None else colour_of(first, pinned=True)
     title = Series(f"{name}{SMALL_LETTERS}", nothing, nothing, tint, style=pinned_style(pen.number))
     return [title, *(one for curve in view.curves for one in pen.draw(curve))]
+
+
+def _ghost(view: View) -> list[Series]:
+    """The curves of the run before, faint, and one name for all of them."""
+    nothing = np.empty(0)
+    curves = [one for one in view.curves if len(one.x)]
+    faint = [Series("", one.x, one.y, colour_of(one), "sparse", faint=True) for one in curves]
+    return [Series(GHOST, nothing, nothing, others(), "sparse"), *faint] if faint else []
+
+
+def _guessed(look: Look) -> list[Series]:
+    """Where learners were guessed to come below a tenth, and one name for all of it."""
+    marked = [
+        Series("", np.full(2, x), np.array([0.0, GUESSED]), colour_of(curve), "pairs", mark=GUESS)
+        for curve in look.view.curves
+        if curve.chosen and (x := look.guesses.get(curve.learner)) is not None
+    ]
+    nothing = np.empty(0)
+    return (
+        [Series("guessed to be below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
+        if marked
+        else []
+    )
 
 
 def _line(line: LineView, look: Look) -> Series:
@@ -155,7 +184,8 @@ def _of_risk(series: Sequence[Series]) -> Limits:
 def _x_axis(look: Look) -> tuple[Limits, bool]:
     """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
     options = look.resolved
-    every = [view.places for view in (look.view, *(view for _, view in look.pinned)) if len(view.places)]
+    views = [look.view, *(view for _, view in look.pinned), *([] if look.ghost is None else [look.ghost])]
+    every = [view.places for view in views if len(view.places)]
     marks = [x for mark in look.view.marks if not mark.y for x in mark.x]
     if not every:
         return (0.0, 1.0), False

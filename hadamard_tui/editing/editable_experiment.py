@@ -84,6 +84,13 @@ class EditableExperiment:
         """The number of every learner for its letter and colour, which it keeps."""
         self.next_letter = len(self.letters)
 
+    def call(self, letters: Mapping[str, int]) -> None:
+        """Call learners by these numbers, by name, and others by those that follow."""
+        free = itertools.count(max(letters.values(), default=-1) + 1)
+        self.letters = [letters.get(str(one["name"]), -1) for one in self.learners]
+        self.letters = [next(free) if letter < 0 else letter for letter in self.letters]
+        self.next_letter = next(free)
+
     @property
     def running_letters(self) -> dict[str, int]:
         """The numbers of the learners that run, by name."""

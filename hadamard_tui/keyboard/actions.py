@@ -97,6 +97,13 @@ ACTIONS = (
         7,
         key_display="space",
     ),
+    Action(
+        "predict",
+        "g",
+        "Predict, then run",
+        "Guess for each learner when it is below a tenth; arrows move the mark, enter takes it, then it runs",
+        RUN,
+    ),
     Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN, 14),
     Action("halt", "h", "Halt", "End the run and keep the curves as far as they are shown", RUN, 15),
     Action("reset", "R", "Reset", "Clear the run; the set-up stays", RUN, 18),
@@ -137,10 +144,12 @@ ACTIONS = (
     Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, in the end to all of it", LOOK),
     Action("smooth", "m", "Smooth", "Running means instead of curves, which stay faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
+    Action("multiples", "M", "Small multiples", "A chart for each learner, all of the same scale", LOOK),
     Action(
-        "next_picture", "g", "Picture", "Next picture: the run as it goes on, and those of its results", LOOK
+        "next_picture", "i", "Picture", "Next picture: the run as it goes on, and those of its results", LOOK
     ),
     Action("view", "v", "Panel", "Next panel below the chart", LOOK, 10),
+    Action("previous_view", "V", "Panel before", "The panel before, below the chart", LOOK),
     *(
         Action(f"panel({number})", str(number % 10), f"Panel: {name}", f"{name}: {about}", LOOK)
         for number, (name, about) in enumerate(list(ABOUT.items())[: DIGITS + 1], start=1)
@@ -170,11 +179,21 @@ ACTIONS = (
     ),
     Action("page_down", "pagedown", "Read on", "Scroll a panel of words down", LOOK),
     Action("page_up", "pageup", "Read back", "Scroll a panel of words up", LOOK),
-    Action("pin", "c", "Compare", "Pin this run, so that the next is drawn over it", COMPARE, 12),
-    Action("runs", "l", "Runs", "Go to the list of runs, and leave it", COMPARE, 17),
+    Action(
+        "pin",
+        "c",
+        "Compare",
+        "Pin this run, so that others are drawn over it; in the list of runs that one, or no longer",
+        COMPARE,
+        12,
+    ),
+    Action(
+        "difference", "X", "Difference", "Curves less those of the run pinned last, or as they are", COMPARE
+    ),
+    Action("runs", "l", "Runs", "Go to the list of all runs that have ended, and leave it", COMPARE, 17),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
-    Action("rename_run", "N", "Rename run", "Give the pinned run selected in the list another name", COMPARE),
-    Action("delete_run", "D", "Delete run", "Drop the pinned run that is selected in the list", COMPARE),
+    Action("rename_run", "N", "Rename run", "Give the run selected in the list another name", COMPARE),
+    Action("delete_run", "D", "Delete run", "Drop the run that is selected in the list", COMPARE),
     Action(
         "app.next_stop",
         "greater_than_sign",
@@ -207,6 +226,20 @@ ACTIONS = (
         "o",
         "Learner on/off",
         "Leave the selected learner out of the run, or take it back",
+        CHANGE,
+    ),
+    Action(
+        "larger",
+        "up,ctrl+up",
+        "Larger",
+        "In a number of the set-up: step it up, and run at once; + too, until you type in it",
+        CHANGE,
+    ),
+    Action(
+        "smaller",
+        "down,ctrl+down",
+        "Smaller",
+        "In a number of the set-up: step it down, and run at once; − too, until you type in it",
         CHANGE,
     ),
     Action("undo", "u", "Undo", "Take the last change of the set-up back", CHANGE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,6 +19,8 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.running.guesses import told
+from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
 
 
@@ -34,6 +36,8 @@ class PanelContext:
         measuring: the certificates of the learners, where they were asked for.
         stopped: whether the run was, before its end.
         left_out: the claims of the set-up that do not fit it.
+        guesses: where learners were guessed to come below a tenth, by name.
+        looking: snapshots of the learners, where they were asked for.
         where: which point of the axes it is, in words; nothing where there are no axes.
     """
 
@@ -49,6 +53,8 @@ class PanelContext:
     left_out: Sequence[LeftOut] = ()
     where: str = ""
     views: Viewed = field(default_factory=Viewed)
+    looking: Looking | None = None
+    guesses: Mapping[str, float | None] = field(default_factory=dict)
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
@@ -83,7 +89,9 @@ class PanelContext:
         """What a picture shows, once the run is shown to its end; before that what the run is about."""
         if self.outcomes is None:
             return room.cut(self.experiment.title)
-        return self.views.caption(view, self.experiment, self.outcomes, room)
+        words = self.views.caption(view, self.experiment, self.outcomes, room)
+        guessed = told(self.guesses, self.loss.view) if self.guesses else ""
+        return room.cut(f"{guessed} {words}") if guessed else words
 
     @property
     def playhead(self) -> float | None:

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from engine.measures import Measure
 from engine.spec.experiment import Experiment
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series import Axes, Series, limits
 from hadamard_tui.charts.series_builder import Pen, Plot
 from hadamard_tui.charts.y_limits import y_limits
@@ -50,17 +52,19 @@ class Panel(NamedTuple):
     Args:
         name: one word, for the row of panels.
         about: what it shows, in half a sentence; all there is to say before a run.
-        show: a chart; or words, where words are what it shows or why it has nothing to show.
+        show: a chart, a heat map or nets; or words, where these are shown or say why nothing is.
         place: panels stand in the order of these numbers; the first nine have a digit as their key.
         lacks: why it does not apply to an experiment, whoever is selected; None where it does. Its name is
             dimmed then, and `show` is not called.
+        looks_inside: whether it shows what the learners are made of, for which they train once more.
     """
 
     name: str
     about: str
-    show: Callable[[PanelContext], Plot | Text]
+    show: Callable[[PanelContext], Plot | HeatMap | Nets | Text]
     place: int = 100
     lacks: Callable[[Experiment], Lack | None] = lacks_nothing
+    looks_inside: bool = False
 
 
 def plot(

@@ -11,6 +11,7 @@ from rich.text import Text
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Target
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
@@ -50,6 +51,14 @@ def _title(context: PanelContext) -> str:
     return f"Weights of {name} for target 1 of {count}{called}"
 
 
+def target_feature(experiment: Experiment) -> int | None:
+    """The number of the entry of the instances that the first target is; None if it is none of them."""
+    problem = experiment.problem
+    if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
+        return None  # what a target names is none of the features that learners see
+    return first_feature(problem.target, problem.matrix, experiment.run.seed)
+
+
 @lru_cache(maxsize=4)
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
     """The number of the feature that the first target is, in the first replica; None if it is none."""
@@ -68,9 +77,7 @@ def weight_series(context: PanelContext) -> list[Series]:
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
     d = curve.weights.shape[1]
-    target = None
-    if not problem.matrix.rotate and problem.matrix.feature_count() == d:  # each has a weight of its own
-        target = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
+    target = target_feature(context.experiment)
     rest = _rest(d, target)
     drawn = rest if target is None else np.append(rest, target)
     every = max(1, -(-count * len(drawn) // MOST_POINTS))
@@ -106,8 +113,15 @@ def _rest(d: int, target: int | None) -> np.ndarray:
 def _limits(series: list[Series]) -> tuple[float, float]:
     """Limits that hold every weight seen so far, in quarter steps so that they move rarely."""
     values = np.concatenate([one.y[np.isfinite(one.y)] for one in series] or [np.empty(0)])
+    low, high = weight_limits(values)
+    return low - 0.05, high + 0.05
+
+
+def weight_limits(values: np.ndarray) -> tuple[float, float]:
+    """Limits that hold some weights and 0, in quarter steps so that they move rarely."""
+    values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
-    return float(np.floor(low * 4 + 1e-3) / 4 - 0.05), float(np.ceil(high * 4 - 1e-3) / 4 + 0.05)
+    return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)
 
 
 PANEL = Panel(

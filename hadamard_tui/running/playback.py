@@ -36,10 +36,10 @@ class Playback:
     position, which goes on without it, and plays from there when it is told to.
     """
 
-    def __init__(self, last: int, pace: Pace) -> None:
-        """Of a run whose last record is number `last`, counted from 0."""
+    def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
+        """Of a run whose last record is number `last`, counted from 0; shown `at_once` it has no pace."""
         self.last = last
-        self.pace = pace
+        self.pace, self.at_once = pace, at_once
         self.position = 0.0
         self.playing = True
         self.replaying = False
@@ -80,7 +80,7 @@ class Playback:
     def tick(self, seconds: float, frontier: int) -> None:
         """Move on by `seconds`, up to the record that all curves have reached."""
         if self.playing:
-            ahead = frontier if self.pace.unlimited else self.position + self.rate * seconds
+            ahead = frontier if self.at_once or self.pace.unlimited else self.position + self.rate * seconds
             self.position = max(self.position, min(ahead, frontier))
         if self.replaying and self._head is not None:
             self._head += self.rate * seconds

@@ -1,9 +1,9 @@
-"""The runs that are kept for comparison."""
+"""The runs that have ended, kept for comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
@@ -15,20 +15,47 @@ from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.running.viewed import Viewed
 
+if TYPE_CHECKING:
+    from hadamard_tui.running.session import Session
+
+MOST_BYTES, MOST_RUNS = 128 << 20, 32
+"""What is kept at most beside the pinned runs and the one on the screen; then the oldest goes."""
+
 
 @dataclass(eq=False)
 class Kept:
-    """A run that was pinned: its curves stay on the chart until it is deleted."""
+    """A run that has ended. While it is pinned, its curves are drawn with those on the screen."""
 
     name: str
-    document: Raw
-    """Its set-up, as a preset would say it."""
-    experiment: Experiment
-    """That at the last point."""
+    session: Session
     trace: Trace
+    """That at the last point."""
+
     results: Results
-    preset: str | None
+    pinned: bool = False
+    renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
+
+    @property
+    def document(self) -> Raw:
+        """Its set-up, as a preset would say it."""
+        return self.session.document
+
+    @property
+    def preset(self) -> str | None:
+        """What its set-up came from."""
+        return self.session.preset
+
+    @property
+    def experiment(self) -> Experiment:
+        """That at the last point."""
+        return self.session.experiment
+
+    @property
+    def bytes(self) -> int:
+        """What its curves take."""
+        curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
+        return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def view(self, picture: Picture, whole: bool) -> View | None:
         """A picture of it, of the `whole` or of the last point alone; None if it is none of this run."""
@@ -39,36 +66,61 @@ class Kept:
 
 
 class Runs:
-    """The pinned runs, in the order in which they were pinned."""
+    """The runs that have ended, in this order."""
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
         self._count = 0
 
-    def pin(
-        self,
-        document: Raw,
-        experiment: Experiment,
-        trace: Trace,
-        results: Results,
-        preset: str | None,
-        letters: Mapping[str, int],
-    ) -> Kept:
-        """Keep a run, under a name of its own.
+    @property
+    def pinned(self) -> list[Kept]:
+        """Those that are drawn with the run on the screen."""
+        return [run for run in self.kept if run.pinned]
 
-        Args:
-            preset: what its set-up came from.
-            letters: the numbers of its learners.
+    def keep(self, session: Session) -> Kept:
+        """Keep a run that has ended, once, under a name of its own.
+
+        One that followed a step of a number takes the place of the last one that did, as the person who steps
+        wants to come to an end.
         """
+        assert session.trace is not None, "a run that has ended has a trace"
+        assert session.results is not None, "a sweep begins before it ends"
+        if (run := self.of(session.trace)) is not None:
+            return run
+        last = self.kept[-1] if self.kept else None
+        if (
+            last is not None
+            and session.at_once
+            and last.session.at_once
+            and not (last.pinned or last.renamed)
+        ):
+            self.kept.pop()
+            self._count -= 1
         self._count += 1
-        name, views = f"run {self._count}", Viewed(letters)
-        run = Kept(name, document, experiment, trace, results, preset, views)
+        views = Viewed(session.letters)
+        run = Kept(f"run {self._count}", session, session.trace, session.results, views=views)
         self.kept.append(run)
         return run
 
+    def make_room(self, shown: Trace | None) -> list[Kept]:
+        """Drop the oldest runs that are neither pinned nor on the screen, while there are too many; these."""
+        dropped = []
+        free = [run for run in self.kept if not run.pinned and run.trace is not shown]
+        taken = sum(run.bytes for run in free)
+        while free and (len(free) > MOST_RUNS or taken > MOST_BYTES):
+            oldest = free.pop(0)
+            taken -= oldest.bytes
+            self.kept.remove(oldest)
+            dropped.append(oldest)
+        return dropped
+
+    def of(self, trace: Trace | None) -> Kept | None:
+        """The run with this trace, if it is kept."""
+        return next((run for run in self.kept if run.trace is trace), None)
+
     def holds(self, trace: Trace) -> bool:
-        """Whether the run with this trace is pinned."""
-        return any(run.trace is trace for run in self.kept)
+        """Whether the run with this trace is kept."""
+        return self.of(trace) is not None
 
     def remove(self, run: Kept) -> None:
         """Let a run go, and its curves with it."""
@@ -76,7 +128,12 @@ class Runs:
 
     def others(self, trace: Trace | None) -> list[Kept]:
         """The pinned runs, without the one that is on the screen itself."""
-        return [run for run in self.kept if run.trace is not trace]
+        return [run for run in self.pinned if run.trace is not trace]
+
+    def views(self, trace: Trace | None, picture: Picture, whole: bool) -> list[tuple[str, View]]:
+        """The names of these that have a picture, and it."""
+        found = [(run.name, run.view(picture, whole)) for run in self.others(trace)]
+        return [(name, view) for name, view in found if view is not None]
 
     def told(self, number: int) -> str:
         """What run `number` is: the difference from the one before; of the first, its title."""

@@ -13,6 +13,7 @@ import numpy as np
 from engine.claims import Outcome
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
+from engine.pictures.view import View
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Trace
@@ -29,7 +30,7 @@ from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import Remaining, share
-from hadamard_tui.running.runs import Kept
+from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
 from hadamard_tui.serving import served
 from hadamard_tui.state import kept_points
@@ -39,7 +40,8 @@ class Session:
     """Joins what the engine has computed with what the screen shows of it.
 
     `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of
-    sessions with the same `turn` the engine of one is at work at a time.
+    sessions with the same `turn` the engine of one is at work at a time. With `at_once` curves are shown as
+    they come, whatever the pace.
     """
 
     def __init__(
@@ -53,13 +55,14 @@ class Session:
         turn: threading.Lock | None = None,
         left_out: Sequence[LeftOut] = (),
         letters: Mapping[str, int] = MappingProxyType({}),
+        at_once: bool = False,
     ) -> None:
         self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
         self.letters = letters
         """The numbers of the learners for their letters and colours, by name."""
 
         self.views = Viewed(letters)
-        self._pace = pace
+        self._pace, self.at_once = pace, at_once
         self._begin_playback(plan.experiment)
         self.results: Results | None = None
         self.trace: Trace | None = None
@@ -70,6 +73,9 @@ class Session:
 
         self.outcomes: list[Outcome] | None = None
         self.measuring: Measuring | None = None
+        self.looking: Looking | None = None
+        self.guesses: dict[str, float | None] = {}
+        """Where learners were guessed to come below a tenth, None for never, by name."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
@@ -82,7 +88,7 @@ class Session:
 
     def _begin_playback(self, experiment: Experiment) -> None:
         rows, _ = experiment.problem.matrix.shape()
-        self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace)
+        self.playback = Playback(experiment.protocol.record_count(rows) - 1, self._pace, self.at_once)
         self.last = float(experiment.protocol.last(rows))
         """Where the x-axis of the run ends."""
 
@@ -135,18 +141,21 @@ class Session:
         self,
         number: int = 0,
         options: ChartOptions | None = None,
-        pinned: Sequence[Kept] = (),
+        pinned: Sequence[tuple[str, View]] = (),
         cursor: float | None = None,
         height: float | None = None,
+        ghost: View | None = None,
     ) -> Look:
-        """What there is to see of a picture by now, with the pinned runs that have it, once there is a trace.
+        """What there is to see of a picture by now, once there is a trace.
+
+        Args:
+            pinned: the names of pinned runs, and the same picture of them.
 
         Raises: BadInput for a picture that these results do not have.
         """
         assert self.trace is not None, "there is nothing to look at"
         picture, whole = self.picture(number), self.results if number else None
         found = self.views.view(picture, whole or of_one(self.experiment, self.trace))
-        others = [(run.name, run.view(picture, number > 0)) for run in pinned]
         look = Look(
             view=found,
             point=0 if whole is None else self.point,
@@ -156,13 +165,24 @@ class Session:
             options=options or ChartOptions(),
             cursor=cursor,
             height=height,
-            pinned=[(name, other) for name, other in others if other is not None],
+            pinned=pinned,
             stopped=self.stopped,
+            ghost=ghost,
+            guesses={} if number else self.guesses,
         )
         asked = number, options is None
         if asked not in self._looks or not look.is_as(self._looks[asked]):
             self._looks[asked] = look
         return self._looks[asked]
+
+    def view(self, number: int) -> View | None:
+        """A picture of what there is by now; None for one that these results do not have."""
+        if self.trace is None:
+            return None
+        try:
+            return self.look(number).view
+        except (BadInput, IndexError):
+            return None
 
     def _clock(self) -> None:
         """Count only the time in which the engine is at work on the trace."""
@@ -199,6 +219,11 @@ class Session:
         if self.over:
             return "finished"
         return "running" if self.playback.playing else "paused"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the engine has come to the end of the run, or was stopped before."""
+        return self._stopped or self._engine in ("finished", "stopped")
 
     @property
     def over(self) -> bool:
@@ -250,6 +275,11 @@ class Session:
             self.measuring = Measuring(self.experiment, self.trace)
         if self.measuring is not None:
             self.measuring.ask(learner)
+
+    def look_inside(self, learner: str, target: int | None) -> None:
+        """Train the learners of a run that has finished once more, this one first, for snapshots of them."""
+        if self.looking is None and self.outcomes is not None and self.trace is not None:
+            self.looking = Looking(self.experiment, self.trace, target, learner)
 
     @property
     def remaining(self) -> str:
@@ -312,8 +342,7 @@ class Session:
 
     def stop(self) -> None:
         """End the engine's work, measurements too, and stay where the screen is."""
-        if self.measuring is not None:
-            self.measuring.stop()
+        self._stop_beside()
         if self._engine != "failed" and not self.over:
             self._worker.stop()
             self._stopped, self.playback.playing = True, False
@@ -321,10 +350,15 @@ class Session:
     def end(self, seconds: float = 0.0) -> bool:
         """End the engine's work; whether its threads ended within `seconds`."""
         self._worker.stop()
-        if self.measuring is not None:
-            self.measuring.stop()
-            return self._worker.join(seconds) and self.measuring.join(min(seconds, 0.1))
-        return self._worker.join(seconds)
+        beside = self._stop_beside()
+        return self._worker.join(seconds) and all(one.join(min(seconds, 0.1)) for one in beside)
+
+    def _stop_beside(self) -> list[Measuring | Looking]:
+        """End what trains beside the run; what was found stays."""
+        beside = [one for one in (self.measuring, self.looking) if one is not None]
+        for one in beside:
+            one.stop()
+        return beside
 
 
 def refusal(event: engine.Event) -> BadInput | None:

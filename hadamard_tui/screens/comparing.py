@@ -1,16 +1,21 @@
-"""Comparing runs: pinned, listed, renamed, deleted, and run again with other seeds."""
+"""Comparing runs: kept, listed, pinned, renamed, deleted, and run again with other seeds."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from textual import on
 
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.running.runs import Kept
+from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.side import RunList
+
+SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
+"""The states of a run that can be pinned."""
 
 
 class Comparing(Running):
@@ -18,32 +23,38 @@ class Comparing(Running):
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
+        if session.ended and session.trace is not None:
+            self.runs.keep(session)
+            for run in self.runs.make_room(session.trace):
+                what = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
+                self.notify(f"{what} {MOST_BYTES >> 20} MB. {key('pin')} pins what is to stay.")
         self._list_runs()
 
     def action_pin(self) -> None:
-        session = self.session
-        if (
-            session is None
-            or session.trace is None
-            or session.state not in ("finished", "stopped", "replaying")
-        ):
+        runs, session = self.query_one(RunList), self.session
+        if runs.has_focus_within and (chosen := runs.selected) is not None:
+            chosen.pinned = not chosen.pinned
+            self._list_runs()
+        elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
             self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
-        elif self.runs.holds(session.trace):
+        elif (run := self.runs.keep(session)).pinned:
             self.notify("This run is pinned already; change one thing and run again.")
         else:
-            assert session.results is not None, "a sweep begins before its first run"
-            run = self.runs.pin(
-                session.document,
-                session.experiment,
-                session.trace,
-                session.results,
-                session.preset,
-                session.letters,
-            )
+            run.pinned = True
             self.notify(
                 f"Pinned as {run.name}; change one thing and run again. {key('runs')} lists the runs."
             )
             self._list_runs()
+
+    def action_difference(self) -> None:
+        shown = None if self.session is None else self.session.trace
+        if not self.chart_options.difference and not self.runs.others(shown):
+            pin, runs = key("pin"), key("runs")
+            self.notify(
+                f"There is no other run to compare with: {runs} lists the runs, {pin} there pins one."
+            )
+        else:
+            self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
 
     def action_runs(self) -> None:
         runs = self.query_one(RunList)
@@ -70,7 +81,8 @@ class Comparing(Running):
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 
     def _renamed(self, run: Kept, name: str | None) -> None:
-        run.name = name or run.name
+        if name:
+            run.name, run.renamed = name, True
         self._list_runs()
 
     def action_delete_run(self) -> None:
@@ -83,20 +95,30 @@ class Comparing(Running):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        await self._take(EditableExperiment(event.run.document, event.run.preset))
-        self.notify(f"This is the set-up of {event.run.name}; {key('run')} runs it.")
+        """Put up a run as it was: its set-up and its curves."""
+        run = event.run
+        editable = EditableExperiment(run.document, run.preset)
+        editable.call(run.session.letters)
+        await self._take(editable)
+        if self.session is not run.session:
+            if self.session is not None:
+                self.session.end()
+            self.session, self.ghost = run.session, None
+            self.run_changed(run.session)
+        self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 
     @property
     def _chosen_run(self) -> Kept | None:
         run = self.query_one(RunList).selected
         if run is None:
-            self.notify(f"No run is pinned; {key('pin')} pins the one on the screen.")
+            self.notify(f"No run has ended yet; {key('run')} runs the set-up.")
         return run
 
     def _list_runs(self) -> None:
         session = self.session
-        alone = session is None or session.trace is None or self.runs.holds(session.trace)
-        self.query_one(RunList).show(None if alone or session is None else session.document)
+        trace = None if session is None else session.trace
+        alone = session is None or trace is None or self.runs.holds(trace)
+        self.query_one(RunList).show(None if alone or session is None else session.document, trace)
 
     @property
     def _runs_drawer_open(self) -> bool:

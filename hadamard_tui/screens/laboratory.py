@@ -19,18 +19,20 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump, Place
-from hadamard_tui.screens.looking import Looking
 from hadamard_tui.screens.placeholders import waiting_words
+from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.keys import Keys
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
@@ -43,7 +45,7 @@ DOCKED, HUGE = 110, 180
 """From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
 
 
-class Laboratory(Looking, Comparing):
+class Laboratory(Predicting, Comparing):
     """Shows what the engine has put into the trace so far, and what sets runs up and compares them."""
 
     AUTO_FOCUS = ""
@@ -119,6 +121,18 @@ class Laboratory(Looking, Comparing):
             self.set_focus(None)
         self.refresh_bindings()
 
+    def action_larger(self) -> None:
+        self._step(up=True)
+
+    def action_smaller(self) -> None:
+        self._step(up=False)
+
+    def _step(self, up: bool) -> None:
+        if isinstance(self.focused, NumberEntry):
+            self.focused.step(up)
+        else:
+            self.notify("Go to a number of the set-up first; it is stepped, and the run follows.")
+
     async def action_undo(self) -> None:
         await self.query_one(Setup).undo()
 
@@ -128,6 +142,8 @@ class Laboratory(Looking, Comparing):
     def action_leave(self) -> None:
         if self._runs_drawer_open:
             self.action_runs()
+        elif self.guesses is not None:
+            self._stop_guessing()
         elif self.focused is not None:
             self.set_focus(None)
         elif self._drawer_open:
@@ -159,7 +175,8 @@ class Laboratory(Looking, Comparing):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leaving is offered only where there is something to leave."""
         if action == "leave":
-            return self.focused is not None or self._drawer_open or self._runs_drawer_open
+            guessing = self.guesses is not None
+            return guessing or self.focused is not None or self._drawer_open or self._runs_drawer_open
         return True
 
     @property
@@ -222,6 +239,8 @@ class Laboratory(Looking, Comparing):
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
             session.measure(context.curve.learner)
+        if stage.panel is not None and stage.panel.looks_inside:
+            session.look_inside(context.curve.learner, target_feature(session.experiment))
         if session.playback.replaying:
             self._follow()
         look, refused = self.picture_of(session)
@@ -248,6 +267,8 @@ class Laboratory(Looking, Comparing):
             session.left_out,
             session.where,
             session.views,
+            session.looking,
+            session.guesses,
         )
 
     def show_set_up(self) -> None:

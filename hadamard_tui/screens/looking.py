@@ -20,7 +20,7 @@ from hadamard_tui.screens.running import Running
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.setup import Setup
-from hadamard_tui.widgets.stage import PanelView, Stage
+from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 LEAPS, ZOOM = 10, 1 / 2
 """A leap of the playhead is one of so many parts of a run; a zoom shows so much of what was shown."""
@@ -31,7 +31,6 @@ class Looking(Running):
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
-        self.chart_options = ChartOptions()
         self._cursor: float | None = None
         self._height: float | None = None
 
@@ -43,10 +42,13 @@ class Looking(Running):
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
         """The same once there is a trace, and why the chosen picture cannot be drawn."""
-        number, pinned = self.query_one(Stage).picture, self.runs.others(session.trace)
+        number, trace = self.query_one(Stage).picture, session.trace
         try:
-            return session.look(number, self.chart_options, pinned, self._cursor, self._height), ""
+            pinned = self.runs.views(trace, session.picture(number), whole=number > 0)
+            ghost = None if self.ghost is None else self.ghost.view(number)
+            return session.look(number, self.chart_options, pinned, self._cursor, self._height, ghost), ""
         except BadInput as error:
+            pinned = self.runs.views(trace, session.picture(0), whole=False)
             return session.look(0, self.chart_options, pinned), str(error)
 
     @property
@@ -84,7 +86,7 @@ class Looking(Running):
 
     def _look_where_the_run_is(self) -> None:
         self._cursor = self._height = None
-        self.query_one(HeatMapView).take_cursor_away()
+        self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
         """Look at all of the picture, and where the run is."""
@@ -121,7 +123,7 @@ class Looking(Running):
         if session is None or look is None:
             return
         if look.view.heats:
-            self.query_one(HeatMapView).action_move(places, 0)
+            self.query_one(f"#{HEAT}", HeatMapView).action_move(places, 0)
         elif look.view.along_records:
             session.move(places)
         elif look.x is not None:
@@ -155,7 +157,7 @@ class Looking(Running):
         if session is None or look is None:
             return
         log = bool(look.resolved.x_log)
-        if event.chart is not self.query_one("#loss") or look.view.picture.x == look.view.clock:
+        if not self.query_one(Stage).is_of_picture(event.chart) or look.view.picture.x == look.view.clock:
             session.seek(event.x, log)
         elif not look.view.along_records:
             self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
@@ -165,11 +167,12 @@ class Looking(Running):
 
     @on(HeatMapView.Pointed)
     def _pointed_at_cell(self, event: HeatMapView.Pointed) -> None:
-        self._cursor, self._height = event.reading.x, event.reading.y
+        if event.view.id == HEAT:
+            self._cursor, self._height = event.reading.x, event.reading.y
 
     @on(ChartView.Wheeled)
     def _wheeled(self, event: ChartView.Wheeled) -> None:
-        if event.chart is self.query_one("#loss") or self._is_of_run:
+        if self.query_one(Stage).is_of_picture(event.chart) or self._is_of_run:
             self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
 
     def action_zoom(self) -> None:
@@ -206,6 +209,9 @@ class Looking(Running):
     def action_smooth(self) -> None:
         self._change_chart_options(smooth=not self.chart_options.smooth)
 
+    def action_multiples(self) -> None:
+        self._change_chart_options(multiples=not self.chart_options.multiples)
+
     def action_band(self) -> None:
         curves = [] if (look := self.look) is None else look.view.curves
         alone = bool(curves) and all(curve.stderr is None for curve in curves)
@@ -222,6 +228,10 @@ class Looking(Running):
 
     def action_view(self) -> None:
         self.query_one(Stage).next()
+        self._announce()
+
+    def action_previous_view(self) -> None:
+        self.query_one(Stage).next(-1)
         self._announce()
 
     def action_panel(self, number: int) -> None:

@@ -8,11 +8,13 @@ import threading
 from textual import on
 from textual.message import Message
 from textual.screen import Screen
+from textual.timer import Timer
 
 from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Diverged, NotKept
+from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
@@ -20,6 +22,9 @@ from hadamard_tui.running.runs import Runs
 from hadamard_tui.running.session import Session, refusal
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.widgets.setup import Setup
+
+REST = 0.1
+"""Seconds between two runs while numbers are stepped."""
 
 
 class EngineSpoke(Message):
@@ -41,6 +46,12 @@ class Running(Screen[None]):
         """The runs that are kept beside it."""
 
         self._turn = threading.Lock()
+        self.ghost: Session | None = None
+        """The run before, while numbers of the set-up are stepped."""
+
+        self.chart_options = ChartOptions()
+        self._resting: Timer | None = None
+        self._wanted = False
 
     @property
     def editable(self) -> EditableExperiment:
@@ -109,10 +120,34 @@ class Running(Screen[None]):
     def action_unlimited(self) -> None:
         self._pace.unlimited = not self._pace.unlimited
 
-    def _begin(self, paused: bool = False) -> None:
+    @on(Setup.Stepped)
+    def _stepped(self) -> None:
+        self._follow_steps()
+
+    def _follow_steps(self) -> None:
+        """Run the set-up at once; what is stepped within a moment after that, once that is over."""
+        if self._resting is not None:
+            self._wanted = True
+            return
+        if self._editable.error is None:
+            self._begin(at_once=True)
+        self._resting = self.set_timer(REST, self._rested)
+
+    def _rested(self) -> None:
+        self._resting = None
+        if self._wanted:
+            self._wanted = False
+            self._follow_steps()
+
+    def _begin(self, paused: bool = False, at_once: bool = False) -> None:
+        """Run the set-up; `at_once` the run before stays until there is more to show, and then faint."""
         if self.refused():
             return
-        self._forget()
+        if not at_once:
+            self._forget()
+        elif self.session is not None:
+            self.session.end()
+            self.ghost = self.session if self.session.trace is not None else self.ghost
         spare = max(1, (os.cpu_count() or 2) - 1)
         editable, setup = self._editable, self.query_one(Setup)
         fitted = dict(editable.left_out)
@@ -136,6 +171,7 @@ class Running(Screen[None]):
             self._turn,
             left_out,
             editable.running_letters,
+            at_once,
         )
         self.session.start(paused)
 
@@ -176,7 +212,7 @@ class Running(Screen[None]):
         """End the run that is shown and show an empty laboratory."""
         if self.session is not None:
             self.session.end()
-        self.session = None
+        self.session = self.ghost = None
         self.show_set_up()
 
     def end(self, seconds: float) -> bool:

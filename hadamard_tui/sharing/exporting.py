@@ -1,4 +1,4 @@
-"""Files by their suffix: curves as CSV, JSON or Parquet, the chart as SVG, PDF or PNG, the set-up as TOML."""
+"""Files by their suffix: curves as tables or JSON, the chart still or moving, the set-up as TOML."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from hadamard_tui.charts.series_builder import letters
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.sharing import preset_file, tables
+from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.figure import figure, heat_map_figure
 from hadamard_tui.sharing.svg import svg
 from hadamard_tui.sharing.svg_heat_map import heat_map_svg
@@ -132,6 +133,10 @@ KINDS: dict[str, Kind] = {
     ".svg": Kind("the chart with its caption, for a paper or the web", lambda shown: _svg(shown)),
     ".pdf": Kind("the same as a page", lambda shown: _figure(shown, "pdf"), "matplotlib"),
     ".png": Kind("the same in pixels", lambda shown: _figure(shown, "png"), "matplotlib"),
+    ".gif": Kind("the chart as its curves grow", lambda shown: gif(*_growing(shown)), "matplotlib"),
+    ".cast": Kind(
+        "the same as a recording of a terminal, for asciinema", lambda shown: asciicast(*_growing(shown))
+    ),
     ".csv": Kind("curves and bounds, one row per point", lambda shown: tables.as_csv(_table(shown))),
     ".parquet": Kind(
         "curves and bounds, one row per point", lambda shown: tables.as_parquet(_table(shown)), "pyarrow"
@@ -239,6 +244,13 @@ def _figure(shown: Shown, kind: str) -> bytes:
     if (heat := _heat(shown)) is not None:
         return heat_map_figure(heat, kind, shown.caption)
     return figure(shown.series, _axes(shown), kind, shown.caption)
+
+
+def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:
+    """What of a chart grows. Raises: BadInput for a heat map, which does not."""
+    if _heat(shown) is not None:
+        raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
+    return shown.series, _axes(shown), shown.caption
 
 
 def _heat(shown: Shown) -> HeatMap | None:

@@ -54,23 +54,31 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
     Learners have a marker besides their colour, pinned runs the markers of their learners and another line
     style; bounds have their name on the line, and are wider, so that they are seen under a curve.
     """
-    with _settings():
-        sheet, plot = _axes(axes)
-        bounds = 0
-        for one in series:
-            if one.is_region:
-                _region(plot, one, axes)
-            elif one.style in BOUNDS:
-                _bound(plot, one, axes, bounds)
-                bounds += 1
-            else:
-                _curve(plot, one)
-        _foot(sheet, caption, *plot.get_legend_handles_labels())
+    with settings():
+        sheet, _ = drawn(series, axes, caption)
         return _written(sheet, kind)
 
 
+def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list[Any]]:
+    """The sheet with the chart, and of each series the line if it is a curve; within `settings`."""
+    sheet, plot = _axes(axes)
+    bounds, curves = 0, []
+    for one in series:
+        curve = None
+        if one.is_region:
+            _region(plot, one, axes)
+        elif one.style in BOUNDS:
+            _bound(plot, one, axes, bounds)
+            bounds += 1
+        else:
+            curve = _curve(plot, one)
+        curves.append(curve)
+    _foot(sheet, caption, *plot.get_legend_handles_labels())
+    return sheet, curves
+
+
 @contextmanager
-def _settings() -> Iterator[None]:
+def settings() -> Iterator[None]:
     """SETTINGS while a figure is made; letters that the font lacks are boxes there, and no warnings."""
     from matplotlib import rc_context
 
@@ -88,7 +96,7 @@ def heat_map_figure(heat: HeatMap, kind: str, caption: str = "") -> bytes:
     from matplotlib.patches import Patch
     from matplotlib.ticker import StrMethodFormatter
 
-    with _settings():
+    with settings():
         sheet, plot = _axes(heat.axes)
         scale = value_scale(heat.z, heat.z_log)
         mesh = plot.pcolormesh(
@@ -183,10 +191,11 @@ def _written(sheet: Any, kind: str) -> bytes:
     return file.getvalue()
 
 
-def _curve(plot: Any, one: Series) -> None:
+def _curve(plot: Any, one: Series) -> Any:
+    """Draw a curve; its line."""
     number = 0 if one.mark is None else ord(one.mark.upper()) - ord("A")
     name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
-    plot.plot(
+    (line,) = plot.plot(
         one.x,
         one.y,
         color=one.colour,
@@ -200,6 +209,7 @@ def _curve(plot: Any, one: Series) -> None:
     )
     if one.band is not None:
         plot.fill_between(one.x, *one.band, color=one.colour, alpha=0.2, linewidth=0)
+    return line
 
 
 def _region(plot: Any, one: Series, axes: Axes) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Input
 
 from engine.core.texts import printable
+from hadamard_tui.keyboard.keymap import action_of
 
 EDITS = {
     key.strip(): binding.action
@@ -43,3 +45,46 @@ class Entry(Input):
             event.stop()
             event.prevent_default()
             await self.run_action(action)
+
+
+class NumberEntry(Entry):
+    """A line for a number, which keys step.
+
+    The keys that have `larger` and `smaller` do it always. Those of `faster` and `slower`, + and −, may be
+    part of a number: they step one that is as it was found, and are typed once a person types or moves in it;
+    enter ends that.
+    """
+
+    ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
+    UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
+
+    class Stepped(Message):
+        """One step up is asked for, or down."""
+
+        def __init__(self, up: bool) -> None:
+            super().__init__()
+            self.up = up
+
+    def __init__(self, value: str, **options: Any) -> None:
+        super().__init__(value, **options)
+        self._touched = False
+
+    def on_focus(self) -> None:
+        self._touched = False
+
+    def on_key(self, event: events.Key) -> None:  # type: ignore[override]
+        action = action_of(event.key)
+        name = "" if action is None else action.id
+        steps = self.ALWAYS if self._touched else self.ALWAYS | self.UNTOUCHED
+        if name in steps:
+            event.stop()
+            event.prevent_default()
+            self.step(steps[name])
+        elif event.key == "enter":
+            self._touched = False
+        elif event.is_printable or event.key in EDITS:
+            self._touched = True
+
+    def step(self, up: bool) -> None:
+        """Ask for one step."""
+        self.post_message(self.Stepped(up))

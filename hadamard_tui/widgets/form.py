@@ -23,7 +23,7 @@ from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.keyboard.motions import motions
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.entry import Entry, NumberEntry
 
 
 class Edited(Message):
@@ -34,11 +34,22 @@ class Edited(Message):
         self.row, self.place, self.value = row, row.place, value
 
 
+class Stepped(Message):
+    """A person asks for the next number up or down at a place of the set-up."""
+
+    def __init__(self, row: FieldRow, up: bool) -> None:
+        super().__init__()
+        self.row, self.place, self.up = row, row.place, up
+
+
 TITLE = 14
 """Columns of a title."""
 
 NONE = ""
 """What a choice has in place of no value."""
+
+NUMBERS = ("whole", "number", "numbers", "rates")
+"""The kinds of fields in which a single number can stand."""
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
@@ -179,7 +190,18 @@ class FieldRow(Row):
             options = [*none, *((choice, choice) for choice in field.choices)]
             return Choice(options, value=_word(value))
         hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
-        return compact(Entry(text_of(value), placeholder=hint))
+        entry = NumberEntry if field.kind in NUMBERS else Entry
+        return compact(entry(text_of(value), placeholder=hint))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its number is a whole one."""
+        return self._field.kind == "whole"
+
+    @on(NumberEntry.Stepped)
+    def _stepped(self, event: NumberEntry.Stepped) -> None:
+        event.stop()
+        self.post_message(Stepped(self, event.up))
 
     def follow(self, value: Any, typed: bool = True) -> None:
         """Show another value, which came about elsewhere; if by typing, not in the field with the focus.

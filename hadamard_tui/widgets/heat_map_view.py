@@ -11,8 +11,8 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from hadamard_tui.charts.colour_map import STEPS, ColourMap, colour_map
-from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TITLE, WHITE, cell_under
+from hadamard_tui.charts.colour_map import ColourMap, colour_map
+from hadamard_tui.charts.half_blocks import BLACK, GROUND, INKS, NOTE, TINTS, TITLE, WHITE, cell_under
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_reading import Reading, read
 from hadamard_tui.charts.heat_sheet import Sheet, compose
@@ -36,9 +36,9 @@ class HeatMapView(CellView, can_focus=True):
     class Pointed(Message):
         """The cursor was put on another cell, or its value changed."""
 
-        def __init__(self, reading: Reading) -> None:
+        def __init__(self, view: HeatMapView, reading: Reading) -> None:
             super().__init__()
-            self.reading = reading
+            self.view, self.reading = view, reading
 
     def __init__(
         self,
@@ -53,24 +53,28 @@ class HeatMapView(CellView, can_focus=True):
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
         self._cursor: tuple[int, int] | None = None  # positions among x and y
+        self._place: tuple[float, float] | None = None  # what is in sight of a large map, if a person chose
         self._sheet: Sheet | None = None
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
     def show(self, heat: HeatMap) -> None:
-        """Show this heat map from now on; the cursor stays where it is."""
+        """Show this heat map from now on; the cursor stays where it is, or as near as there is a cell."""
+        if self._cursor is not None and self._heat is not None:
+            x, y = self._heat.x[self._cursor[0]], self._heat.y[self._cursor[1]]
+            self._cursor = heat.nearest(x, y)
+        if self._heat is None or heat.focus != self._heat.focus:
+            self._place = None
         self._heat = heat
-        if self._cursor is not None:
-            self._cursor = min(self._cursor[0], len(heat.x) - 1), min(self._cursor[1], len(heat.y) - 1)
         self._changed()
 
     def clear(self) -> None:
         """Show nothing but the hint from now on."""
-        self._heat, self._cursor, self._sheet = None, None, None
+        self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
     def take_cursor_away(self) -> None:
         """Have no cursor until a person asks for one."""
-        self._cursor = None
+        self._cursor = self._place = None
 
     @property
     def reading(self) -> Reading | None:
@@ -80,11 +84,15 @@ class HeatMapView(CellView, can_focus=True):
         return read(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Put the cursor so many cells further; into the middle if there is none."""
-        if self._heat is None:
+        """Put the cursor so many cells further; into the middle, or at the focus, if there is none."""
+        heat = self._heat
+        if heat is None:
             return
-        shape = len(self._heat.x), len(self._heat.y)
-        if self._cursor is None:
+        shape = len(heat.x), len(heat.y)
+        up = -up if heat.y_down else up
+        if self._cursor is None and heat.focus is not None:
+            self._point(*heat.nearest(*heat.focus))
+        elif self._cursor is None:
             self._point(shape[0] // 2, shape[1] // 2)
         else:
             self._point(
@@ -104,14 +112,19 @@ class HeatMapView(CellView, can_focus=True):
             return
         column, row = event.x - sheet.left, event.y - sheet.top
         if 0 <= column < sheet.columns and 0 <= row < sheet.rows:
-            self._point(*cell_under(heat, sheet.columns, sheet.rows, column, row))
+            ix, iy = cell_under(sheet.shown, sheet.columns, sheet.rows, column, row)
+            self._point(sheet.first[0] + ix, sheet.first[1] + iy)
 
     def _point(self, ix: int, iy: int) -> None:
         if self._cursor != (ix, iy):
             self._cursor = ix, iy
+            if (sheet := self._sheet) is not None and self._heat is not None:
+                across, up = ix - sheet.first[0], iy - sheet.first[1]
+                if not (0 <= across < len(sheet.shown.x) and 0 <= up < len(sheet.shown.y)):
+                    self._place = float(self._heat.x[ix]), float(self._heat.y[iy])
             self._changed()
             if (reading := self.reading) is not None:
-                self.post_message(self.Pointed(reading))
+                self.post_message(self.Pointed(self, reading))
 
     @property
     def _colours(self) -> ColourMap | None:
@@ -124,7 +137,7 @@ class HeatMapView(CellView, can_focus=True):
             return self._hinted()
         reading = self.reading
         foot = _INVITATION if reading is None else reading.text
-        self._sheet = compose(self._heat, *self.size, self._colours, self._cursor, foot)
+        self._sheet = compose(self._heat, *self.size, self._colours, self._cursor, foot, self._place)
         cells = self._sheet.cells
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
@@ -142,11 +155,11 @@ class HeatMapView(CellView, can_focus=True):
 
     def _pair_ink(self, fore: int, back: int) -> int:
         colours = self._colours
-        if fore >= STEPS and back == GROUND:
+        if fore >= TINTS and back == GROUND:
             parts = {TITLE: "title", NOTE: "note"}
             return self._ink(parts.get(fore, "frame"))
         assert colours is not None
-        rgb = {ink: Color.from_rgb(*colours.colours[ink].tolist()) for ink in {fore, back} if ink < STEPS}
+        rgb = {ink: Color.from_rgb(*colours.tints[ink].tolist()) for ink in {fore, back} if ink < TINTS}
         rgb |= {BLACK: Color.from_rgb(0, 0, 0), WHITE: Color.from_rgb(255, 255, 255)}
         self._add((fore, back), self._ground + Style(color=rgb[fore], bgcolor=rgb.get(back)))
         return self._ink_of[fore, back]

@@ -25,12 +25,14 @@ from engine.spec.reading import Raw
 from engine.spec.setup import Run
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, Step, shape
+from hadamard_tui.editing.stepping import steps
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.state import own_presets
 from hadamard_tui.state.own_presets import name_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
+from hadamard_tui.widgets.form import Stepped as RowStepped
 from hadamard_tui.widgets.item_forms import KINDS
 from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
@@ -96,6 +98,9 @@ class Setup(VerticalScroll, can_focus=False):
 
     class Changed(Message):
         """The set-up is another one now, or another learner is selected."""
+
+    class Stepped(Message):
+        """A number is one step further, and the run is to follow at once."""
 
     class Picked(Message):
         """Asks for the fields of the selected learner. Only messages change panels, one after the other."""
@@ -296,6 +301,29 @@ class Setup(VerticalScroll, can_focus=False):
         if event.place.endswith("].name"):
             self._follow()
         self._tell(event.place if event.row.typed else None)
+
+    @on(RowStepped)
+    def _stepped(self, event: RowStepped) -> None:
+        event.stop()
+        if not self._gone(event.row):
+            self._step(event.row, event.up)
+
+    def _step(self, row: FieldRow, up: bool) -> None:
+        """Put the next number that the set-up can run with, and say why there is none."""
+        place, before = row.place, self.editable.value(row.place)
+        refused: BadInput | None = None
+        for value in steps(before, row.is_whole, up):
+            self.editable.put(place, value)
+            error = self.editable.error
+            if error is None or not row.is_about(error.where):
+                self._follow(typed=False)
+                self._tell(place)
+                self.post_message(self.Stepped())
+                return
+            refused = refused or error
+        self.editable.put(place, before)
+        if refused is not None:
+            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.what}.")
 
     def on_descendant_blur(self) -> None:
         """What is typed after a while elsewhere is another change."""

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 from hadamard_tui.editing.fitting_claims import LeftOut
@@ -24,8 +25,10 @@ from hadamard_tui.widgets.compact import compact
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.words import Words
 
-NONE_PINNED = "No run is pinned yet. Run something, press {pin}, change one thing, and run again."
-KEYS = "{rename} renames · {delete} deletes · enter brings its set-up back"
+NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
+KEYS = "enter puts it up · {pin} pins · {difference} difference · {rename} renames · {delete} deletes"
+PINNED, ON_SCREEN = "●", "▸"
+"""What stands before a run that is drawn with the one on the screen, and before that one."""
 
 
 class Story(Words):
@@ -53,10 +56,10 @@ class Story(Words):
 
 
 class RunList(Vertical):
-    """The pinned runs and the one on the screen, each with what differs from the one before."""
+    """The runs that have ended and the one on the screen, each with what differs from the one before."""
 
     class Chosen(Message):
-        """The set-up of a pinned run is wanted back."""
+        """A run is wanted back."""
 
         def __init__(self, run: Kept) -> None:
             super().__init__()
@@ -78,18 +81,23 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> Kept | None:
-        """The pinned run that the list stands on; the last one while it has stood on none."""
+        """The run that the list stands on; the last one while it has stood on none."""
         place = self.query_one(OptionList).highlighted
         kept = self._runs.kept
         return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
 
-    def show(self, now: Raw | None) -> None:
-        """Write what has changed; `now` is the document of the run on the screen if that is not pinned."""
+    def show(self, now: Raw | None, shown: Trace | None = None) -> None:
+        """Write what has changed; `now` is the document of the run on the screen if that is not kept, and
+        `shown` its trace."""
         kept, options = self._runs.kept, self.query_one(OptionList)
         text = Text()
         if now is not None and kept:
             text = Text.assemble(("on the screen", "bold"), f"  {changes(kept[-1].document, now)}")
-        told = [(run.name, self._runs.told(number)) for number, run in enumerate(kept)], text.plain
+        lines = [
+            (f"{ON_SCREEN if run.trace is shown else ' '}{PINNED if run.pinned else ' '} {run.name}", number)
+            for number, run in enumerate(kept)
+        ]
+        told = [(line, self._runs.told(number)) for line, number in lines], text.plain
         if told == self._shown:
             return
         self._shown = told
@@ -97,11 +105,12 @@ class RunList(Vertical):
         options.clear_options()
         options.add_options([Option(Text.assemble((name, "bold"), f"  {what}")) for name, what in told[0]])
         if kept:
-            options.highlighted = min(len(kept) - 1 if place is None else place, len(kept) - 1)
+            last = len(kept) - 1
+            options.highlighted = last if place is None or not options.has_focus else min(place, last)
         options.display = bool(kept)
-        hint = (KEYS if kept else NONE_PINNED).format(
-            pin=key("pin"), rename=key("rename_run"), delete=key("delete_run")
-        )
+        names = ("pin", "difference", "rename_run", "delete_run")
+        keys = {name.removesuffix("_run"): key(name) for name in names}
+        hint = (KEYS if kept else NONE_YET).format(**keys)
         self.query_one("#runs-hint", Static).update(hint)
         self.query_one("#runs-now", Static).update(text)
 

@@ -14,7 +14,11 @@ from textual.widgets import ContentSwitcher, Static
 from engine.pictures.bound_class import BoundClass
 from engine.pictures.picture import Picture
 from engine.spec.experiment import Experiment
+from hadamard_tui.charts.difference import difference
+from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.multiples import multiples
+from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.keymap import key
@@ -24,10 +28,15 @@ from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.multiples_view import MultiplesView
+from hadamard_tui.widgets.nets_view import NetsView
 from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.tabs import Tabs
 from hadamard_tui.widgets.words import Words
+
+HEAT, MULTIPLES = "heat", "multiples"
+"""The names of the widgets of pictures that are heat maps, and of those with a chart for each learner."""
 
 LIVE = "the run"
 """The picture of losses as they come."""
@@ -44,14 +53,18 @@ def _draw(chart: ChartView, shown: Plot) -> None:
 
 
 class PanelView(ContentSwitcher):
-    """Shows what a panel makes of what is in sight: a chart or words."""
+    """Shows what a panel makes of what is in sight: a chart, a heat map or words."""
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
+        self._ascii_only = ascii_only
         self._words: Text | None = None
+        self._panel: Panel | None = None
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
+        yield HeatMapView(id="panel-heat", ascii_only=self._ascii_only)
+        yield NetsView(id="panel-nets")
         with Words(id="panel-words"):
             yield Static(markup=False)
 
@@ -61,8 +74,17 @@ class PanelView(ContentSwitcher):
         shown = panel.show(context) if lack is None else nothing(_told(lack))
         if isinstance(shown, Plot):
             self.current = "panel-chart"
-            title = ", ".join(filter(None, (shown.axes.title, context.where)))
-            _draw(self.query_one(ChartView), shown._replace(axes=replace(shown.axes, title=title)))
+            axes = replace(shown.axes, title=_titled(shown.axes.title, context))
+            _draw(self.query_one(ChartView), shown._replace(axes=axes))
+        elif isinstance(shown, HeatMap):
+            self.current = "panel-heat"
+            heat = self.query_one(HeatMapView)
+            if panel is not self._panel:
+                heat.clear()
+            heat.show(replace(shown, title=_titled(shown.title, context)))
+        elif isinstance(shown, Nets):
+            self.current = "panel-nets"
+            self.query_one(NetsView).show(shown._replace(title=_titled(shown.title, context)))
         else:
             self.current = "panel-words"
             if context.where:
@@ -70,6 +92,7 @@ class PanelView(ContentSwitcher):
             if shown != self._words or shown.spans != self._words.spans:
                 self._words = shown
                 self.query_one(Static).update(shown)
+        self._panel = panel
 
     def announce(self, about: str) -> None:
         """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
@@ -101,10 +124,11 @@ class Stage(Vertical):
         yield PictureRow(id="pictures")
         with ContentSwitcher(id="picture", initial="loss"):
             yield ChartView(id="loss")
-            yield HeatMapView(id="heat", ascii_only=self._ascii_only)
+            yield HeatMapView(id=HEAT, ascii_only=self._ascii_only)
+            yield MultiplesView(id=MULTIPLES)
         yield Caption(id="caption")
         yield Tabs(id="tabs")
-        yield PanelView(id="panel")
+        yield PanelView(id="panel", ascii_only=self._ascii_only)
         yield Scoreboard(id="scoreboard")
 
     def on_mount(self) -> None:
@@ -138,10 +162,10 @@ class Stage(Vertical):
         self.set_class(name == TABLE, "-table")
         self._drawn = None
 
-    def next(self) -> None:
-        """Show the panel that follows."""
+    def next(self, places: int = 1) -> None:
+        """Show the panel that follows, or so many places on."""
         names = list(ABOUT)
-        self.choose(names[(names.index(self.chosen) + 1) % len(names)])
+        self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
     @property
     def panel(self) -> Panel | None:
@@ -177,8 +201,20 @@ class Stage(Vertical):
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         heats = {heat.learner: heat for heat in look.view.heats}
         if heats and not refused:
-            switcher.current = "heat"
-            self.query_one(HeatMapView).show(heat_map(look, heats.get(learner, look.view.heats[0])))
+            switcher.current = HEAT
+            self.query_one(f"#{HEAT}", HeatMapView).show(
+                heat_map(look, heats.get(learner, look.view.heats[0]))
+            )
+            return
+        if look.options.difference and look.pinned and look.view.curves and not refused:
+            switcher.current = "loss"
+            _draw(chart, difference(look))
+            return
+        if look.options.multiples and len(look.view.curves) > 1 and not refused:
+            switcher.current = MULTIPLES
+            grid = self.query_one(MultiplesView)
+            plots, more = multiples(look, grid.room, learner)
+            grid.show(plots, _draw, f"{more} more where there is room" if more else "")
             return
         switcher.current = "loss"
         if refused:
@@ -190,11 +226,13 @@ class Stage(Vertical):
     def show(self, context: PanelContext, look: Look, refused: str = "") -> None:
         """Draw a run, and what is looked at of a picture of it; or why there is no such picture."""
         measuring, caption = context.measuring, self.query_one(Caption)
+        grid = self.query_one(MultiplesView)
         state = (
-            (self.picture, caption.room),
+            (self.picture, caption.room, grid.room if look.options.multiples else 0),
             (look, refused),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
+            None if context.looking is None else context.looking.state,
         )
         if state == self._drawn:
             return
@@ -205,6 +243,10 @@ class Stage(Vertical):
         self.query_one(Scoreboard).show(look)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
+
+    def is_of_picture(self, chart: ChartView) -> bool:
+        """Whether a chart is that of the picture, or of a part of it, and not of a panel."""
+        return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
         """Draw everything anew at the next frame."""
@@ -245,6 +287,11 @@ class Stage(Vertical):
         if experiment is not self._of:
             self._of = experiment
             self.query_one(Tabs).dimmed = frozenset(one.name for one in PANELS if one.lacks(experiment))
+
+
+def _titled(title: str, context: PanelContext) -> str:
+    """A title, and of several points which one it is of."""
+    return ", ".join(filter(None, (title, context.where)))
 
 
 def _told(lack: Lack) -> str:

@@ -14,7 +14,7 @@ from textual.widgets import Digits
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS, GROUPS, Action
-from hadamard_tui.panels import ABOUT
+from hadamard_tui.panels import ABOUT, DIGITS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
 from hadamard_tui.tours.tour import Stop, Tour
@@ -65,7 +65,11 @@ def names(app: HadamardApp) -> list[str]:
 
 
 def pinned(app: HadamardApp) -> list[str]:
-    return [run.name for run in app.laboratory.runs.kept]
+    return [run.name for run in app.laboratory.runs.pinned]
+
+
+def notices(app: HadamardApp) -> int:
+    return len(app._notifications)
 
 
 def scrolled(app: HadamardApp) -> float:
@@ -92,6 +96,7 @@ TRIALS: dict[str, Trial] = {
     "presets": Trial(screen, last=("escape",)),
     "run": Trial(lambda app: app.laboratory.session, last=("R",)),
     "pause": Trial(lambda app: app.laboratory.session, last=("R",)),
+    "predict": Trial(lambda app: app.laboratory.guesses, last=("escape",)),
     "step": Trial(lambda app: app.laboratory.session, last=("R",)),
     "halt": Trial(lambda app: session_of(app).state == "stopped", ("r",), alone=True),
     "reset": Trial(lambda app: app.laboratory.session is None, (RUN,), alone=True),
@@ -110,11 +115,13 @@ TRIALS: dict[str, Trial] = {
     "unzoom": Trial(lambda app: app.laboratory.chart_options, (RUN, "z")),
     "smooth": Trial(lambda app: app.laboratory.chart_options, (RUN,)),
     "band": Trial(lambda app: app.laboratory.chart_options, (RUN,), replicas=2),
+    "multiples": Trial(lambda app: app.laboratory.chart_options),
     "next_picture": Trial(
         lambda app: app.laboratory.query_one(Stage).picture, pictures=({"measure": "loss"},)
     ),
     "view": Trial(panel),
-    **{f"panel-{number}": Trial(panel) for number in range(1, len(ABOUT) + 1)},
+    "previous_view": Trial(panel),
+    **{f"panel-{number}": Trial(panel) for number in range(1, min(len(ABOUT), DIGITS + 1) + 1)},
     "panel-1": Trial(panel, ("2",)),
     "panel-2": Trial(panel, ("1",)),
     "next_learner": Trial(selected),
@@ -123,6 +130,7 @@ TRIALS: dict[str, Trial] = {
     "page_down": Trial(scrolled, (RUN, "8"), (80, 24)),
     "page_up": Trial(scrolled, (RUN, "8", "pagedown"), (80, 24)),
     "pin": Trial(pinned, (RUN,), alone=True),
+    "difference": Trial(notices),
     "runs": Trial(lambda app: app.laboratory.query_one(RunList).has_focus_within, (RUN, "c"), alone=True),
     "another_seed": Trial(lambda app: app.laboratory.editable.experiment.run.seed, (RUN,), alone=True),
     "rename_run": Trial(screen, (RUN, "c", "l"), alone=True),
@@ -135,6 +143,8 @@ TRIALS: dict[str, Trial] = {
     "copy_learner": Trial(names),
     "remove_learner": Trial(names),
     "switch_learner": Trial(names),
+    "larger": Trial(notices),
+    "smaller": Trial(notices),
     "undo": Trial(names, ("d",)),
     "redo": Trial(names, ("d", "u")),
     "setup": Trial(lambda app: app.laboratory.query_one(Setup).display),

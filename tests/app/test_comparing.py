@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from textual.widgets import Input, OptionList
 
@@ -11,6 +13,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import colour
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.running import runs as runs_module
 from hadamard_tui.screens.renaming import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -35,12 +38,12 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
     async with opened(app, HUGE) as pilot:
         await pilot.press("c", "D", "N")
         await pilot.pause(0.05)
-        assert not app.laboratory.runs.kept  # nothing has run yet
+        assert not app.laboratory.runs.pinned  # nothing has run yet
         await finished(app, pilot)
         first = session_of(app)
         assert first.trace is not None
         await pilot.press("c", "c")
-        assert [run.name for run in app.laboratory.runs.kept] == ["run 1"]
+        assert [run.name for run in app.laboratory.runs.pinned] == ["run 1"]
         assert "hadamard-128: matrix.d 128 → 16" in told(app)[0]
 
         app.laboratory.editable.put("learners[2].update.lr", 0.05)
@@ -58,19 +61,20 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
             ]
             assert (pinned.y == first.trace.curves[learner].mean("loss")).all()
         assert any(one.name.startswith("run 1") for one in chart.shown[0])
-        await until(pilot, lambda: "on the screen  EGU update.lr 0.15 → 0.05" in screen_text(app))
+        await until(pilot, lambda: "EGU update.lr 0.15 → 0.05" in told(app)[-1])
+        assert [line[:3] for line in told(app)] == [" ● ", "▸  "], "pinned, and on the screen"
         board = app.laboratory.query_one(Scoreboard)
         assert [str(board.get_row_at(row)[1]) for row in (0, 5)] == ["GD", "GD · run 1"]
 
         await pilot.press("c", "A")
         await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
         await until(pilot, lambda: session_of(app).state == "finished")
-        assert [run.name for run in app.laboratory.runs.kept] == ["run 1", "run 2"]
+        assert [run.name for run in app.laboratory.runs.pinned] == ["run 1", "run 2"]
         assert "EGU update.lr 0.15 → 0.05" in told(app)[1]
-        await until(pilot, lambda: "on the screen  seed 0 → 1" in screen_text(app))
+        await until(pilot, lambda: len(told(app)) == 3 and "seed 0 → 1" in told(app)[2])
 
         await pilot.press("D")
-        assert len(app.laboratory.runs.kept) == 2, "nothing is deleted but in the list"
+        assert len(app.laboratory.runs.pinned) == 2, "nothing is deleted but in the list"
         assert any("l opens it" in note.message for note in app._notifications)
         await pilot.press("l")
         assert app.laboratory.query_one(RunList).has_focus_within
@@ -80,17 +84,17 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         await pilot.press("enter")
         await until(pilot, lambda: "the usual rate" in told(app)[0])
         await pilot.press("N", "escape")
-        assert app.laboratory.runs.kept[0].name == "the usual rate"
+        assert app.laboratory.runs.pinned[0].name == "the usual rate"
 
-        await pilot.press("enter")  # brings the set-up back
+        await pilot.press("enter")  # puts it up as it was
         await until(pilot, lambda: app.laboratory.editable.experiment == first.experiment)
+        await until(pilot, lambda: app.laboratory.session is first)
         await pilot.press("A")  # and this runs it again with the seeds that follow
         await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
         assert session_of(app).experiment.learners == first.experiment.learners
 
         await pilot.press("D", "D")
-        await until(pilot, lambda: not app.laboratory.runs.kept)
-        await until(pilot, lambda: "No run is pinned yet" in screen_text(app))
+        await until(pilot, lambda: not app.laboratory.runs.pinned)
         await until(pilot, lambda: not any(one.mark == "a" for one in chart.shown[0]))
 
 
@@ -111,9 +115,9 @@ async def test_a_run_under_way_is_not_pinned_and_a_halted_one_is(app: HadamardAp
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).shown >= 1)
         await pilot.press("c")
-        assert not app.laboratory.runs.kept
+        assert not app.laboratory.runs.pinned
         await pilot.press("h", "c")
-        assert len(app.laboratory.runs.kept) == 1
+        assert len(app.laboratory.runs.pinned) == 1
 
 
 async def test_a_longer_pinned_run_is_seen_to_its_end(app: HadamardApp):
@@ -170,3 +174,57 @@ def test_learners_that_came_and_went_are_told():
     one.copy_learner(0)
     assert differences(PRESET, one.document) == ["with GD 2"]
     assert differences(one.document, PRESET) == ["without GD 2"]
+
+
+async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        laboratory = app.laboratory
+        for rate in (0.15, 0.1, 0.05):
+            laboratory.editable.put("learners[2].update.lr", rate)
+            await laboratory._take(laboratory.editable)
+            await finished(app, pilot)
+        assert [run.name for run in laboratory.runs.kept] == ["run 1", "run 2", "run 3"]
+        assert "EGU update.lr 0.1 → 0.05" in told(app)[2]
+        await pilot.press("X")
+        assert not laboratory.chart_options.difference, "there is nothing to compare with"
+        first, _, last = laboratory.runs.kept
+        await pilot.press("l", "home", "c", "end", "enter")
+        await until(pilot, lambda: laboratory.session is last.session)
+        assert [run.name for run in laboratory.runs.pinned] == ["run 1"]
+        await pilot.press("X")
+        chart = laboratory.query_one("#loss", ChartView)
+        await until(
+            pilot, lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("less run 1")
+        )
+        shown = {one.mark: one for one in chart.shown[0] if one.mark}
+        losses = [run.trace.curves[2].loss for run in (last, first)]
+        assert shown["C"].y == pytest.approx(losses[0] - losses[1])
+        assert (shown["A"].y == 0).all()
+        await pilot.press("c")
+        assert [run.name for run in laboratory.runs.pinned] == ["run 1", "run 3"]
+
+
+def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
+    results = SimpleNamespace(traces={})
+    sessions = [SimpleNamespace(trace=object(), results=results, at_once=False, letters={}) for _ in range(5)]
+    runs = runs_module.Runs()
+    for session in sessions:
+        runs.keep(session)  # type: ignore[arg-type]
+    runs.kept[0].pinned = True
+    dropped = runs.make_room(sessions[1].trace)  # type: ignore[arg-type]
+    assert [run.name for run in dropped] == ["run 3"]
+    assert [run.name for run in runs.kept] == ["run 1", "run 2", "run 4", "run 5"]
+
+
+def test_of_steps_of_a_number_the_last_run_is_kept():
+    results = SimpleNamespace(traces={})
+    steps = [
+        SimpleNamespace(trace=object(), results=results, at_once=at_once, letters={})
+        for at_once in (False, True, True, True)
+    ]
+    runs = runs_module.Runs()
+    for session in steps:
+        runs.keep(session)  # type: ignore[arg-type]
+    assert [run.name for run in runs.kept] == ["run 1", "run 2"]
+    assert runs.kept[-1].session is steps[-1]

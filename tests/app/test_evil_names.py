@@ -66,8 +66,8 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
             app.screen.query_one(Input).post_message(events.Paste(text))
         await pilot.press("home", "enter")
         await until(pilot, lambda: app.screen is laboratory)
-        assert laboratory.runs.kept[0].name.isprintable()
-        assert "[/run]" in laboratory.runs.kept[0].name
+        assert laboratory.runs.pinned[0].name.isprintable()
+        assert "[/run]" in laboratory.runs.pinned[0].name
         await pilot.press("N")
         await until(pilot, lambda: isinstance(app.screen.focused, Input))
         assert "[/run]" in screen_text(app)

@@ -26,6 +26,9 @@ from engine.spec.asked import is_recorded
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.heat_reading import read
+from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -34,11 +37,15 @@ from hadamard_tui.panels import (
     ABOUT,
     DIGITS,
     PANELS,
+    features,
     gap,
+    instances,
     mistakes,
+    network,
     rank,
     spectrum,
     story,
+    targets,
     theory,
     train,
     verdict,
@@ -48,6 +55,9 @@ from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running import certificate_worker as measuring_module
 from hadamard_tui.running.certificate_worker import Measuring
+from hadamard_tui.running.snapshot_worker import Looking
+from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs, labels
 
 from .conftest import WIDE, opened, until
@@ -108,7 +118,12 @@ def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, ma
                 if panel.lacks(context.experiment) is not None:
                     continue
                 shown = panel.show(replace(context, place=place, chart_options=chart_options))
-                assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
+                if isinstance(shown, Nets):
+                    assert shown.nets
+                elif isinstance(shown, HeatMap):
+                    assert not np.isnan(shown.z).all()
+                else:
+                    assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():
@@ -528,3 +543,147 @@ def test_what_has_no_digit_is_in_the_row_without_one():
         "· ",
     ]
     assert labels(names, "panel11", 40)[-1] == (12, "· panel11", True)
+
+
+def heat(shown: object) -> HeatMap:
+    assert isinstance(shown, HeatMap), f"expected a heat map, got {shown}"
+    return shown
+
+
+def test_the_rows_of_the_instance_matrix_seen_so_far_are_lit_and_the_target_is_marked(one: PanelContext):
+    shown = heat(instances.show(replace(one, place=5.0)))
+    assert (shown.z.shape, set(np.unique(shown.z))) == ((16, 16), {-1.0, 1.0})
+    assert shown.unlit is not None
+    assert list(shown.y[~shown.unlit]) == [1, 2, 3, 4, 5]
+    assert [(column.name, column.x) for column in shown.columns] == [("feature 3, the target", 3)]
+    assert shown.title == "Instances: 5 of 16 rows seen"
+    labels = shown.z[:, 3]
+    assert one.curve.weights is not None
+    learned = one.curve.weights[5] * 16  # GD adds y x for every example on a Hadamard matrix
+    np.testing.assert_allclose(learned, (labels[:5, None] * shown.z[:5]).sum(0), atol=1e-4)
+
+
+def test_what_targets_name_is_no_column_of_rotated_instances():
+    context = context_of("hadamard-128", "problem.matrix.rotate=true")
+    assert heat(instances.show(context)).columns == ()
+    assert heat(features.show(context)).columns == ()
+
+
+def test_a_matrix_that_would_have_to_be_drawn_as_a_whole_is_too_large_for_a_picture():
+    large = presets.load("gaussian-128", ["problem.matrix.d=4096", "claims=[]"])
+    lack = instances.lacks(large)
+    assert lack is not None
+    assert "4096 × 4096" in lack.reason
+    assert instances.lacks(presets.load("hadamard-million")) is None
+
+
+def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one: PanelContext):
+    shown = heat(features.show(replace(one, place=5.0)))
+    assert shown.y_names == ("A GD", "B least squares", "C EGU", "D EGU±", "E spindly")
+    for row, curve in zip(shown.z, one.trace.curves, strict=True):
+        assert curve.weights is not None
+        np.testing.assert_allclose(row, curve.weights[5], atol=1e-6)
+    assert read(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
+
+
+def test_a_learner_without_weights_has_an_empty_row_that_says_why():
+    net = 'learners.GD.architecture={kind="dense", activation="relu"}'
+    shown = heat(features.show(context_of("hadamard-128", net)))
+    assert np.isnan(shown.z[0]).all()
+    assert not np.isnan(shown.z[1:]).any()
+    assert "not linear in the instance" in read(shown, 3, 0).text
+
+
+async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_alone(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        app.laboratory.query_one(Stage).choose("instances")
+        view = app.laboratory.query_one("#panel-heat", HeatMapView)
+        await until(pilot, lambda: view.is_on_screen and "16 of 16 rows seen" in screen_text(app))
+        session = session_of(app)
+        session.seek(7)
+        await until(pilot, lambda: "7 of 16 rows seen" in screen_text(app))
+        view.focus()
+        await pilot.press("down", "right")
+        await pilot.pause(0.05)
+        assert view.reading is not None
+        assert session.place == 7, "a cell of a panel is no place of the run"
+        assert app.laboratory._cursor is None
+        app.laboratory.query_one(Stage).choose("network")
+        await until(pilot, lambda: "edges up to" in screen_text(app) and "k = 7" in screen_text(app))
+
+
+def looked_inside(context: PanelContext) -> PanelContext:
+    """The same once its learners have trained again for snapshots."""
+    looking = Looking(context.experiment, context.trace, 3, context.curve.learner)
+    assert looking.join(60)
+    return replace(context, looking=looking)
+
+
+@pytest.fixture(scope="module")
+def nets() -> PanelContext:
+    """A fully connected net beside learners with one layer and a spindly net."""
+    dense = 'learners.GD.architecture={kind="dense", widths=[6]}'
+    return looked_inside(context_of("hadamard-128", dense, "learners.GD.update.lr=0.01"))
+
+
+def lines_of(shown: object, width: int = 118, height: int = 14) -> list[str]:
+    assert isinstance(shown, Nets)
+    return ["".join(map(chr, row)) for row in draw(shown, width, height).glyphs]
+
+
+def test_edges_are_those_of_the_weights_of_the_run(nets: PanelContext):
+    shown = network.show(replace(nets, place=5.0))
+    assert isinstance(shown, Nets)
+    named = {net.name: net for net in shown.nets}
+    assert list(named) == ["A GD", "C EGU", "D EGU±", "E spindly"], "least squares has no net"
+    for name, curve in zip(
+        ["A GD", "C EGU", "E spindly"], np.array(nets.trace.curves)[[0, 2, 4]], strict=True
+    ):
+        product = np.eye(16)
+        for layer in named[name].layers:
+            product = layer @ product
+        np.testing.assert_allclose(product[0], curve.weights[5], atol=1e-5)
+    assert [net.units for net in named.values()] == [[16, 6, 1], [16, 1], [16, 1], [16, 16, 1]]
+
+
+def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: PanelContext):
+    shown = network.show(replace(nets, place=5.0))
+    assert isinstance(shown, Nets)
+    few = shown._replace(nets=[net._replace(target=12) for net in shown.nets])
+    lines = lines_of(few)
+    assert any("x12" in line and "★" in line for line in lines)
+    assert any("⋮ 8 more" in line for line in lines)
+    assert "E spindly" in lines[1]
+    assert "E spindly" not in "".join(lines_of(shown, 78))
+    assert "1 more where there is room" in lines_of(shown, 90)[-1]
+
+
+def test_brightness_changes_with_the_playhead(nets: PanelContext):
+    first, last = (network.show(replace(nets, place=place)) for place in (0.0, 16.0))
+    assert isinstance(first, Nets)
+    assert isinstance(last, Nets)
+    inks = [draw(shown._replace(nets=[shown.nets[1]]), 40, 12).inks.max() for shown in (first, last)]
+    assert inks == [0, 7], "EGU starts with weak edges, and ends with the strongest there is"
+
+
+def test_nets_of_any_size_and_room_are_drawn(nets: PanelContext):
+    shown = network.show(nets)
+    for width in (1, 10, 24, 60, 200):
+        for height in (1, 2, 3, 5, 30):
+            assert len(lines_of(shown, width, height)) == height
+
+
+def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: PanelContext):
+    shown = heat(targets.show(looked_inside(replace(many, place=5.0))))
+    assert shown.z.shape == (16, 16)
+    assert many.curve.weights is not None
+    np.testing.assert_allclose(shown.z[0], many.curve.weights[5], atol=1e-6)
+    assert np.linalg.matrix_rank(shown.z, tol=1e-4) == 5, "GD from 0 stays in the span of the rows seen"
+    assert "one target" in reason(targets.PANEL)
+
+
+def test_what_cannot_be_trained_once_more_is_told_in_words(one: PanelContext):
+    assert "once the run has finished" in words(network.show(one))
+    erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
+    assert "a model of its own for every k" in words(network.show(looked_inside(erm)))

@@ -95,7 +95,7 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
         for number, title in ((2, "Another"), (0, "Average loss over all rows"), (1, "Examples")):
-            await pilot.press("g")
+            await pilot.press("i")
             await until(pilot, lambda title=title: title in screen_text(app))
             assert stage.picture == number
         await pilot.click(row, offset=(2, 0))
@@ -112,7 +112,7 @@ async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() 
         await pilot.click(chart(app), offset=(30, 8))
         await pilot.pause()
         assert not session.playback.looking_back
-        await pilot.press("g", "g")
+        await pilot.press("i", "i")
         await until(pilot, lambda: app.laboratory.query_one(Stage).picture == 1)
 
 
@@ -224,7 +224,7 @@ async def test_zoom_and_log_axes_are_those_of_the_picture_and_end_with_it() -> N
         await until(pilot, lambda: axes_of(app).x_limits == (4, 8))
         panel = app.laboratory.query_one("#panel-chart", ChartView)
         await until(pilot, lambda: panel.shown[1] is not None and panel.shown[1].x_limits == (0, 16))
-        await pilot.press("g")
+        await pilot.press("i")
         await until(
             pilot, lambda: chart(app).shown[1] is not None and chart(app).shown[1].x_limits == (0, 16)
         )
@@ -243,7 +243,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
         await pilot.resize_terminal(*WIDE)
         await pilot.press("4")
         await until(pilot, lambda: "bound, size = 16" in screen_text(app))
-        await pilot.press("g", "g")
+        await pilot.press("i", "i")
         await until(pilot, lambda: "Average loss over all rows, size = 16" in screen_text(app))
 
 
@@ -261,7 +261,7 @@ async def test_where_theory_says_nothing_no_bound_is_told_and_where_it_does_the_
         assert "bound" not in status_of(app)
         assert "none" not in status_of(app)
         assert not {"bound", "line", "ratio"} & {*cells(app)}
-        await pilot.press("g")
+        await pilot.press("i")
         await until(pilot, lambda: " at 3 layer-variance 0." in status_of(app))
         assert " layer-recursion 0." in status_of(app)
         assert f"ratio {cells(app, 1)['ratio']}" in status_of(app), "the selected learner at the last point"
@@ -292,7 +292,7 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
             pilot, lambda: [one.mark for one in chart(app).shown[0] if one.mark] == ["a", "b", "A", "B"]
         )
         assert cells(app, 2)["learner"] == "GD · run 1"
-        await pilot.press("g")
+        await pilot.press("i")
         await until(pilot, lambda: "Average loss" in screen_text(app))
         assert marks_of(app) == ["a", "b", "A", "B"]
 

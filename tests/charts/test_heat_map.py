@@ -6,7 +6,7 @@ import pytest
 from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.grid import borders, cells_at
 from hadamard_tui.charts.half_blocks import BLACK, GROUND, WHITE, cell_under, paint
-from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
+from hadamard_tui.charts.heat_map import Column, Contour, HeatMap, Point
 from hadamard_tui.charts.heat_reading import read, with_error
 from hadamard_tui.charts.heat_sheet import compose
 from hadamard_tui.charts.scale import Scale
@@ -178,13 +178,13 @@ def test_the_colours_are_those_of_matplotlib_and_turned_round_on_light_ground():
         COLOURS.colours, table[np.round(np.linspace(0, 255, STEPS)).astype(int)], atol=0.5
     )
     assert (colour_map(dark_is_more=True).colours == COLOURS.colours[::-1]).all()
-    assert (colour_map(dark_is_more=True).light == COLOURS.light[::-1]).all()
+    assert (colour_map(dark_is_more=True).light[:STEPS] == COLOURS.light[:STEPS][::-1]).all()
 
 
 @pytest.mark.parametrize("dark_is_more", [False, True])
 def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
     colours = colour_map(dark_is_more)
-    for (red, green, blue), light in zip(colours.colours.tolist(), colours.light.tolist(), strict=True):
+    for (red, green, blue), light in zip(colours.tints.tolist(), colours.light.tolist(), strict=True):
         linear = [
             s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4
             for s in (red / 255, green / 255, blue / 255)
@@ -336,3 +336,71 @@ def test_without_colour_the_scale_is_in_words_and_all_is_ascii():
         assert to_ascii(text.replace("\n", " ")).isascii()
     whole = "\n".join(lines(compose(criticality(), 80, 24, None).cells))
     assert "digits 0 to 9: layer variance from 7.89e-31 to 3.44e+12, logarithmic" in whole
+
+
+def matrix(**options) -> HeatMap:
+    """Rows 1 … 40 of 100 columns, each entry its row."""
+    rows = np.arange(1, 41)
+    return HeatMap(
+        np.arange(100), rows, np.repeat(rows[:, None], 100, 1), x_label="column", y_label="row", **options
+    )
+
+
+def test_y_may_increase_downwards():
+    up, down = (compose(matrix(y_down=turned), 80, 30, COLOURS) for turned in (False, True))
+    column = up.left
+    above, below = (sheet.cells.fore[sheet.top, column] for sheet in (up, down))
+    assert (above, below) == (STEPS - 1, 0), "the last row is on top, or the first"
+    for sheet in (up, down):
+        _, iy = cell_under(sheet.shown, sheet.columns, sheet.rows, 0, 0)
+        assert sheet.shown.y[iy] == (1 if sheet is down else 40)
+
+
+def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
+    unlit = np.arange(1, 41) > 20
+    heat = matrix(y_down=True, unlit=unlit, unlit_words="not seen yet")
+    coloured, plain = (compose(heat, 80, 30, colours) for colours in (COLOURS, None))
+    area = np.s_[coloured.top : coloured.top + coloured.rows, coloured.left]
+    inks = coloured.cells.fore[area]
+    assert (inks[: coloured.rows // 2 - 1] < STEPS).all()
+    assert ((inks[coloured.rows // 2 + 1 :] >= STEPS) & (inks[coloured.rows // 2 + 1 :] < 2 * STEPS)).all()
+    digits = "".join(map(chr, plain.cells.glyphs[plain.top : plain.top + plain.rows, plain.left]))
+    assert digits[: plain.rows // 2 - 1].isdigit()
+    assert set(digits[plain.rows // 2 + 1 :]) == {"·"}
+    for sheet, said in ((coloured, "grey: not seen yet"), (plain, "··· not seen yet")):
+        assert said in "".join(map(chr, sheet.cells.glyphs.flatten()))
+    assert read(heat, 0, 30).text.endswith("not seen yet")
+    assert not read(heat, 0, 3).text.endswith("not seen yet")
+
+
+def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
+    sheet = compose(matrix(y_down=True, focus=(90, 35), whole=(100, 40)), 60, 14, COLOURS, foot="")
+    shown = sheet.shown
+    assert len(shown.x) <= sheet.columns
+    assert shown.x[-1] == 99
+    assert shown.y[0] <= 35 <= shown.y[-1]
+    assert (shown.z == shown.y[:, None]).all()
+    assert (sheet.first[0], sheet.first[1]) == (shown.x[0], shown.y[0] - 1)
+    foot = "".join(map(chr, sheet.cells.glyphs[-1]))
+    assert f"in sight: column {shown.x[0]:g} to 99 of 100, row {shown.y[0]:g} to" in foot
+
+
+def test_marked_columns_are_marked_on_the_frame_where_they_are_in_sight():
+    heat = matrix(columns=(Column("the target", 7),))
+    sheet = compose(heat, 80, 24, COLOURS)
+    frame = (sheet.top - 1, "▼"), (sheet.top + sheet.rows, "▲")
+    columns = [
+        np.flatnonzero(sheet.cells.glyphs[row] == ord(mark)).item() - sheet.left for row, mark in frame
+    ]
+    assert columns[0] == columns[1]
+    assert cell_under(sheet.shown, sheet.columns, sheet.rows, columns[0], 0)[0] in (6, 7, 8)
+    assert "▼ the target" in "".join(map(chr, sheet.cells.glyphs.flatten()))
+
+
+def test_rows_may_have_names_in_place_of_numbers():
+    heat = HeatMap(np.arange(3), np.arange(2), np.zeros((2, 3)), y_names=("A GD", "B EGU"), y_down=True)
+    sheet = compose(heat, 60, 12, COLOURS)
+    lines = ["".join(map(chr, line)) for line in sheet.cells.glyphs]
+    named = [line[: sheet.left - 1].strip() for line in lines if line[: sheet.left - 1].strip(" y")]
+    assert named[:2] == ["A GD", "B EGU"]
+    assert read(heat, 1, 1).text.startswith("x 1, y B EGU")

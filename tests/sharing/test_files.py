@@ -171,11 +171,11 @@ def test_svg_is_made_without_a_library_and_what_needs_one_says_how_to_have_it(
     whole = content(Path("chart.svg"), shown, "")
     command = without("matplotlib", monkeypatch)
     assert content(Path("chart.svg"), shown, "") == whole
-    for suffix in (".png", ".pdf"):
+    for suffix in (".png", ".pdf", ".gif"):
         with pytest.raises(BadInput, match="matplotlib is not installed") as refused:
             check(tmp_path / f"chart{suffix}", "--export")
         assert command in str(refused.value)
-    assert [suffix for suffix, kind in KINDS.items() if kind.remedy] == [".pdf", ".png"]
+    assert [suffix for suffix, kind in KINDS.items() if kind.remedy] == [".pdf", ".png", ".gif"]
 
 
 def test_a_library_that_is_there_and_cannot_be_loaded_is_one_line(

@@ -1,0 +1,53 @@
+"""The curves of a run less those of another, as a picture of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from engine.pictures.view import CurveView
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.series_builder import Plot, theory
+from hadamard_tui.charts.view_plot import plot
+
+
+def difference(look: Look) -> Plot:
+    """Every curve less that of the same name in the last of the pinned runs; 0 where they are alike."""
+    name, other = look.pinned[-1]
+    view = look.view
+    others = {curve.name: curve for curve in other.curves}
+    curves = [_less(curve, others[curve.name]) for curve in view.curves if curve.name in others]
+    title = f"{view.picture.title or view.y_label}: less {name}"
+    changed = replace(
+        view,
+        picture=msgspec.structs.replace(view.picture, title=title),
+        y_label=f"{view.y_label}, less {name}",
+        y_log=False,
+        curves=curves,
+        lines=[],
+        marks=(),
+        as_measured=False,
+    )
+    options = replace(look.options, y_log=False)
+    drawn = plot(replace(look, view=changed, options=options, pinned=(), ghost=None))
+    zero = Series(f"as in {name}", np.array(drawn.axes.x_limits), np.zeros(2), theory(), "dashed")
+    return drawn._replace(series=[zero, *drawn.series])
+
+
+def _less(curve: CurveView, other: CurveView) -> CurveView:
+    """A curve less another, linear between the places of that and nothing beyond them."""
+    known = ~np.isnan(other.y)
+    if not known.any():
+        return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
+    x, order = other.x[known], np.argsort(other.x[known], kind="stable")
+
+    def at(values: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.interp(curve.x, x[order], values[known][order], left=np.nan, right=np.nan)
+        return found
+
+    both = curve.stderr is not None and other.stderr is not None
+    stderr = np.hypot(curve.stderr, at(other.stderr)) if both else None  # type: ignore[arg-type]
+    return replace(curve, y=curve.y - at(other.y), stderr=stderr)

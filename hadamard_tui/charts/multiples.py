@@ -1,0 +1,38 @@
+"""Small multiples: a chart for each curve of a picture, all on the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.pictures.view import CurveView, View
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.series_builder import Plot, letter_of
+from hadamard_tui.charts.view_plot import plot
+
+
+def multiples(look: Look, most: int, learner: str) -> tuple[list[Plot], int]:
+    """The first charts of at most so many, that of a learner among them; and how many are left out."""
+    curves = [curve for curve in look.view.curves if not curve.is_reference]
+    chosen = curves[:most]
+    own = next((curve for curve in curves if curve.learner == learner), None)
+    if own is not None and own not in chosen:
+        chosen[-1] = own
+    axes = plot(look).axes
+    return [_alone(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
+
+
+def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
+    pinned = [(name, _only(view, [curve.name])) for name, view in look.pinned]
+    view = look.view
+    references = [one for one in view.curves if one.is_reference]
+    lines = [line for line in view.lines if line.is_about(curve)]
+    alone = replace(view, curves=[curve, *references], lines=lines)
+    drawn = plot(replace(look, view=alone, pinned=pinned))
+    title = f"{letter_of(curve)} {curve.name}".strip()
+    return drawn._replace(axes=replace(axes, title=title))
+
+
+def _only(view: View, names: Sequence[str]) -> View:
+    return replace(view, curves=[curve for curve in view.curves if curve.name in names], lines=[])

@@ -1,0 +1,185 @@
+"""Nets as nodes and edges, inputs at the left: the stronger an edge is, the brighter it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from rich.cells import cell_len
+
+from hadamard_tui.charts.code_points import write
+from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.polylines import line_dots
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille
+from hadamard_tui.charts.series import LineStyle
+
+LEVELS = 8
+"""So many steps of brightness."""
+
+WEAK = 2
+"""Edges of fewer steps are drawn as dots, so that strong ones are told apart without colour."""
+
+MOST_UNITS = 8
+"""So many units of a layer are drawn: more edges would be one area."""
+
+NARROWEST = 24
+"""Columns of a net at least."""
+
+NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
+WORDS = "bright: strong edges · dots: weak ones · dashed: negative"
+
+TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
+"""Inks beside those of edges, which are the number of their net times LEVELS, plus their level."""
+
+_BLANK = ord(" ")
+_MARGIN = 6  # columns of the labels of inputs
+
+
+class Net(NamedTuple):
+    """A net at one record.
+
+    Args:
+        layers: edges [units, units below], from the inputs up.
+        inputs: the numbers of the features that the first layer has edges from.
+        target: the number of the feature that is the target; None if it is none.
+        units: how many units every layer has in all, the inputs first.
+        largest: the size of the edge that is drawn brightest.
+    """
+
+    name: str
+    colour: str
+    layers: Sequence[np.ndarray]
+    inputs: np.ndarray
+    target: int | None
+    units: Sequence[int]
+    largest: float
+
+
+class Nets(NamedTuple):
+    """What is drawn side by side, the first in any case."""
+
+    title: str
+    nets: Sequence[Net]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Characters and their inks, [rows, columns]."""
+
+    glyphs: np.ndarray
+    inks: np.ndarray
+
+
+class Place(NamedTuple):
+    """Which units of a layer are drawn, in which rows, and in which row it says how many are not."""
+
+    units: np.ndarray
+    rows: np.ndarray
+    ellipsis: int | None
+    more: int
+
+
+def draw(shown: Nets, width: int, height: int) -> Drawn:
+    """Draw as many nets as there is room for side by side."""
+    drawn = Drawn(np.full((height, width), _BLANK, np.uint32), np.full((height, width), NOTE, np.int16))
+    count = max(1, min(len(shown.nets), width // NARROWEST))
+    more = len(shown.nets) - count
+    _write(drawn, 0, 0, elided(shown.title, width), TITLE)
+    words = WORDS if not more else f"{WORDS} · {more} more where there is room"
+    _write(drawn, height - 1, 0, elided(words, width), NOTE)
+    each = width // count
+    for number, net in enumerate(shown.nets[:count]):
+        _draw_net(drawn, net, number, slice(number * each, (number + 1) * each - 1), slice(1, height - 1))
+    return drawn
+
+
+def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) -> None:
+    wide, high = columns.stop - columns.start - _MARGIN - 1, rows.stop - rows.start - 1
+    _write(drawn, rows.start, columns.start, elided(_head(net), columns.stop - columns.start), NAME)
+    if wide < 2 * len(net.layers) or high < 1:
+        return
+    places = _places(net, high)
+    at = np.linspace(0, wide - 1, len(places)).round().astype(int)
+    left, top = columns.start + _MARGIN, rows.start + 1
+    area = np.s_[top : top + high, left : left + wide]
+    levels, bits = _edges(net, places, at, wide, high)
+    on = levels >= 0
+    drawn.glyphs[area][on] = bits[on].astype(np.uint32) + BRAILLE
+    drawn.inks[area][on] = number * LEVELS + levels[on]
+    for layer, (place, column) in enumerate(zip(places, at.tolist(), strict=True)):
+        for unit, row in zip(place.units.tolist(), place.rows.tolist(), strict=True):
+            is_target = layer == 0 and net.inputs[unit] == net.target
+            _write(drawn, top + row, left + column, TARGET if is_target else NODE, NODES)
+            if layer == 0:
+                _write(drawn, top + row, columns.start, f"x{net.inputs[unit]}"[: _MARGIN - 1], NOTE)
+        if place.ellipsis is not None:
+            text = f"{ELLIPSIS} {place.more} more"
+            start = (
+                columns.start if layer == 0 else left + column - (layer == len(places) - 1) * cell_len(text)
+            )
+            _write(drawn, top + place.ellipsis, start, text, NOTE)
+
+
+def _head(net: Net) -> str:
+    return f"{net.name}, edges up to {net.largest:.3g}"
+
+
+def _places(net: Net, high: int) -> list[Place]:
+    """The units of every layer that are drawn: those that edges lead to from the units drawn below."""
+    high, room = min(high, MOST_UNITS + 1), high
+    among = np.arange(len(net.inputs))
+    chosen = among[: max(high - (net.units[0] > high), 1)]
+    here = np.flatnonzero(net.inputs == net.target)
+    if len(here) and here[0] not in chosen:
+        chosen = np.append(chosen[:-1], here[0])
+    places = [_place(chosen, net.units[0], room)]
+    for weights, count in zip(net.layers, net.units[1:], strict=True):
+        linked = np.flatnonzero((weights[:, places[-1].units] != 0).any(1))
+        units = linked if len(linked) else np.arange(len(weights))
+        places.append(_place(units[: max(high - (count > high), 1)], count, room))
+    return places
+
+
+def _place(units: np.ndarray, count: int, high: int) -> Place:
+    more = count - len(units)
+    last = max(high - 1 - (more > 0 and high > 1), 0)
+    rows = np.linspace(0, last, len(units)).round().astype(int) if len(units) > 1 else np.array([last // 2])
+    return Place(units, rows, high - 1 if more and high > 1 else None, more)
+
+
+def _edges(
+    net: Net, places: Sequence[Place], at: np.ndarray, wide: int, high: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The level of the strongest edge in every cell, −1 for none, and the dots of all edges there."""
+    lines: dict[tuple[int, bool], list[np.ndarray]] = {}
+    for layer, weights in enumerate(net.layers):
+        below, above = places[layer], places[layer + 1]
+        for unit, row in zip(above.units.tolist(), above.rows.tolist(), strict=True):
+            for lower, start in zip(below.units.tolist(), below.rows.tolist(), strict=True):
+                size = float(weights[unit, lower])
+                if size != 0 and np.isfinite(size):
+                    ends = np.array([[at[layer], start], [at[layer + 1], row], [np.nan, np.nan]])
+                    lines.setdefault((_level(size, net.largest), size < 0), []).append(ends)
+    levels, every = (
+        np.full((high, wide), -1, np.int16),
+        np.zeros((high * DOTS_DOWN, wide * DOTS_ACROSS), bool),
+    )
+    for (level, negative), paths in sorted(lines.items()):
+        across, down = np.concatenate(paths).T
+        style: LineStyle = "sparse" if level < WEAK else "dashed" if negative else "solid"
+        right, below_top = across * DOTS_ACROSS + 0.5, down * DOTS_DOWN + 1.5
+        dots = line_dots(right, below_top, style, every.shape[1], every.shape[0])
+        levels[braille(dots) > 0] = level
+        every |= dots
+    return levels, braille(every)
+
+
+def _level(size: float, largest: float) -> int:
+    return min(int(abs(size) / largest * LEVELS), LEVELS - 1) if largest > 0 else 0
+
+
+def _write(drawn: Drawn, row: int, column: int, text: str, ink: int) -> None:
+    if 0 <= row < len(drawn.glyphs) and (span := write(drawn.glyphs, row, column, text)) is not None:
+        drawn.inks[row, span] = ink

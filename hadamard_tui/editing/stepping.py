@@ -1,0 +1,86 @@
+"""A number one step up or down, through numbers that are the same whichever way one comes."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+PREFERRED = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
+"""Ten numbers to a decade at about equal factors. Source: ISO 3, series R10."""
+
+SMALLEST = 0.01
+"""The step of a number from 0."""
+
+MOST_TRIED = 8
+"""So many numbers are tried one after the other until one fits."""
+
+_FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
+"""A number, what joins it to the rest of an expression, and the rest."""
+
+_SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
+"""A sum or a difference outside of brackets."""
+
+
+def steps(value: Any, whole: bool, up: bool) -> list[Any]:
+    """The numbers that follow one upwards or downwards, the nearest first; none for what is no number.
+
+    Whole numbers go through the powers of two as well. Of an expression, such as 1/(2d), the factor before it
+    is stepped, so that what it depends on stays.
+    """
+    if isinstance(value, str):
+        return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return []
+    return list(islice(_following(float(value), whole, up), MOST_TRIED))
+
+
+def _following(value: float, whole: bool, up: bool) -> Iterator[Any]:
+    while True:
+        value = _next(value, whole, up)
+        yield int(value) if whole else value
+
+
+def _next(value: float, whole: bool, up: bool) -> float:
+    if value == 0:
+        return (1.0 if up else -1.0) * (1.0 if whole else SMALLEST)
+    if value < 0:
+        return -_next(-value, whole, not up) or 0.0
+    if whole and value <= 1:
+        return value + (1.0 if up else -1.0)
+    ladder = _ladder(value, whole)
+    near = 1e-9 * value
+    return ladder[bisect_right(ladder, value + near)] if up else ladder[bisect_left(ladder, value - near) - 1]
+
+
+def _ladder(value: float, whole: bool) -> list[float]:
+    """The numbers around a value above 0, increasing."""
+    decade = math.floor(math.log10(value))
+    found = {
+        float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED
+    }
+    if whole:
+        octave = math.floor(math.log2(value))
+        found = {float(math.ceil(number - 0.5)) for number in found if number >= 1}
+        found |= {2.0**power for power in range(max(octave - 1, 0), octave + 3)}
+    return sorted(found)
+
+
+def _factors(text: str, up: bool) -> list[float]:
+    found = None if _SUM.search(text) else _FACTOR.fullmatch(text)
+    return list(islice(_following(float(found[1]) if found else 1.0, False, up), MOST_TRIED))
+
+
+def _scaled(text: str, factor: float) -> str:
+    """An expression with another factor before it."""
+    written = f"{factor:g}"
+    if _SUM.search(text):
+        return f"{written}*({text.strip()})"
+    found = _FACTOR.fullmatch(text)
+    if found is None:
+        return text.strip() if factor == 1 else f"{written}*{text.strip()}"
+    joined, rest = found[2], found[3]
+    return rest if factor == 1 and joined != "/" else f"{written}{joined}{rest}"

@@ -1,0 +1,58 @@
+"""The weights of all learners at the playhead as a heat map: a row for each learner, a column per feature."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from engine.results.trace import Curve
+from hadamard_tui.charts.heat_map import Column, HeatMap
+from hadamard_tui.charts.series_builder import letter_of
+from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import Panel, nothing
+from hadamard_tui.panels.weights import target_feature, weight_limits
+
+MOST_FEATURES = 512
+"""More than any screen has room for."""
+
+
+def show(context: PanelContext) -> HeatMap | Text:
+    """The weights at the place, those of the first target where there are several."""
+    d = context.experiment.problem.matrix.shape()[1]
+    target = target_feature(context.experiment)
+    first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
+    features = slice(first, min(first + MOST_FEATURES, d))
+    curves = [curve for curve in context.trace.curves if curve.length]
+    z = np.array([_weights_at(curve, context.place, features) for curve in curves])
+    if not len(z) or np.isnan(z).all():
+        return nothing("No learner here has a weight per feature yet.")
+    names = tuple(f"{letter_of(context.drawn(curve))} {curve.name}".strip() for curve in curves)
+    at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
+    chosen = curves.index(context.curve) if context.curve in curves else 0
+    return HeatMap(
+        np.arange(d)[features],
+        np.arange(len(curves)),
+        z,
+        x_label="feature",
+        y_label="weights of",
+        z_label="weight",
+        title=f"Weights of every learner, {context.trace.x_label} = {at:g}",
+        missing="not linear in the instance",
+        y_names=names,
+        z_limits=weight_limits(z),
+        y_down=True,
+        columns=() if target is None else (Column(f"feature {target}, the target", target),),
+        focus=(target or 0, chosen),
+        whole=(d, len(curves)),
+    )
+
+
+def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
+    """The weights at the last record that is not beyond a place; NaN where there are none."""
+    record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
+    if curve.weights is None or record < 0:
+        return np.full(features.stop - features.start, np.nan)
+    return np.asarray(curve.weights[record, features], float)
+
+
+PANEL = Panel("features", "the weights of every learner at the playhead, feature by feature", show)

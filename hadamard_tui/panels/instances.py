@@ -1,0 +1,68 @@
+"""The matrix of instances, rows in the order in which they are seen: those seen so far have their colours."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.problems.excerpt import MOST_ENTRIES, can_excerpt, excerpt
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.heat_map import Column, HeatMap
+from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import Lack, Panel
+from hadamard_tui.panels.weights import target_feature
+
+MOST_FEATURES, MOST_ROWS = 512, 256
+"""More than any screen has room for."""
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """A matrix of which some entries can be had."""
+    try:
+        if can_excerpt(experiment.problem.matrix):
+            return None
+        n, d = experiment.problem.matrix.shape()
+    except BadInput as error:
+        return Lack(str(error))
+    what = f"{n} × {d} instances would have to be made as a whole, and this picture makes at most"
+    return Lack(f"{what} {MOST_ENTRIES} entries.")
+
+
+def show(context: PanelContext) -> HeatMap | Text:
+    """The entries around the row that is seen at the place, and around the feature that is the target."""
+    problem, seed = context.experiment.problem, context.experiment.run.seed
+    n, d = problem.matrix.shape()
+    k = int(context.trace.clocks_at(context.place)["k"])
+    target, now = target_feature(context.experiment), min(max(k, 1), n)
+    rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
+    seen = context.experiment.protocol.rows_seen(n, k, Streams([seed]))
+    return HeatMap(
+        np.arange(d)[features],
+        np.arange(1, n + 1)[rows],
+        excerpt(problem.matrix, seed, rows, features),
+        x_label="feature",
+        y_label="row",
+        z_label="entry",
+        title=f"Instances: {np.count_nonzero(seen)} of {n} rows seen",
+        y_down=True,
+        unlit=~seen[rows],
+        unlit_words="not seen yet",
+        columns=() if target is None else (Column(f"feature {target}, the target", target),),
+        focus=(target or 0, now),
+        whole=(d, n),
+    )
+
+
+def _around(place: int, count: int, most: int) -> slice:
+    first = min(max(place - most // 2, 0), max(count - most, 0))
+    return slice(first, min(first + most, count))
+
+
+PANEL = Panel(
+    "instances",
+    "the matrix of instances: rows seen so far have colours, the target's column is marked",
+    show,
+    lacks=lacks,
+)

@@ -1,0 +1,59 @@
+"""The nets of the learners as nodes and edges at the playhead, the selected one first."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from engine.results.snapshots import Snapshots
+from engine.results.trace import Curve
+from hadamard_tui.charts.nets import Net, Nets
+from hadamard_tui.charts.series_builder import colour_of, letter_of
+from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import Panel, nothing
+from hadamard_tui.panels.weights import target_feature
+
+
+def show(context: PanelContext) -> Nets | Text:
+    """The nets of all learners that have one, as far as they were trained once more."""
+    looking = context.looking
+    if looking is None:
+        return nothing("Nets are drawn once the run has finished: the learners train once more for it.")
+    curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
+    nets = []
+    for curve in curves:
+        found = looking.found.get(curve.learner)
+        if curve.best and found is not None and (net := _net(context, curve, found)) is not None:
+            nets.append(net)
+    at = f"{context.trace.x_label} = {context.trace.clocks_at(context.place)[_clock(context)]:g}"
+    if nets:
+        return Nets(f"Nets, {at}", nets)
+    reasons = "\n".join(f"{name}: {reason}." for name, reason in looking.reasons.items())
+    return nothing(reasons or "The learners train once more, for their nets to be drawn …")
+
+
+def _clock(context: PanelContext) -> str:
+    return context.experiment.protocol.clock
+
+
+def _net(context: PanelContext, curve: Curve, found: Snapshots) -> Net | None:
+    """The net of a learner at the playhead; None for what is none, and where it has not come to yet."""
+    record = found.at(context.place)
+    if record is None or record >= len(found.edges) or not found.edges[record]:
+        return None
+    drawn = context.drawn(curve)
+    layers = found.edges[record]
+    sizes = [np.abs(layer).max(initial=0.0) for layers in found.edges for layer in layers]
+    largest = max((float(size) for size in sizes if np.isfinite(size)), default=0.0)
+    name = f"{letter_of(drawn)} {curve.learner}".strip()
+    target = target_feature(context.experiment)
+    return Net(name, colour_of(drawn), layers, found.inputs, target, found.units, largest)
+
+
+PANEL = Panel(
+    "network",
+    "the nets of the learners: nodes, and edges as bright as their weights at the playhead",
+    show,
+    place=110,
+    looks_inside=True,
+)

@@ -1,0 +1,60 @@
+"""The weights of the selected learner across targets at the playhead as a heat map, a row for each target."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.text import Text
+
+from engine.spec.experiment import Experiment
+from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.panels.weights import weight_limits
+
+
+def lacks(experiment: Experiment) -> Lack | None:
+    """Several targets."""
+    if experiment.problem.target.columns(experiment.problem.matrix) > 1:
+        return None
+    return Lack("There is one target, so the weights are one vector and not a matrix.")
+
+
+def show(context: PanelContext) -> HeatMap | Text:
+    """The weights at the place, of targets and features as far as they are kept."""
+    looking, curve = context.looking, context.curve
+    if looking is None:
+        return nothing(
+            "Weights across targets are drawn once the run has finished: it trains once more for it."
+        )
+    found = looking.found.get(curve.learner)
+    if found is None:
+        reason = looking.reasons.get(curve.learner)
+        return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")
+    record = found.at(context.place)
+    if record is None or record >= len(found.weights):
+        return nothing(f"{curve.name} is not linear in the instance, so it has no matrix of weights.")
+    weights, problem = found.weights[record], context.experiment.problem
+    at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
+    return HeatMap(
+        found.features,
+        np.arange(1, len(weights) + 1),
+        weights,
+        x_label="feature",
+        y_label="target",
+        z_label="weight",
+        title=f"Weights of {curve.name} across targets, {context.trace.x_label} = {at:g}",
+        z_limits=weight_limits(weights),
+        y_down=True,
+        focus=(0, 1),
+        whole=(problem.matrix.shape()[1], problem.target.columns(problem.matrix)),
+    )
+
+
+PANEL = Panel(
+    "targets",
+    "the weights of the selected learner across targets at the playhead",
+    show,
+    place=120,
+    lacks=lacks,
+    looks_inside=True,
+)

@@ -1,0 +1,99 @@
+"""What people guess before a run: after how many examples a learner is below a tenth, and how it came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.pictures.view import CurveView, View
+from hadamard_tui.charts.series_builder import letter_of
+from hadamard_tui.charts.view_plot import GUESSED
+
+LEVEL = GUESSED
+"""The loss that is guessed about."""
+
+BEST = 100
+"""The score of a guess that is right."""
+
+
+@dataclass
+class Guesses:
+    """A guess for each learner, asked for one after the other.
+
+    Args:
+        places: where on the x-axis there are going to be records; behind the last it is "never".
+        learners: who is asked about, in this order.
+    """
+
+    places: np.ndarray
+    learners: Sequence[str]
+    _records: dict[str, int] = field(default_factory=dict)
+    asked: int = 0
+
+    @property
+    def learner(self) -> str | None:
+        """The learner that is asked about; None once all are."""
+        return self.learners[self.asked] if self.asked < len(self.learners) else None
+
+    def move(self, records: int) -> None:
+        """Move the guess that is asked for by so many records, at most behind the last."""
+        if (name := self.learner) is not None:
+            self._records[name] = min(max(self._record(name) + records, 0), len(self.places))
+
+    def take(self) -> None:
+        """Keep the guess and ask for the next."""
+        if (name := self.learner) is not None:
+            self._records[name] = self._record(name)
+            self.asked += 1
+
+    def x(self, name: str) -> float | None:
+        """Where a learner is guessed to be below the level; None for never."""
+        record = self._record(name)
+        return float(self.places[record]) if record < len(self.places) else None
+
+    @property
+    def made(self) -> dict[str, float | None]:
+        """The guesses that were kept, by the name of the learner."""
+        return {name: self.x(name) for name in self.learners[: self.asked]}
+
+    def _record(self, name: str) -> int:
+        return self._records.get(name, len(self.places) // 2)
+
+
+def outcome(curve: CurveView) -> float | None:
+    """From where on a curve is below the level; None if it is not at its end."""
+    known = np.flatnonzero(~np.isnan(curve.y))
+    above = np.flatnonzero(curve.y[known] >= LEVEL)
+    first = int(above[-1]) + 1 if len(above) else 0
+    return float(curve.x[known[first]]) if first < len(known) else None
+
+
+def score(guess: float | None, came_out: float | None) -> int:
+    """100 for a guess that is right, 50 for one that is wrong by a factor of 2, 0 for a false "never"."""
+    if guess is None or came_out is None:
+        return BEST if guess == came_out else 0
+    if guess == came_out:
+        return BEST
+    low, high = sorted((max(guess, 0.0), max(came_out, 0.0)))
+    return round(BEST * low / high)
+
+
+def told(guesses: Mapping[str, float | None], view: View) -> str:
+    """Every guess beside what came out, and the mean score."""
+    parts, scores = [], []
+    for curve in view.curves:
+        if curve.learner in guesses and curve.chosen:
+            guess, came_out = guesses[curve.learner], outcome(curve)
+            scores.append(score(guess, came_out))
+            name = f"{letter_of(curve)} ({curve.name})"
+            parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
+    if not scores:
+        return ""
+    return f"Score {round(sum(scores) / len(scores))} of {BEST}: {'; '.join(parts)}."
+
+
+def in_words(x: float | None) -> str:
+    """A place on the x-axis, or that there is none."""
+    return "never" if x is None else f"{x:g}"

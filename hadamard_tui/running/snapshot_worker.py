@@ -1,0 +1,68 @@
+"""What the learners of a run are made of as they train, found in a thread by training once more."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+
+from engine.results.snapshots import Snapshots, take, why_not
+from engine.results.trace import Trace
+from engine.spec.experiment import Experiment
+
+
+class Stopped(Exception):
+    """Raised in the thread to end a training run."""
+
+
+class Looking:
+    """Trains the learners of a run once more, one after the other, and keeps snapshots of them.
+
+    `found` grows, and so do the snapshots in it; whoever shows them looks at them whenever it draws.
+    """
+
+    def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
+        self.found: dict[str, Snapshots] = {}
+        """By the names of the learners."""
+
+        self.reasons: dict[str, str] = {}
+        """Why there are none of a learner."""
+
+        self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="snapshots", daemon=True)
+        self._thread.start()
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What changes whenever there is something new to show."""
+        return len(self.reasons), sum(len(one.x) for one in list(self.found.values()))
+
+    def stop(self) -> None:
+        """End after the current record; what was found stays."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread to end, at most so long; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _going(self, done: float) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+    def _work(self) -> None:
+        for learner in sorted(self._experiment.learners, key=lambda one: one.name != self._first):
+            if reason := why_not(self._experiment, learner):
+                self.reasons[learner.name] = reason
+                continue
+
+            def found(some: Snapshots, name: str = learner.name) -> None:
+                self.found[name] = some
+
+            try:
+                rate = self._trace.curve(learner.name).rate
+                take(self._experiment, learner, rate, self._target, found, self._going)
+            except Stopped:
+                return
+            except Exception:
+                self.reasons[learner.name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]

@@ -1,0 +1,134 @@
+"""Predict, then run: for each learner a mark on the empty chart, moved by the keys of the playhead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.protocols import CLOCKS
+from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series_builder import colour, mark, theory
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
+from hadamard_tui.running.playback import Pace
+from hadamard_tui.screens.looking import LEAPS, Looking
+from hadamard_tui.widgets.caption import Caption
+from hadamard_tui.widgets.chart_view import ChartView
+
+
+class Predicting(Looking):
+    """Asks what is going to come out before a run, and hands the guesses to it."""
+
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__(editable, pace)
+        self.guesses: Guesses | None = None
+        """What is asked for now."""
+
+    def action_predict(self) -> None:
+        """Ask, or stop asking."""
+        if self.guesses is not None:
+            self._stop_guessing()
+            return
+        if self.refused():
+            return
+        experiment = self._editable.experiment
+        rows, _ = experiment.problem.matrix.shape()
+        names = [one.name for one in experiment.learners if one.role == "learner"]
+        places = experiment.protocol.places(rows)
+        if len(places) < 2 or not names:
+            self.notify("This run has no curve over time of which anything could be guessed.")
+            return
+        self._forget()
+        self.guesses = Guesses(places, names)
+        self._show_guess()
+
+    def _stop_guessing(self) -> None:
+        self.guesses = None
+        self.show_set_up()
+        self.refresh_bindings()
+
+    def _show_guess(self) -> None:
+        """Draw the mark that is moved, and those that were put already."""
+        guesses = self.guesses
+        assert guesses is not None, "somebody is asked"
+        experiment = self._editable.experiment
+        axes = Axes(
+            "Predict, then run",
+            CLOCKS[experiment.protocol.clock],
+            f"average {experiment.protocol.loss} loss",
+            (float(guesses.places[0]), float(guesses.places[-1])),
+            (0.0, 1.04),
+        )
+        ends = np.array(axes.x_limits)
+        level = Series(f"loss {LEVEL:g}", ends, np.full(2, LEVEL), theory(), "dashed")
+        marks = [self._mark(guesses, name) for name in guesses.made]
+        asked = guesses.learner
+        place = None if asked is None else guesses.x(asked)
+        at = float(ends[1]) if place is None else place
+        chart = self.query_one("#loss", ChartView)
+        chart.show([level, *marks], axes, "", at)
+        self.query_one(Caption).say(self._question(guesses))
+        self.refresh_bindings()
+
+    def _mark(self, guesses: Guesses, name: str) -> Series:
+        place = guesses.x(name)
+        letters, classes = self._editable.running_letters, self._editable.classes
+        tint, letter = colour(letters[name], classes.get(name)), mark(letters[name])
+        at = np.full(2, guesses.places[-1] if place is None else place)
+        return Series(
+            f"{letter} {name}: {in_words(place)}", at, np.array([0.0, LEVEL]), tint, "pairs", mark=letter
+        )
+
+    def _question(self, guesses: Guesses) -> str:
+        name = guesses.learner
+        assert name is not None, "there is somebody to ask about"
+        place, clock = guesses.x(name), CLOCKS[self._editable.experiment.protocol.clock]
+        letter = mark(self._editable.running_letters[name])
+        after = "never" if place is None else f"after about {place:g}"
+        keys = (
+            f"{key('back')} {key('forward')} move the mark, {key('remedy')} takes it, {key('leave')} leaves"
+        )
+        return f"{letter} ({name}) is below {LEVEL:g} {after} ({clock})? {keys}."
+
+    def _move(self, places: int) -> None:
+        if self.guesses is None:
+            super()._move(places)
+        else:
+            self.guesses.move(places)
+            self._show_guess()
+
+    def _leap(self, times: int) -> None:
+        if self.guesses is None:
+            super()._leap(times)
+        else:
+            self._move(times * max(1, len(self.guesses.places) // LEAPS))
+
+    def _go(self, record: int) -> None:
+        if self.guesses is None:
+            super()._go(record)
+        else:
+            self._move(-len(self.guesses.places) if not record else len(self.guesses.places))
+
+    def action_latest(self) -> None:
+        if self.guesses is None:
+            super().action_latest()
+        else:
+            self._go(len(self.guesses.places))
+
+    def action_remedy(self) -> None:
+        """Take the guess and ask for the next; run once all were asked for."""
+        if self.guesses is None:
+            super().action_remedy()
+            return
+        self.guesses.take()
+        if self.guesses.learner is None:
+            self._begin()
+        else:
+            self._show_guess()
+
+    def _begin(self, paused: bool = False, at_once: bool = False) -> None:
+        """Run, with the guesses that were made."""
+        guesses, self.guesses, before = self.guesses, None, self.session
+        super()._begin(paused, at_once)
+        if guesses is not None and self.session is not None and self.session is not before:
+            self.session.guesses = guesses.made

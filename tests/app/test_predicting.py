@@ -1,0 +1,100 @@
+"""Predict, then run: guesses are put on the empty chart, stay on it, and are judged at the end of the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.pictures.view import CurveView
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.view_plot import GUESS
+from hadamard_tui.running.guesses import Guesses, outcome, score
+from hadamard_tui.widgets.chart_view import ChartView
+
+from .conftest import WIDE, opened, until
+from .test_runs import screen_text, session_of
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+def falls(y: np.ndarray) -> CurveView:
+    """A curve of these losses after 0, 1, 2, … examples."""
+    given: dict[str, Any] = {
+        "stderr": None,
+        "replicas": 1,
+        "diverged": 0,
+        "diverged_at": None,
+        "complete": True,
+    }
+    return CurveView(name="GD", learner="GD", x=np.arange(len(y)), y=y, over=lambda replicas: y, **given)
+
+
+@pytest.mark.parametrize(
+    ("guess", "came_out", "points"),
+    [
+        (60, 60, 100),
+        (30, 60, 50),
+        (60, 30, 50),
+        (None, None, 100),
+        (None, 60, 0),
+        (60, None, 0),
+        (0, 0, 100),
+        (0, 5, 0),
+    ],
+)
+def test_a_guess_that_is_wrong_by_a_factor_of_two_scores_half(guess, came_out, points):
+    assert score(guess, came_out) == points
+
+
+def test_the_outcome_is_from_where_on_a_curve_is_below_a_tenth():
+    assert outcome(falls(np.array([1.0, 0.05, 0.1, 0.09, 0.02]))) == 3
+    assert outcome(falls(np.array([1.0, 0.05, np.nan]))) == 1
+    assert outcome(falls(np.array([1.0, 0.05, 0.2]))) is None
+    assert outcome(falls(np.ones(5))) is None
+
+
+def test_a_mark_moves_from_the_first_record_to_behind_the_last():
+    guesses = Guesses(np.arange(11.0), ["GD", "EGU"])
+    assert guesses.x("GD") == 5
+    guesses.move(-100)
+    assert guesses.x("GD") == 0
+    guesses.move(100)
+    assert guesses.x("GD") is None
+    guesses.move(-1)
+    guesses.take()
+    assert (guesses.made, guesses.learner) == ({"GD": 10.0}, "EGU")
+
+
+async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("f", "g")
+        assert "A (GD) is below 0.1 after about 8" in screen_text(app)
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await pilot.press("right", "right", "left")
+        assert "after about 9" in screen_text(app)
+        await pilot.press("end")
+        assert "A (GD) is below 0.1 never" in screen_text(app)
+        await pilot.press("left", "left", "enter")
+        assert "B (least squares)" in screen_text(app)
+        assert any(one.name == "A GD: 15" for one in chart.shown[0])
+        assert app.laboratory.session is None
+        await pilot.press("home", "enter", "enter", "enter", "enter")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+        assert session_of(app).guesses == {"GD": 15, "least squares": 0, "EGU": 8, "EGU±": 8, "spindly": 8}
+        await until(pilot, lambda: "Score" in screen_text(app))
+        assert "of 100: A (GD) guessed 15, it was 15" in screen_text(app)
+        marked = [one for one in chart.shown[0] if one.mark == GUESS and len(one.x)]
+        assert [float(one.x[0]) for one in marked] == [15, 0, 8, 8, 8]
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+        assert not session_of(app).guesses, "the next run has guesses of its own"
+
+
+async def test_escape_leaves_and_nothing_is_run(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g", "enter", "escape")
+        assert app.laboratory.guesses is None
+        assert app.laboratory.session is None
+        await until(pilot, lambda: "runs it" in screen_text(app))

@@ -1,0 +1,142 @@
+"""Numbers of the set-up are stepped by keys, and the run follows at once, the one before staying faint."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.view_plot import GHOST
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.stepping import steps
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.form import FieldRow
+from hadamard_tui.widgets.setup import Setup
+
+from .conftest import WIDE, opened, until
+from .test_runs import session_of
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "up", "first"),
+    [
+        (128, True, True, 160),
+        (128, True, False, 125),
+        (160, True, False, 128),
+        (1, True, True, 2),
+        (1, True, False, 0),
+        (0, True, True, 1),
+        (9, True, True, 10),
+        (100, True, False, 80),
+        (0.15, False, True, 0.16),
+        (0.15, False, False, 0.125),
+        (1.0, False, True, 1.25),
+        (0.0, False, True, 0.01),
+        (-2.0, False, True, -1.6),
+        (1e-6, False, True, 1.25e-6),
+        ("1/(2d)", False, True, "1.25/(2d)"),
+        ("1.25/(2d)", False, False, "1/(2d)"),
+        ("2d", False, True, "2.5d"),
+        ("2*d", False, False, "1.6*d"),
+        ("eta", False, True, "1.25*eta"),
+        ("1.25*eta", False, False, "eta"),
+        ("d-1", False, True, "1.25*(d-1)"),
+        ("1e-3*d", False, True, "0.00125*d"),
+    ],
+)
+def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_one(value, whole, up, first):
+    assert steps(value, whole, up)[0] == first
+
+
+@pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
+def test_what_is_no_number_has_no_next(value):
+    assert steps(value, False, True) == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_going_up_and_down_again_comes_back(whole: bool):
+    value: float = 3
+    up = [value]
+    for _ in range(40):
+        value = steps(value, whole, True)[0]
+        up.append(value)
+    down = [value]
+    for _ in range(40):
+        value = steps(value, whole, False)[0]
+        down.append(value)
+    assert down[::-1][1:] == up[1:]
+
+
+def field(app: HadamardApp, place: str) -> NumberEntry:
+    """The line in which the number at a place stands."""
+    row = next(row for row in app.laboratory.query(FieldRow) if row.place == place)
+    return row.query_one(NumberEntry)
+
+
+async def curves(app: HadamardApp, pilot: Pilot[None]) -> None:
+    """Wait for the run that is under way to be shown to its end."""
+    await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+
+
+async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        d = field(app, "problem.matrix.d")
+        d.focus()
+        await pilot.press("minus")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        assert (d.value, app.laboratory.editable.value("problem.matrix.d")) == ("12", 12)
+        await curves(app, pilot)
+        first = session_of(app)
+        assert first.trace is not None
+        assert first.trace.last == 12
+        chart = app.laboratory.query_one("#loss", ChartView)
+        await pilot.press("plus")
+        await until(pilot, lambda: session_of(app) is not first)
+        await curves(app, pilot)
+        assert d.value == "16"
+        await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 16))
+        shown = chart.shown[0]
+        assert [one.name for one in shown].count(GHOST) == 1
+        ghost = next(one for one in shown if one.faint and len(one.x) == 13)
+        assert (ghost.y == first.trace.curves[0].loss).all()
+        app.set_focus(None)
+        await pilot.press("u")
+        await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 16)
+        await pilot.press("r")
+        await until(pilot, lambda: session_of(app) is not first and app.laboratory.ghost is None)
+
+
+async def test_a_sign_is_typed_once_a_person_types_and_steps_again_after_enter(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        app.laboratory.query_one(Setup).pick(2)
+        await until(
+            pilot, lambda: any(row.place == "learners[2].update.lr" for row in app.laboratory.query(FieldRow))
+        )
+        rate = field(app, "learners[2].update.lr")
+        rate.focus()
+        await pilot.press("end", *"e-2")
+        assert rate.value == "0.15e-2"
+        assert app.laboratory.session is None, "typing starts no run"
+        await pilot.press("home", "minus")
+        assert rate.value == "-0.15e-2"
+        rate.value = "0.15"
+        await pilot.press("enter", "plus")
+        await until(pilot, lambda: rate.value == "0.16")
+        await pilot.press("ctrl+down")
+        await until(pilot, lambda: rate.value == "0.125")
+
+
+async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        seed = field(app, "run.seed")
+        seed.focus()
+        await pilot.press("down")
+        await until(
+            pilot, lambda: any("No smaller number fits here" in one.message for one in app._notifications)
+        )
+        assert (seed.value, app.laboratory.editable.error) == ("0", None)
+        assert app.laboratory.session is None

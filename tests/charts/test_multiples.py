@@ -1,0 +1,28 @@
+"""Small multiples: a chart for each learner, all on the same axes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.multiples import multiples
+from hadamard_tui.charts.view_plot import plot
+
+from .test_view_plot import FIRST, SECOND, TWO
+
+
+def test_each_curve_has_a_chart_with_the_axes_of_all():
+    look = Look(TWO)
+    shown, more = multiples(look, 4, FIRST.learner)
+    axes = plot(look).axes
+    assert more == 0
+    assert [chart.axes.title for chart in shown] == ["A eta = 0.1", "B eta = 0.2"]
+    for chart, curve in zip(shown, (FIRST, SECOND), strict=True):
+        assert chart.axes == replace(axes, title=chart.axes.title)
+        assert {one.name for one in chart.series if one.mark} == {curve.name}
+
+
+def test_where_there_is_little_room_the_selected_learner_is_among_those_shown():
+    shown, more = multiples(Look(TWO), 1, SECOND.learner)
+    assert [chart.axes.title for chart in shown] == ["B eta = 0.2"]
+    assert more == 1
