@@ -9,18 +9,20 @@ import numpy as np
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
+from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, loss_of, only_square, shown_once
+from engine.updates import BEST
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on single rows of ±1 that are
     orthogonal.
 
-    For rules whose step along a single example is a multiple of it, w ← w + s_j y_j x_j, as those of gradient
-    descent, AdaGrad and sign descent are there. A step of it moves one prediction of a row, by s_j d, and no
-    other. With s_j = η it is 1 − k/d + (k/d)(1 − ηd)²: sign descent with η = 1/d is on 1 − k/d.
-    Source: theory-symmetry.md §65.
+    For rules that are rotation invariant on this data only, since their step along a single example is a
+    multiple of it there, w ← w + s_j y_j x_j: AdaGrad and sign descent. A step moves the prediction of its
+    own row, by s_j d, and no other. With s_j = η it is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is
+    1 − k/d. Source: theory-symmetry.md §65.
     """
 
     direction: ClassVar[Direction] = "exact"
@@ -51,6 +53,10 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         if architecture is None or update is None or update.scalar_step(architecture) is None:
             what = "a linear neuron whose steps are multiples of single examples"
             return Finding(False, f"it requires {what}, and {name} is not known to be one")
+        if verdict(learner, experiment).invariant != "on this data":
+            return Finding(False, f"it is about rules that elsewhere tell the axes apart, not {update.kind}")
+        if getattr(update, "lr", BEST) == BEST:
+            return Finding(False, f"it requires a given rate, and that of {name} is chosen in the end")
         if not learner.plain_steps or learner.layer_rates or learner.rate_unit != "one":
             return Finding(False, f"it requires plain steps with the rate given, and {name} adds something")
         return Finding(True, f"the steps of {name} along single rows of ±1 are multiples of them")

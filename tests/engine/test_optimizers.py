@@ -224,13 +224,17 @@ def test_steps_of_one_size_and_none_along_what_is_rounding(kind, size):
 ONE_PASS = {
     "sign": {"kind": "sign", "lr": 0.03},
     "AdaGrad": {"kind": "adagrad", "lr": 0.05},
-    "GD": {"kind": "gd", "lr": [0.01, 0.02]},
+    "several rates": {"kind": "sign", "lr": [0.01, 0.02]},
 }
 
 
 def scalar_steps(**words):
     learners = {name: {"update": update} for name, update in ONE_PASS.items()}
-    learners |= {"Lion": {"update": "lion"}, "decayed": {"update": "gd", "decay": {"rate": 0.1}}}
+    learners |= {
+        "Lion": {"update": "lion"},
+        "GD": {"update": "gd"},
+        "decayed": {"update": "sign", "decay": {"rate": 0.1}},
+    }
     return run(experiment(learners=learners, d=16, replicas=2, **words))
 
 
