@@ -46,9 +46,9 @@ class Solver(Part, frozen=True):
     def size(self, n: int, d: int) -> int:
         """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target.
 
-        By default as many as a kernel and a solution on all features take together.
+        By default as many as a kernel and a program on all features take together.
         """
-        return 8 * n * d + 3 * n * n + 2 * d * d
+        return 8 * n * d + 3 * n * n + 4 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that it takes, with what it makes of them while it solves."""

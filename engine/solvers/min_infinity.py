@@ -24,7 +24,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
         return Refit(data, flattest)
 
     def size(self, n: int, d: int) -> int:
-        return 8 * (n + 2 * d) * d
+        return 2 * n * d + 4 * d * d  # constraints, w and −w up to the maximum
 
     def invariance(self) -> Verdict:
         return Verdict(False, "‖w‖∞ is measured along the coordinate axes, which singles them out")

@@ -56,7 +56,7 @@ async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app
         assert trace is not None
         await until(pilot, lambda: trace.frontier >= 0)
         for curve in trace.curves:
-            curve.mean("loss")[:] = 0.0
+            curve._series["loss"].mean[:] = 0.0
         for bound in trace.lines:
             bound.values[:] = 0.0
         await pilot.press("y")

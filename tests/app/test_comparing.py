@@ -197,7 +197,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
             pilot, lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("less run 1")
         )
         shown = {one.mark: one for one in chart.shown[0] if one.mark}
-        losses = [run.trace.curves[2].loss for run in (last, first)]
+        losses = [run.trace.curves[2].mean("loss") for run in (last, first)]
         assert shown["C"].y == pytest.approx(losses[0] - losses[1])
         assert (shown["A"].y == 0).all()
         await pilot.press("c")
