@@ -48,13 +48,13 @@ def test_the_preset_runs_and_its_claims_hold():
 
 
 def test_the_update_rule_is_one(tmp_path):
-    file = tmp_path / "sign.py"
+    file = tmp_path / "root.py"
     file.write_text(block("python"), encoding="utf-8")
-    rule = msgspec.convert({"kind": "sign", "lr": 0.5}, module_of("sign_of_the_readme", file).Sign)
-    w, g = torch.tensor([[1.0, 2.0]]), torch.tensor([[-3.0, 0.1]])
+    rule = msgspec.convert({"kind": "root", "lr": 0.5}, module_of("root_of_the_readme", file).Root)
+    w, g = torch.tensor([[1.0, 2.0]]), torch.tensor([[-4.0, 0.25]])
     params, _ = rule.start({"w": w})
     params, _ = rule.step(params, {"w": g}, {"w": rule.lr}, {})
-    torch.testing.assert_close(params["w"], torch.tensor([[1.5, 1.5]]))
+    torch.testing.assert_close(params["w"], torch.tensor([[2.0, 1.75]]))
 
 
 @pytest.mark.parametrize("file", re.findall(r"\]\(([^)]+)\)", README))
