@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _names(value: Any) -> Iterator[str]:
-    """What a parameter of a test is called, or parts in it are; a list of some is about none of them alone."""
+    """What a parameter of a test is called, or parts in it are; a list of some is about none of them."""
     match value:
         case str():
             yield value

@@ -99,7 +99,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         source=line.source,
         on_problem=on_problem,
         on_learners=on_learners,
-        x=x,
+        x=NOTHING if each is None and not of_curves and along is None else x,
         values=NOTHING if each is None else each.mean(0),
         each=each if line.per_replica else None,
         measure=line.measure,

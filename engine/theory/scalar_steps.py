@@ -16,8 +16,7 @@ from engine.updates import BEST
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
-    """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on single rows of ±1 that are
-    orthogonal.
+    """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on orthogonal rows of ±1.
 
     For rules that are rotation invariant on this data only, since their step along a single example is a
     multiple of it there, w ← w + s_j y_j x_j: AdaGrad and sign descent. A step moves the prediction of its

@@ -100,7 +100,7 @@ async def test_a_step_runs_at_once_and_the_run_before_stays_faint(editable: Edit
         shown = chart.shown[0]
         assert [one.name for one in shown].count(GHOST) == 1
         ghost = next(one for one in shown if one.faint and len(one.x) == 13)
-        assert (ghost.y == first.trace.curves[0].loss).all()
+        assert (ghost.y == first.trace.curves[0].mean("loss")).all()
         app.set_focus(None)
         await pilot.press("u")
         await until(pilot, lambda: app.laboratory.editable.value("problem.matrix.d") == 16)

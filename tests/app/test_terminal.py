@@ -34,7 +34,7 @@ def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, o
     for columns, lines, word in (
         (120, 40, "row signs"),
         (50, 10, "50×10 is too small"),
-        (200, 60, "No run has ended"),
+        (200, 60, "label noise"),
     ):
         terminal.resize(columns, lines)
         terminal.shows(word)

@@ -11,7 +11,7 @@ from hadamard_tui.keyboard.actions import ACTIONS
 NAMED = {
     "left": "\x1b[D", "right": "\x1b[C", "up": "\x1b[A", "down": "\x1b[B", "home": "\x1b[H", "end": "\x1b[F",
     "shift+left": "\x1b[1;2D", "shift+right": "\x1b[1;2C",
-    "ctrl+left": "\x1b[1;5D", "ctrl+right": "\x1b[1;5C",
+    "ctrl+left": "\x1b[1;5D", "ctrl+right": "\x1b[1;5C", "ctrl+up": "\x1b[1;5A", "ctrl+down": "\x1b[1;5B",
     "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "delete": "\x1b[3~", "escape": "\x1b", "tab": "\t",
     "shift+tab": "\x1b[Z", "enter": "\r", "backspace": "\x7f", "space": " ", "plus": "+", "equals_sign": "=",
     "minus": "-", "greater_than_sign": ">", "less_than_sign": "<", "question_mark": "?", "colon": ":",
