@@ -20,6 +20,9 @@ else:
 MOST_MARKS = 20
 """Marks of a picture at most, and contours: each has its line in the legend."""
 
+RATE = "rate"
+"""What pictures call the rates that learners try side by side, if no axis has that name."""
+
 MOST_TEXT = 200
 """Letters of an expression, or of a title, at most."""
 
@@ -111,7 +114,8 @@ class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
-    `x` is a clock (k, step, time …), an axis, an index of the measure, or an expression of these.
+    `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` where a learner tries
+    several, or an expression of these.
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,

@@ -13,7 +13,7 @@ from engine.core.expressions import BadExpression, evaluate_each, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures import reductions
-from engine.pictures.picture import Picture, Read
+from engine.pictures.picture import RATE, Picture, Read
 from engine.protocols import CLOCKS
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
@@ -86,6 +86,12 @@ class Steps:
         )
 
     @property
+    def along_rates(self) -> bool:
+        """Whether x is made of the rates that a learner tries: its own axis, of which it has a run each."""
+        axes = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
+        return RATE in self._named - axes
+
+    @property
     def x_of_axes(self) -> bool:
         """Whether x is made of axes alone."""
         names = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
@@ -97,7 +103,7 @@ class Steps:
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         axes = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
-        return bool(axes & (along | over))
+        return bool(axes & (along | over)) or self.along_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""

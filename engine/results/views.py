@@ -15,7 +15,7 @@ from engine.core.expressions import names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.pictures import reductions
-from engine.pictures.picture import Contour, Picture
+from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
 from engine.results.results import Results
@@ -167,6 +167,8 @@ def _x_of(results: Results, steps: Steps, number: int, clock: float) -> float | 
 def _is_logarithmic(text: str, plan: Plan) -> bool:
     named, protocol = names_in(text), plan.experiment.protocol
     by_clock = protocol.logarithmic and protocol.clock in named
+    if RATE in named and not any(RATE in (axis.name, *axis.bound(axis.grid[0])) for axis in plan.axes):
+        return True
     return by_clock or any(axis.log for axis in plan.axes if axis.name in named)
 
 
@@ -353,7 +355,8 @@ class _Reduction:
         if along:
             only = self._taken[0].curve
             return only.sound == only.capacity
-        there = {one.point.place for one in self._taken}
+        axes = len(self._results.plan.axes)
+        there = {one.point.place[:axes] for one in self._taken}
         ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
         return all(ended) and there.issuperset(point.place for point in self._wanted)
 
@@ -440,28 +443,50 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             continue
         apart = results.plan.apart(picture, point)
         for curve in trace.curves:
-            key = curve.name, apart
+            here, name = point, curve.name
+            if steps.along_rates:
+                if (rate := _rate_of(curve, point)) is None:
+                    continue
+                here, name = point.at_rate(rate), curve.learner
+            key = name, apart
             order = found.numbers.setdefault(key, len(found.numbers))
             if not steps.clocks <= _clocks_of(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
-                name = results.plan.name(curve.name, picture, apart)
+                name = results.plan.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
             if samples is None:
                 continue
             if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
-                found.curves[key].append(Stretch(number, point, trace, curve, samples))
+                found.curves[key].append(Stretch(number, here, trace, curve, samples))
         for line in trace.lines:
             if why := _absence(line, picture):
                 found.absent[line.kind] = why
                 continue
             own = of_line(line, trace, picture.reads_places, steps.clocks)
             for name, samples in own.items():
-                found.lines[line.kind, name, apart].append((point, samples, line))
+                for here, whose in _places_of_line(name, point, trace, steps):
+                    found.lines[line.kind, whose, apart].append((here, samples, line))
             if not own and len(line.values) and not line.applies_to:
                 found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
     return found
+
+
+def _places_of_line(name: str, point: Point, trace: Trace, steps: Steps) -> list[tuple[Point, str]]:
+    """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
+    if not steps.along_rates:
+        return [(point, name)]
+    curves = [curve for curve in trace.curves if name in (curve.name, "")]
+    rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
+    return [(point.at_rate(rate), whose) for rate, whose in rates.items() if rate is not None]
+
+
+def _rate_of(curve: Curve, point: Point) -> float | None:
+    """The rate of a curve, one of several or the only one; None for learners without."""
+    (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
+    only = getattr(learner.update, "lr", None)
+    return only if curve.rate is None and isinstance(only, float) else curve.rate
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:

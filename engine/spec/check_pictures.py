@@ -9,7 +9,7 @@ from engine.core import catalogue
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.pictures.picture import Picture
+from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
 from engine.spec.asked import missing
 from engine.spec.experiment import Experiment
@@ -26,6 +26,8 @@ class Dimensions(NamedTuple):
 
     clocks: list[str]
     indices: list[str]
+    rates: list[str]
+    """The name of the rates, where a learner tries several."""
 
     @property
     def of_axes(self) -> list[str]:
@@ -96,7 +98,9 @@ def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: S
         index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)
     ]
     axes = {axis.name: list(axis.bound(axis.grid[0])) for axis in experiments[0].axes}
-    return Dimensions(axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)))
+    several = any(isinstance(getattr(learner.update, "lr", None), tuple) for _, learner in there)
+    rates = [RATE] if several else []
+    return Dimensions(axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), rates)
 
 
 def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
@@ -104,8 +108,9 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
     along = [*there.of_axes, *there.clocks, *there.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), there, f"{where}.{key}")
-    for key in ("x", "times"):
-        _check_known(_named(picture, key, where), [*along, *SIZES], f"{where}.{key}")
+    rates = [name for name in there.rates if name in _named(picture, "x", where)]
+    _check_known(_named(picture, "x", where), [*along, *there.rates, *SIZES], f"{where}.x")
+    _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
     if made := [name for name in sorted(up) if name in (*there.clocks, *there.indices)]:
         known = listed([*there.of_axes, *SIZES])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from engine.claims import Claim
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.pictures.picture import Picture
+from engine.pictures.picture import RATE, Picture
 from engine.pictures.view import NEAR
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
@@ -32,6 +32,10 @@ class Point:
         """Whether it is where `at` of a picture wants it."""
         wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
         return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
+
+    def at_rate(self, rate: float) -> Point:
+        """The same where one of the rates of a learner is a name, too."""
+        return replace(self, place=(*self.place, 0), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:

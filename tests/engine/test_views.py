@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from building import experiment, gd
+from building import LLS, experiment, gd, raw
 from scipy.stats import binom
 
 from engine.core import catalogue
@@ -14,6 +14,8 @@ from engine.pictures.picture import Picture, Read
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
+from engine.runtime.run import run
+from engine.spec import reading
 from engine.spec.plan import plan
 
 LOSS = catalogue.make("measures", "loss")
@@ -328,3 +330,30 @@ def test_the_strongest_bound_is_the_highest_there_and_of_equals_the_higher_elsew
 
 def test_the_axis_says_which_loss_it_is(random):
     assert one(curve("GD", random)).y_label == "average square loss"
+
+
+def test_the_rates_of_a_learner_are_an_axis_of_its_own():
+    learners = {"GD": gd([0.01, 0.02, 0.03]), "one": gd(0.015), "LLS": LLS}
+    described = experiment("gaussian", learners=learners, d=8, replicas=3)
+    picture = Picture(x="rate", measure=LOSS, lines=("ri-gaussian",))
+    ran = run(described)
+    seen = view(picture, of_one(described, ran))
+    assert [(curve.name, curve.x.tolist()) for curve in seen.curves] == [
+        ("GD", [0.01, 0.02, 0.03]),
+        ("one", [0.015]),
+    ], "solvers have no rate"
+    for height, of_rate in zip(seen.curves[0].y, ran.curves[:3], strict=True):
+        assert height == pytest.approx(of_rate.mean("loss")[-1])
+    assert seen.x_log
+    assert seen.curves[0].complete
+    (line,) = seen.lines
+    assert line.x.tolist() == [0.01, 0.015, 0.02, 0.03]
+    first = view(Picture(x="1000*rate", measure=LOSS, read="max"), of_one(described, ran))
+    np.testing.assert_allclose(first.curves[0].x, [10, 20, 30])
+
+
+def test_a_picture_along_rates_needs_a_learner_that_tries_several():
+    document = raw(learners={"GD": gd(0.01)}, d=8)
+    document["pictures"] = [{"x": "rate", "measure": "loss"}]
+    with pytest.raises(BadInput, match=r"pictures\[0\]\.x: there is no 'rate'"):
+        reading.parse(document)
