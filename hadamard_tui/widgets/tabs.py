@@ -13,7 +13,7 @@ from hadamard_tui.panels import DIGITS
 
 
 class Tabs(Widget):
-    """One line. Where not all names fit, the others than the chosen have only their numbers."""
+    """One line. Where not all names fit, those without a digit have only a sign, and then all but the chosen."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
@@ -46,11 +46,14 @@ class Tabs(Widget):
 def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str, bool]]:
     """Number, text and whether it is the chosen one, for every panel."""
     full = [f"{sign} {name}" for sign, name in zip(signs(len(names)), names, strict=True)]
-    short = len(" ".join(full)) > width
-    return [
-        (number, text if not short or name == chosen else text[:1], name == chosen)
-        for number, (text, name) in enumerate(zip(full, names, strict=True), start=1)
-    ]
+    for named in (len(names), DIGITS + 1, 0):
+        shown = [
+            (number, text if number <= named or name == chosen else text[:1], name == chosen)
+            for number, (text, name) in enumerate(zip(full, names, strict=True), start=1)
+        ]
+        if len(" ".join(text for _, text, _ in shown)) <= width:
+            break
+    return shown
 
 
 def signs(count: int) -> list[str]:

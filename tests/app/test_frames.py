@@ -8,7 +8,7 @@ import pytest
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.fps import Frames
 
-from .conftest import SMALL, WIDE, opened, until
+from .conftest import SMALL, WIDE, opened, session_of, until
 from .test_time_travel import finished
 
 pytestmark = pytest.mark.drawn
@@ -36,7 +36,8 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
         await finished(app, pilot)
         laboratory = app.laboratory
         laboratory.screen_layout_refresh_signal.subscribe(laboratory, laid_out.append)
-        await finished(app, pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier > 2)
         assert laid_out == []
         await pilot.resize_terminal(size[0] - 1, size[1])
         await until(pilot, lambda: laid_out)

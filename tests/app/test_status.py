@@ -99,7 +99,7 @@ def test_the_lowest_ratio_is_never_one_of_before() -> None:
         (loss / height, curve.name, x)
         for curve in trace.curves
         for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
-        if (height := max(bound.at(x) for bound in trace.lines_of("loss") if bound.on_problem.holds)) > 1e-12
+        if (height := max(bound.at(x) for bound in trace.lines_of("loss") if len(bound.values))) > 1e-12
     )
     assert lowest_ratio(look(experiment, trace, 16.0)) == pytest.approx(naive)
     assert len(set(early)) > 3
