@@ -60,6 +60,8 @@ class Architecture(Part, frozen=True):
         (
             "invariance",
             "linear_layers",
+            "layers_on_features",
+            "by_inner_products",
             "starts_at_zero",
             "starts_alike",
             "rate_of_weights",
@@ -89,6 +91,17 @@ class Architecture(Part, frozen=True):
     def linear_layers(self) -> int | None:
         """How many fully connected linear layers a prediction is the product of; None if it is none."""
         return None
+
+    @property
+    def layers_on_features(self) -> int | None:
+        """The same of features φ(x) that are fixed beforehand and no part of the training."""
+        return self.linear_layers
+
+    @property
+    def by_inner_products(self) -> bool:
+        """Whether all that it sees of an instance are inner products with others: no rotation changes these,
+        whatever rule trains it."""
+        return False
 
     @property
     def trains_weights(self) -> bool:
@@ -145,6 +158,10 @@ class Architecture(Part, frozen=True):
 
         For d features; None if predictions are not 0 there, or the kernel is no multiple of xᵀx̃.
         """
+        return None
+
+    def refuses(self, d: int) -> str | None:
+        """Why it cannot be a function of instances with d features, in one sentence; None if it can."""
         return None
 
     @property

@@ -29,17 +29,17 @@ class Structured(Backend):
 
     On orthogonal instances a rotation-invariant learner is given a scaled identity instead, and the invariant
     counterpart of its rule where it is invariant on this data only. Others are given the rows of a Sylvester
-    matrix as an operator.
+    matrix as an operator, and so are solvers that need no more.
     """
 
     place: ClassVar[int] = 30
     words: ClassVar[str] = "by the structure of the instances"
-    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates", "solver"}
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         reason = why_not_rotated(learner, experiment)
         matrix = experiment.problem.matrix
-        if reason is not None and learner.solver is None and matrix.is_sylvester:
+        if reason is not None and matrix.is_sylvester and _by_products(learner):
             reason = None
         return reason or super().refuses(learner, experiment)
 
@@ -55,6 +55,11 @@ class Structured(Backend):
         return experiment.protocol.training_run(inputs)
 
 
+def _by_products(learner: Learner) -> bool:
+    """Whether an operator is all that a learner needs of its instances."""
+    return learner.solver is None or learner.solver.by_products
+
+
 def is_large(learner: Learner, experiment: Experiment) -> bool:
     """Whether an operator is faster than a matrix."""
     n, d = experiment.problem.matrix.shape()
@@ -66,6 +71,8 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
+    if learner.architecture is not None and learner.architecture.by_inner_products:
+        return "its features are made of the instances themselves"
     if not matrix.is_orthogonal:
         return f"the instances of {matrix.kind}, as set here, have no structure that is used"
     if verdict(learner, experiment).invariant is False:

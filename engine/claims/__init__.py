@@ -14,7 +14,7 @@ from engine.core import catalogue
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions
-from engine.pictures.view import CurveView, View
+from engine.pictures.view import CurveView, LineView, View
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
@@ -169,7 +169,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
 
 def standard_error(
-    statistic: Callable[[Callable[[CurveView], Floats]], float], curve: CurveView
+    statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
     """The standard error of a number that is made of curves; None where these have none.
 
@@ -233,9 +233,9 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
     except KeyError:
         other = view.curve(name)
         return other.name, lambda take: np.interp(curve.x, other.x, take(other))
-    return line.name, lambda take: np.interp(curve.x, line.x, line.y)
+    return line.name, lambda take: np.interp(curve.x, line.x, take(line))
 
 
-def whole(curve: CurveView) -> Floats:
-    """A curve with all its replicas."""
+def whole(curve: CurveView | LineView) -> Floats:
+    """A curve, or a line, with all its replicas."""
     return curve.y

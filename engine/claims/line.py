@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Claim, Outcome, StandardErrors, Within, divergence, name_of, where
+from engine.claims import Claim, Floats, Outcome, StandardErrors, Within, divergence, name_of, where
 from engine.core.parts import BadField
 from engine.learners.learner import Name
-from engine.pictures.view import View
+from engine.pictures import reductions
+from engine.pictures.view import CurveView, LineView, View
 
 FORMS = ("never_below", "never_above", "follows")
 
@@ -54,7 +56,8 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         if not len(x):
             return self.fails("the curve has no evaluation points")
         gap = y - np.interp(x, line.x, line.y)
-        error = np.zeros_like(gap) if curve.stderr is None else curve.stderr[sound]
+        errors = _errors(curve, line)
+        error = np.zeros_like(gap) if errors is None else errors[sound]
         within = view.rounding * y[0] if self.within is None else self.within
         tolerance = within + (self.standard_errors or 0.0) * error
         worst = -gap if self.never_below else gap if self.never_above else np.abs(gap)
@@ -66,5 +69,16 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         if not reached:
             diverged = divergence(view, curve)
             detail += f"; {diverged}" if diverged else f"; the curve ends at {where(view, x[-1])}"
-        stderr = None if curve.stderr is None else float(error[at])
+        stderr = None if errors is None else float(error[at])
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
+
+
+def _errors(curve: CurveView, line: LineView) -> Floats | None:
+    """The standard errors of the gap between them, of the same replicas where the line has them too."""
+    if line.of_some is None:
+        return curve.stderr
+
+    def gap(some: Sequence[int]) -> Floats:
+        return curve.over(some) - np.interp(curve.x, line.x, line.over(some))
+
+    return reductions.standard_error(curve.summary, curve.replicas, gap)

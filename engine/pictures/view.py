@@ -218,6 +218,13 @@ class LineView:
     grows: bool = False
     """Whether it is made of what is measured, and ends where runs have come to."""
 
+    of_some: Callable[[Sequence[int]], Floats] | None = None
+    """The same line made of some of the replicas alone; None where it is the same for all."""
+
+    def over(self, replicas: Sequence[int]) -> Floats:
+        """The line of some of the replicas."""
+        return self.y if self.of_some is None else self.of_some(replicas)
+
     @cached_property
     def mean(self) -> float:
         """The mean of the line, where it is finite."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.core.lazy import torch
 from engine.core.parts import Values
@@ -33,6 +34,7 @@ class Data:
     as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I.
     `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
     what every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the others.
+    `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it is one.
     """
 
     instances: Instances
@@ -46,6 +48,7 @@ class Data:
     true_labels: torch.Tensor | None = None
     values: Values = "any"
     one_hot: bool = False
+    tuples: NDArray[np.int64] | None = None
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
         """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
@@ -125,6 +128,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         second_moment=torch.from_numpy(moment).to(device) if isinstance(moment, np.ndarray) else moment,
         values=problem.label_values,
         one_hot=problem.one_hot,
+        tuples=problem.matrix.tuples(streams) if problem.matrix.sign_factors else None,
     )
 
 

@@ -138,6 +138,7 @@ class Protocol(Part, frozen=True):
             "single",
             "online",
             "trains",
+            "stops_blindly",
         )
     )
 
@@ -181,6 +182,11 @@ class Protocol(Part, frozen=True):
     @property
     def single(self) -> bool:
         """Whether every gradient is that of a single example."""
+        return False
+
+    @property
+    def stops_blindly(self) -> bool:
+        """Whether it is known beforehand, whatever the labels, how many steps come before every record."""
         return False
 
     def refuses(self, learner: Learner) -> str | None:

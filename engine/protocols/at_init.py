@@ -28,6 +28,10 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
         return True
 
     @property
+    def stops_blindly(self) -> bool:
+        return True
+
+    @property
     def trains(self) -> bool:
         return False
 

@@ -46,6 +46,10 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     def single(self) -> bool:
         return False
 
+    @property
+    def stops_blindly(self) -> bool:
+        return True
+
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")

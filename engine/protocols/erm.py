@@ -11,7 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
-from engine.core.parts import Count
+from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
 from engine.protocols import Floats, Protocol
 from engine.training.descent import Descent, begin
@@ -32,8 +32,8 @@ class ERM(Protocol, frozen=True, tag="erm"):
     """For every k a fresh model, trained on the first k rows by up to `steps` full-batch steps.
 
     A model rests once its training loss is at most `tolerance`. All k are trained side by side as one batch,
-    k = 0, `every`, 2·`every`, …, n. Rules with a mini-batch size (sgd) draw that many of the k examples at
-    each step. Source: WKA21 §6; theory.md §5.
+    k = 0, `every`, 2·`every`, …, n, or up to `examples`. Rules with a mini-batch size (sgd) draw that many of
+    the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
 
     every: Annotated[Count, Meta(title="every", description="distance of one k to the next")] = 4
@@ -42,16 +42,24 @@ class ERM(Protocol, frozen=True, tag="erm"):
         float, Meta(ge=0, title="tolerance", description="training loss at which a model rests")
     ] = 1e-6
 
+    examples: Annotated[
+        Count | None, Meta(title="examples", description="the largest k; none: all rows", extra=SELDOM)
+    ] = None
+
     @property
     def single(self) -> bool:
         return False
+
+    @property
+    def stops_blindly(self) -> bool:
+        return self.tolerance == 0
 
     @property
     def spacing(self) -> int:
         return self.every
 
     def last(self, n: int) -> int:
-        return n
+        return min(n, self.examples or n)
 
     def models(self, n: int) -> int:
         return self.record_count(n)

@@ -71,6 +71,10 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     def single(self) -> bool:
         return self.batch == 1
 
+    @property
+    def stops_blindly(self) -> bool:
+        return True
+
     def check(self, n: int, labels: Values) -> None:
         most = self.last(n)
         if self.batch > most:

@@ -101,6 +101,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def ends_early(self) -> Until | None:
         return self.until
 
+    @property
+    def stops_blindly(self) -> bool:
+        return self.until is None or self.until.measure is None
+
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core import catalogue
-from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, Group
+from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
@@ -36,11 +36,16 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     start = learner.architecture.invariance(experiment.problem.matrix.shape()[1])
     if learner.update is None:
         return start._replace(reason=f"{start.reason}, and it is not trained")
+    if learner.architecture.by_inner_products and not learner.update.own_start:
+        return start
     steps = _with_options(
         learner, learner.update.invariance(experiment.problem.matrix, experiment.protocol.single)
     )
     if start.invariant is False:
-        return start._replace(otherwise=start.group & steps.group)
+        scalar = learner.update.along_gradients and learner.noise is None
+        # A factor of an instance has a layer of its own, and only scalars suit all of them.
+        kept = steps.group if scalar or start.group.factors is None else TRIVIAL
+        return start._replace(otherwise=start.group & kept)
     frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
     if frozen and not learner.update.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
@@ -96,7 +101,8 @@ def certificate(
     if math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES:
         return None
     counterpart = learner
-    if learner.update is not None and group == ROTATIONS:
+    unseen = learner.architecture is not None and learner.architecture.by_inner_products
+    if learner.update is not None and group == ROTATIONS and not unseen:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     compared = _Comparison(experiment, learner, counterpart)
     halves: list[tuple[float, float]] = []

@@ -11,7 +11,7 @@ from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, Group
 from engine.core.parts import Verdict
 from engine.learners.learner import Learner
 from engine.pictures.respect import Respect, respect
-from engine.results.invariance import INVARIANT, certificate
+from engine.results.invariance import INVARIANT, certificate, verdict
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
@@ -123,13 +123,15 @@ def judgement(
 def certificates(
     experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
 ) -> dict[Group, float | None]:
-    """The certificate under rotations, and where these change something under permutations and sign flips:
-    both are rotations too."""
+    """The certificate under rotations, and where these change something under permutations and sign flips,
+    which are rotations too, and under those of the factors of an instance that its verdict names."""
     found: dict[Group, float | None] = {}
-    for number, group in enumerate(MEASURED):
+    own = verdict(learner, experiment).group
+    groups = (*MEASURED, own) if own.factors else MEASURED
+    for number, group in enumerate(groups):
 
         def share(done: float, number: int = number) -> None:
-            going((number + done) / len(MEASURED))
+            going((number + done) / len(groups))
 
         found[group] = certificate(experiment, learner, share, group)
         if found[ROTATIONS] is None or _unchanged(found[ROTATIONS]):

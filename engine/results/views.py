@@ -101,6 +101,9 @@ def view(picture: Picture, results: Results) -> View:
     for (kind, curve, apart), taken in gathered.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
+        of_some = None
+        if len(values) > 1 and picture.relative is None:
+            of_some = partial(_of_some, picture.summary, values)
         if picture.relative is not None:
             y = _over_reference(x, y, steps, gathered.curves.get((picture.relative, apart), []))
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
@@ -119,9 +122,15 @@ def view(picture: Picture, results: Results) -> View:
                 x=x,
                 y=y,
                 grows=taken[0][2].along_runs is not None,
+                of_some=of_some,
             )
         )
     return found
+
+
+def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
+    """The summary of some of the replicas, of values [R, N]."""
+    return reductions.summary(how, values[list(replicas)])
 
 
 def _over_reference(x: Floats, y: Floats, steps: Steps, reference: list[Stretch]) -> Floats:

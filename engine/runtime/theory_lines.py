@@ -103,7 +103,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         values=NOTHING if each is None else each.mean(0),
         each=each if line.per_replica else None,
         measure=line.measure,
-        group=line.group,
+        group=line.group_in(experiment) if on_problem.holds else line.group,
         per_learner=line.per_learner,
         of_curves=of_curves,
         along_runs=along,

@@ -29,6 +29,9 @@ class Solver(Part, frozen=True):
     For m targets they are then the matrix A Y, whose rank is at most k, which is what `svd` bounds need.
     """
 
+    by_products: ClassVar[bool] = False
+    """Whether it asks instances for inner products and single rows alone, so that they may be an operator."""
+
     labels: ClassVar[Values] = "any"
     """What labels must be."""
 

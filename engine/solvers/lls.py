@@ -100,8 +100,8 @@ class Fit:
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
-        return instances.products(self.weights())
+        return instances.products(self._solution)
 
-    def weights(self) -> torch.Tensor:
+    def weights(self) -> torch.Tensor | None:
         """The solution [B, d], which later examples leave as it is."""
         return self._solution

@@ -75,6 +75,11 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         raise BadInput(f"{place}.update", reason)
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
+    d = problem.matrix.shape()[1]
+    if learner.update is not None and (reason := learner.update.refuses_features(d)):
+        raise BadInput(f"{place}.update", reason)
+    if architecture is not None and (reason := architecture.refuses(d)):
+        raise BadInput(f"{place}.architecture", reason)
     if architecture is not None:
         targets = problem.target.columns(problem.matrix)
         if architecture.outputs not in (1, targets):
@@ -84,7 +89,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
             raise BadInput(f"{place}.architecture.outputs", what)
     if learner.rate_unit != "one" and (reason := no_hessian(experiment, learner)):
         raise BadInput(f"{place}.rate_unit", f"there is a sharpness only where {reason}")
-    if solver is not None and (reason := solver.refuses(problem.matrix.shape()[1])):
+    if solver is not None and (reason := solver.refuses(d)):
         raise BadInput(f"{place}.solver", reason)
     if solver is not None and solver.labels not in ("any", problem.label_values):
         what = f"{solver.kind} needs labels +1 and −1, and there are others; "

@@ -194,6 +194,10 @@ class Line(Part, frozen=True):
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
 
+    def group_in(self, experiment: Setup) -> Group | None:
+        """The group in an experiment where it holds."""
+        return self.group
+
     def formula_in(self, experiment: Setup) -> str:
         """The formula with the constants that it has in an experiment where it holds."""
         return self.formula

@@ -1,24 +1,46 @@
-"""The conjectured lower bound for rotation-invariant learners on random signs."""
+"""The lower bound on random signs for learners that are linear in the labels."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from engine.core.groups import SIGNED_PERMUTATIONS, Group
 from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.results.invariance import verdict
+from engine.results.linearity import linear_in_labels
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    about_one_target,
+    linear_labels,
+    product_curve,
+    shares_layers,
+    shown_once,
+)
 
 
-class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
-    """(1 − k/n)(1 − k/d) on random ±1 instances: a conjecture, seen in experiments and not proved.
+class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
+    """(1 − k/n)(1 − k/d) on random ±1 instances: nothing that is linear in the labels does better.
 
-    The curve of `ri-gaussian`, (1 − k/d)² for n = d, in expectation over the instances, for square loss.
-    Source: WKA21 §6.
+    The curve of `ri-gaussian`, (1 − k/d)² for n = d, in expectation over the instances, for square loss and
+    ‖w*‖ = 1. It binds learners whose predictions are a₀ + Σ_j a_j y_j, the a made of instances and coins, and
+    which permutations and sign flips of the features leave as they are. Others go below it: `tanh-lls` does,
+    although it is rotation invariant. That nothing rotation invariant would was conjectured. Derived here, we
+    know of no earlier statement. Source: theory-open.md §18b; the curve is that of WKA21 §6.
+
+    Proof: flipping the sign of feature i in all instances changes no a, and turns x_i − Σ_j a_j x_ji around,
+    so its mean with a₀ and with that of any other feature is 0, and by permutations every feature leaves the
+    same: on an unseen row (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E dist²(x, span of the rows seen) ≥ 1 − k/d.
     """
 
-    direction: ClassVar[Direction] = "conjecture"
+    direction: ClassVar[Direction] = "lower"
+    group: ClassVar[Group | None] = SIGNED_PERMUTATIONS
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
-    source: ClassVar[str] = "WKA21 §6"
+    source: ClassVar[str] = "derived here, for what is linear in the labels; the curve WKA21 §6"
 
     def holds(self, experiment: Setup) -> Finding:
         matrix = experiment.problem.matrix
@@ -27,8 +49,19 @@ class RIRademacher(RotationInvariant, frozen=True, tag="ri-rademacher"):
         if not matrix.independent_signs:
             return Finding(False, f"requires random ±1 instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(
-            True, "random signs behave like Gaussian instances in experiments"
+            True, "random signs prefer no feature, and a new row is orthogonal to old ones on average"
         )
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if shares_layers(learner):
+            return Finding(False, about_one_target(learner))
+        linear = linear_in_labels(learner, experiment)
+        if not linear.holds:
+            return linear
+        judged = verdict(learner, experiment)
+        if not judged.group >= SIGNED_PERMUTATIONS:
+            return Finding(False, f"{learner.name} may prefer features or signs: {judged.reason}")
+        return Finding(True, f"{linear.reason}, and {judged.reason}")
 
     def value(self, at: At) -> Floats:
         return product_curve(at)

@@ -25,7 +25,8 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     Every step adds to W₁ a multiple of w₂xᵀ and to w₂ one of W₁x, so that after k examples the weights W₁ᵀw₂
     of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0): rank 2k + 1,
     and at least (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix, for these very labels, any start shared by the
-    targets and any feature map. That k + 1 stands in place of 2k + 1 is a conjecture. Source: WKA21 Thm 12.
+    targets and any feature map. That k + 1 could stand in place of 2k + 1 was conjectured, and fails for a φ
+    and a start that are made for it: `two-layer-gap`. Source: WKA21 Thm 12.
     """
 
     direction: ClassVar[Direction] = "lower"
@@ -43,7 +44,7 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
             return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        if architecture.linear_layers != 2:
+        if architecture.layers_on_features != 2:
             other = f"{learner.name} is {described(architecture)}"
             return Finding(False, f"it requires two fully connected linear layers, and {other}")
         if architecture.l2_penalty:

@@ -47,5 +47,6 @@ class OptionedSteps:
         noise = drawn(self._draws, tensors)
         if self._turn is not None:
             first = next(iter(noise))
-            noise[first] = noise[first] @ self._turn.T
+            if noise[first].shape[-1] == len(self._turn):  # else it is that of a factor of an instance
+                noise[first] = noise[first] @ self._turn.T
         return {name: tensor + sigma * noise[name] for name, tensor in tensors.items()}

@@ -65,6 +65,7 @@ class Update(Part, frozen=True):
         (
             "invariance",
             "along_gradients",
+            "linear_in_gradients",
             "exponentiated_rate",
             "mirror",
             "stable_up_to",
@@ -115,6 +116,11 @@ class Update(Part, frozen=True):
         """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
         return False
 
+    @property
+    def linear_in_gradients(self) -> bool:
+        """Whether every step is a sum of the gradients so far, with factors that depend on none of them."""
+        return False
+
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
         """η if it multiplies all weights by exp(−η g), or for small η does about that, from w = 1/d on."""
         return None
@@ -160,6 +166,10 @@ class Update(Part, frozen=True):
 
     def refuses(self, architecture: Architecture) -> str | None:
         """Why this rule cannot train this architecture, in one sentence; None if it can."""
+        return None
+
+    def refuses_features(self, d: int) -> str | None:
+        """Why this rule cannot move weights of d features, in one sentence; None if it can."""
         return None
 
     def refuses_loss(self, loss: Loss) -> str | None:

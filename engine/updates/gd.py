@@ -22,6 +22,10 @@ class GD(Plain, frozen=True, tag="gd"):
         return True
 
     @property
+    def linear_in_gradients(self) -> bool:
+        return True
+
+    @property
     def mirror(self) -> Mirror:
         return EUCLIDEAN
 

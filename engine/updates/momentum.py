@@ -36,6 +36,10 @@ class Momentum(Update, frozen=True, tag="momentum"):
         return True
 
     @property
+    def linear_in_gradients(self) -> bool:
+        return True
+
+    @property
     def stable_up_to(self) -> float:
         return 2.0 * (1.0 + self.momentum)
 

@@ -33,6 +33,10 @@ class SGD(Plain, frozen=True, tag="sgd"):
         return True
 
     @property
+    def linear_in_gradients(self) -> bool:
+        return True
+
+    @property
     def mirror(self) -> Mirror:
         return EUCLIDEAN
 

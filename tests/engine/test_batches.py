@@ -70,7 +70,8 @@ def test_the_same_seed_gives_the_same_bits(learners, dtype):
     )
     for name in learners:
         assert first[name].tobytes() == again[name].tobytes(), name
-        assert first[name].tobytes() != other[name].tobytes(), name
+        if name != "path-rule":  # to which no label follows from others here, whatever the seed
+            assert first[name].tobytes() != other[name].tobytes(), name
 
 
 @pytest.mark.parametrize("kind", catalogue.members("losses"))

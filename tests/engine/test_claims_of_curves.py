@@ -1,5 +1,7 @@
 """Claims about slopes, ratios, orders, crossings, shares and gaps, against numbers made by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from building import experiment, gd
@@ -367,3 +369,54 @@ def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
         }
     )
     assert [outcome.holds for outcome in judge(sweep(described))] == [True, True]
+
+
+def paired(spread):
+    """Two curves whose replicas differ from place to place in the same way, and by 0.1 and `spread` from
+    each other, [R, S] both."""
+    common = np.outer(SPREAD, K + 1)
+    return 1 + common - 0.1 + spread[:, None], 1 + common
+
+
+def test_a_difference_has_the_error_of_paired_replicas():
+    spread = 0.001 * np.arange(-2.0, 3.0)
+    it, other = paired(spread)
+    found = judged(
+        {"kind": "difference", "to": "other", "at": 4, "equals": -0.1, "within": 1e-12}, it=it, other=other
+    )
+    assert found.holds
+    assert found.stderr == pytest.approx(spread.std(ddof=1) / np.sqrt(5))
+    for expected, holds in ((-0.1025, True), (-0.104, False)):
+        claim = {"kind": "difference", "to": "other", "equals": expected, "standard_errors": 4}
+        assert judged(claim, it=it, other=other).holds is holds
+
+
+def test_a_difference_to_a_line_is_that_place_by_place():
+    curves = np.tile(1 - K / 10, (5, 1))
+    curves[:, 3] += 0.2
+    for bound, holds in ((0.21, True), (0.19, False)):
+        claim = {"kind": "difference", "to": "ri-signed", "below": bound}
+        found = judged(claim, [line(1 - K / 10)], it=curves)
+        assert found.holds is holds
+        assert found.measured == pytest.approx(0.2)
+        assert "k = 3" in found.detail
+
+
+def of_replicas(each):
+    """A line that has values of its own for every replica."""
+    return dataclasses.replace(line(each.mean(0)), each=each)
+
+
+@pytest.mark.parametrize("claim", [
+    {"kind": "difference", "to": "ri-signed", "above": 0.0, "standard_errors": 3},
+    {"kind": "line", "never_below": "ri-signed", "standard_errors": 3},
+])  # fmt: skip
+def test_a_line_with_values_for_every_replica_is_compared_replica_by_replica(claim):
+    rng = np.random.default_rng(1)
+    each = rng.normal(1, 0.3, (5, RECORDS))
+    noise = 0.001 * rng.normal(0, 1, each.shape)
+    above = judged(claim, [of_replicas(each)], it=each + noise + 0.01)
+    assert above.holds
+    assert above.stderr < 0.002
+    below = judged(claim, [of_replicas(each)], it=each + noise - 0.01)
+    assert not below.holds, "by ten of its own errors, and none of those of the curve"

@@ -82,6 +82,8 @@ class Matrix(Part, frozen=True, kw_only=True):
             "entry_values",
             "feature_values",
             "is_orthogonal",
+            "sign_factors",
+            "in_halves",
             "is_cube",
             "rows_are_given",
             "is_sylvester",
@@ -92,7 +94,10 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def is_hadamard(self) -> bool:
-        """Whether the instances are the d rows of a Hadamard matrix, up to order, signs and rotation."""
+        """Whether the instances are the d rows of a Hadamard matrix, up to order and rotation.
+
+        And up to signs of rows, which are all independent if there are any.
+        """
         return False
 
     @property
@@ -149,6 +154,19 @@ class Matrix(Part, frozen=True, kw_only=True):
         return self.is_hadamard and self.repeat is None
 
     @property
+    def sign_factors(self) -> tuple[int, ...]:
+        """d₁ … d_r if the instances are all x¹ ⊗ … ⊗ xʳ of the rows of Hadamard matrices of these orders.
+
+        Every row of every factor has a fair sign of its own, and labels change with them; () if not.
+        """
+        return ()
+
+    @property
+    def in_halves(self) -> bool:
+        """Whether the rows are Sylvester's, in the order 0, d/2, 1, 2, …, d/2 − 1, d/2 + 1, …, d − 1."""
+        return False
+
+    @property
     def isotropic(self) -> bool:
         """Whether instances are independent Gaussian vectors N(0, σ²I), which have no preferred direction."""
         return False
@@ -203,6 +221,10 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     def order(self, streams: Streams) -> NDArray[np.int64]:
         """The number of the row given that every replica sees at each step, [R, n], where rows are given."""
+        raise NotImplementedError
+
+    def tuples(self, streams: Streams) -> NDArray[np.int64]:
+        """The numbers of the rows whose product is seen at each step, [R, n, r], where there are factors."""
         raise NotImplementedError
 
     def arrangement(self, streams: Streams) -> Arrangement:

@@ -15,7 +15,7 @@ from engine.problems.matrices import Matrix, Rows
 class Rademacher(Matrix, frozen=True, tag="rademacher"):
     """Independent random signs: every entry is +1 or −1 with probability one half.
 
-    Source: WKA21 §6 (experiments; the lower bound is a conjecture); theory.md §2.
+    Source: WKA21 §6 (experiments); theory.md §2.
     """
 
     drawn: ClassVar[Values] = "signs"

@@ -1,0 +1,91 @@
+"""Two linear layers whose start and feature map are made for each other."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.architectures import Architecture, Start
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Positive, Verdict
+from engine.core.streams import Stream
+from engine.problems.instances import Instances
+
+
+class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
+    """ŷ = w₂ᵀW₁φ(x), two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
+
+    h = d/2 + 1 hidden units, W₁ = [L·I, 0], w₂ = 0; φ = (ψ, m) ∈ ℝ^2h, for unit vectors e_0, e_1, … of ℝ^h:
+    the first row has Lψ = e_0, m = μe_0; the second Lψ = √½(√(1−ε²) e_1 + ε e_0), m = √½ e_1; and row t of
+    the next d/2 − 1 has Lψ = e_t, m = μe_t. One pass of gradient descent at rate ½ then has in v = W₁ᵀw₂ the
+    label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2, in (v_m)_t. φ of row t + d/2 − 1,
+    which is never seen, is the functional of v that takes the latter from the two; so the feature map has
+    the multiplication table of the rows in it, and entries as large as √2/(με). After k ≤ d/2 + 1 examples
+    the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), less than the 1 − (k+1)/d that was conjectured
+    of any start and any φ. Derived here, we know of no earlier statement. Source: theory-open.md §18.
+    """
+
+    eps: Annotated[Positive, Meta(title="ε", description="of the second row along the first")] = 0.5
+    mu: Annotated[Positive, Meta(title="μ", description="size of m")] = 0.5
+    gain: Annotated[Positive, Meta(title="L", description="size of the start of W₁")] = 2.0
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("W1", "W2")
+
+    @property
+    def layers_on_features(self) -> int:
+        return 2
+
+    @property
+    def by_inner_products(self) -> bool:
+        return True
+
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        hidden = d // 2 + 1
+        return {"W1": (hidden, 2 * hidden), "W2": (1, hidden), "map": (2 * hidden, d)}
+
+    def start(self, stream: Stream, d: int) -> Start:
+        hidden = d // 2 + 1
+        first = self.gain * np.eye(hidden, 2 * hidden)
+        return {
+            "W1": np.tile(first, (stream.replicas, 1, 1)),
+            "W2": np.zeros((stream.replicas, 1, hidden)),
+            "map": np.zeros((stream.replicas, 2 * hidden, d)),
+        }
+
+    def fitted(self, params: Params, instances: Instances) -> Params:
+        """With the linear map that takes orthogonal rows of length √d to their features."""
+        some = min(instances.n, instances.d)
+        features = torch.from_numpy(self.features(instances.d)[:some]).to(instances.device, instances.dtype)
+        rows = instances.at(slice(0, some)).rows
+        found = features.T @ rows / instances.d
+        return {**params, "map": found.repeat_interleave(len(params["map"]) // len(found), 0)}
+
+    def features(self, d: int) -> NDArray[np.float64]:
+        """φ of the d rows in their order, [d, 2h]."""
+        h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
+        psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
+        psi[1, :2] = math.sqrt(0.5) * np.array([eps, math.sqrt(max(0.0, 1 - eps**2))]) / gain
+        m[1, 1] = math.sqrt(0.5)
+        kappa = eps / math.sqrt(2)
+        for t in range(2, h):
+            c = 1.5 - 0.75 * eps**2 + (t - 2)  # times y_t, what stands beside κ y_t y_0 y_1
+            unseen = t + h - 2
+            psi[unseen, t] = -c / (kappa * gain)
+            m[unseen, t] = (1 / mu + c / (mu * gain**2)) / kappa
+        return np.concatenate((psi, m), 1)
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.products(self.weights(params))
+
+    def weights(self, params: Params) -> torch.Tensor:
+        return (params["W2"] @ params["W1"] @ params["map"]).flatten(1)
+
+    def invariance(self, d: int) -> Verdict:
+        return Verdict(True, "its feature map is made of all instances in their order, and turns with them")

@@ -1,0 +1,62 @@
+"""Sylvester's rows in the order that a net of two layers is made for."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import BadField, Dimension, Values
+from engine.core.streams import Streams
+from engine.problems.hadamard_matrices import sylvester
+from engine.problems.matrices import Arrangement, Matrix, Rows
+from engine.problems.matrices.hadamard import is_power_of_two
+
+
+class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
+    """Sylvester's matrix with its rows in the order 0, d/2, 1, 2, …, d/2 − 1, and then d/2 + 1, …, d − 1.
+
+    Row a + d/2 is the product of rows a and d/2, entry by entry, so that the labels of the first d/2 + 1 rows
+    say those of all others, of every feature: y_(a + d/2) = y_a y_0 y_(d/2). `two-layer-decoder` knows that.
+    Source: theory-open.md §18.
+    """
+
+    constant_column: ClassVar[int | None] = 0
+    drawn: ClassVar[Values] = "signs"
+
+    d: Annotated[Dimension, Meta(title="d", description="features and rows: a power of two")] = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_power_of_two(self.d):
+            below = 1 << (self.d.bit_length() - 1)
+            raise BadField("d", f"{self.d} is not a power of two; take {below} or {2 * below}")
+
+    @property
+    def is_hadamard(self) -> bool:
+        return True
+
+    @property
+    def in_halves(self) -> bool:
+        return self.repeat is None
+
+    @property
+    def second_moment(self) -> float:
+        return 1.0
+
+    @property
+    def is_sylvester(self) -> bool:
+        return not self.rotate
+
+    def size(self) -> tuple[int, int]:
+        return self.d, self.d
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        half = self.d // 2
+        order = np.array([0, half, *range(1, half), *range(half + 1, self.d)])
+        orders = np.tile(order, (len(streams.seeds), 1))
+        return Arrangement(orders, np.ones(orders.shape, np.int8))
+
+    def rows(self, streams: Streams) -> Rows:
+        return sylvester(self.d).astype(np.float32)[self.arrangement(streams).order]

@@ -1,0 +1,121 @@
+"""Outer products of the rows of Hadamard matrices."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
+from engine.core.parts import MOST, BadField, Values
+from engine.core.streams import Streams
+from engine.problems.hadamard_matrices import hadamard, nearest, reached
+from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
+from engine.problems.matrices.hadamard import is_power_of_two
+
+BY_DEFAULT = (8, 8)
+"""The factors where nothing says which."""
+
+
+class Outer(Matrix, frozen=True, tag="outer"):
+    """Outer products x¹ ⊗ … ⊗ xʳ of one row each of r Hadamard matrices: all D = d₁⋯d_r of them.
+
+    Two factors are matrix instances x zᵀ, of which a prediction is xᵀWz. The entries of an instance are
+    numbered with the last factor first, feature a d₂ + b of two being entry (a, b). `factors` says their
+    sizes, or `side` and `count` how many there are of one size; by default 8 and 8. With `row_signs` every
+    row of every factor has a random sign, Σ d_l of them, and so a feature labels a product of rows with the
+    product of r unknown signs: the rows are those of a Hadamard matrix of order D, but their signs are not D
+    independent ones, and the bounds that ask for these do not speak of it. A single factor is `hadamard`.
+    Source: theory-open.md §17.
+    """
+
+    constant_column: ClassVar[int | None] = 0
+    drawn: ClassVar[Values] = "signs"
+
+    factors: Factors = None
+    side: Side = None
+    count: Several = None
+    permute: PermuteRows = True
+    row_signs: Annotated[
+        bool, Meta(title="row signs", description="flip the rows of every factor, with their labels")
+    ] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_factors(self.factors, self.side, self.count)
+        place = "factors" if self.side is None else "side"
+        for size in self.sizes:
+            if not reached(size):
+                below, above = nearest(size)
+                what = f"{size} is no order of a Hadamard matrix that can be made here"
+                raise BadField(place, f"{what}; take {below} or {above}")
+        if (product := math.prod(self.sizes)) > MOST:
+            raise BadField(place, f"the product of all sizes is {product}; take at most {MOST}")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The size of every factor."""
+        return sizes_of(self.factors, self.side, self.count) or BY_DEFAULT
+
+    @property
+    def is_hadamard(self) -> bool:
+        return not self.row_signs or len(self.sizes) == 1
+
+    @property
+    def is_orthogonal(self) -> bool:
+        return self.repeat is None
+
+    @property
+    def sign_factors(self) -> tuple[int, ...]:
+        return self.sizes if self.row_signs else ()
+
+    @property
+    def second_moment(self) -> float:
+        return 1.0
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
+
+    @property
+    def random_signs(self) -> bool:
+        return self.row_signs and len(self.sizes) == 1
+
+    @property
+    def is_sylvester(self) -> bool:
+        return all(map(is_power_of_two, self.sizes)) and not self.rotate
+
+    def size(self) -> tuple[int, int]:
+        entries = math.prod(self.sizes)
+        return entries, entries
+
+    def tuples(self, streams: Streams) -> NDArray[np.int64]:
+        order = self._order(streams)
+        return np.stack(np.unravel_index(order, self.sizes), -1)
+
+    def arrangement(self, streams: Streams) -> Arrangement:
+        order = self._order(streams)
+        signs = np.ones(order.shape, np.int8)
+        if self.row_signs:
+            drawn = np.split(streams("signs").signs(sum(self.sizes)), np.cumsum(self.sizes)[:-1], 1)
+            for of_factor, rows in zip(drawn, np.unravel_index(order, self.sizes), strict=True):
+                signs *= np.take_along_axis(of_factor, rows, 1)
+        return Arrangement(order, signs)
+
+    def rows(self, streams: Streams) -> Rows:
+        order, signs, _ = self.arrangement(streams)
+        matrix = reduce(np.kron, map(hadamard, self.sizes))
+        rows = matrix[order].astype(np.float32)
+        rows *= signs.astype(np.float32)[:, :, None]
+        return rows
+
+    def _order(self, streams: Streams) -> NDArray[np.int64]:
+        """The number of the product that comes at every step, [R, D]."""
+        count = math.prod(self.sizes)
+        if self.permute:
+            return streams("order").permutation(count)
+        return np.tile(np.arange(count), (len(streams.seeds), 1))

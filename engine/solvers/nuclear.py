@@ -1,0 +1,107 @@
+"""The matrix of least nuclear norm that fits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from engine.core.factors import Pair, no_pair, pair_of
+from engine.core.groups import TRIVIAL, rotations
+from engine.core.parts import Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Floats, Refit, Solver
+
+GAP = 1e-6
+"""How far ‖W‖_* may be above the bound that its dual gives, as a share."""
+
+ACCEPTED = 1e-3
+"""The same of a solution that is taken after all ITERATIONS: where minimisers are many it closes slowly."""
+
+ITERATIONS = 1500
+
+EVERY = 20
+"""Iterations between two looks at the gap."""
+
+
+class Nuclear(Solver, frozen=True, tag="nuclear"):
+    """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
+
+    Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. Douglas and
+    Rachford's alternation between the W that fit and shrunken singular values, anew for every k, from the
+    shortest W that fits; of several minimisers the one where that ends, which turns with the instances. The
+    dual gives a lower bound on ‖W‖_* all along. Labels that no W fits are replaced by those that least
+    squares fits. Raises ArithmeticError if the gap is above a thousandth in the end. Source: Fazel 2002;
+    Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
+    """
+
+    factors: Pair = None
+
+    def refuses(self, d: int) -> str | None:
+        return no_pair(self.factors, d)
+
+    def begin(self, data: Data) -> Hypothesis:
+        shape = pair_of(self.factors, data.instances.d)
+        return Refit(data, lambda X, y: least(X, y, shape))
+
+    def size(self, n: int, d: int) -> int:
+        return 2 * n * d + 8 * d
+
+    def invariance(self) -> Verdict:
+        reason = "singular values of W are what rotations of its sides alone leave as they are"
+        group = TRIVIAL if self.factors is None else rotations(*self.factors)
+        return Verdict(False, reason, group)
+
+
+def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
+    """The w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y if there is none.
+
+    Raises: ArithmeticError if ‖W‖_* is above the bound of its dual by more than a share of ACCEPTED.
+    """
+    shortest: Floats = np.asarray(np.linalg.lstsq(X, y)[0], np.float64)
+    if not shortest.any():
+        return shortest
+    basis = _row_space(X)  # [rank, d]
+    step = float(np.linalg.norm(shortest.reshape(shape), 2))
+
+    def fitted(w: Floats) -> Floats:
+        """The w that fits and is nearest to another."""
+        found: Floats = w - basis.T @ (basis @ w) + shortest
+        return found
+
+    state, gap = shortest, math.inf
+    for iteration in range(1, ITERATIONS + 1):
+        w = fitted(state)
+        reflected = 2 * w - state
+        shrunk = _shrunk(reflected, step, shape)
+        state = state + shrunk - w
+        if iteration % EVERY == 0:
+            gap = _gap(w, (w - state) / step, basis, shape)
+            if gap <= GAP:
+                break
+    if gap > ACCEPTED:
+        raise ArithmeticError(f"nuclear on {len(X)} examples: a gap of {gap:.1e} is left")
+    return fitted(state)
+
+
+def _row_space(X: Floats) -> Floats:
+    """Orthonormal rows with the span of those of X."""
+    _, values, right = np.linalg.svd(X, full_matrices=False)
+    kept: Floats = right[values > max(X.shape) * np.finfo(float).eps * values[0]]
+    return kept
+
+
+def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
+    """w with the singular values of its matrix less a number, those below it 0."""
+    left, values, right = np.linalg.svd(w.reshape(shape), full_matrices=False)
+    found: Floats = ((left * np.maximum(values - by, 0)) @ right).ravel()
+    return found
+
+
+def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
+    """How far ‖W‖_* is above ⟨Λ, W⟩ as a share, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
+    along = basis.T @ (basis @ dual)
+    along /= max(float(np.linalg.norm(along.reshape(shape), 2)), 1.0)
+    norm = float(np.linalg.norm(w.reshape(shape), "nuc"))
+    return 1 - float(along @ w) / norm

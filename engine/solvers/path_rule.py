@@ -1,0 +1,182 @@
+"""The rule that multiplies labels: along a path for two factors, by elimination for more."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
+from engine.core.groups import rotations
+from engine.core.lazy import torch
+from engine.core.parts import Values, Verdict
+from engine.formulas.sign_products import SignProducts
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Floats, Solver
+
+VIEWS = 3
+"""Numbers that are taken of every factor, up to a common one: they tell its directions apart."""
+
+MOST_ROWS = 8
+"""So few instances are looked at one by one; of more only products are asked."""
+
+SAME = {4: 1e-3, 8: 1e-6}
+"""By the bytes of a number: projectors that differ by less are of one direction, and rounding is far less."""
+
+
+class PathRule(Solver, frozen=True, tag="path-rule"):
+    """Products x¹ ⊗ … ⊗ xʳ whose labels follow from those seen get these, and all others 0.
+
+    It supposes that labels ±1 are products of one unknown sign for every factor. With two factors a label is
+    then known if there is a path of examples from x¹ to x², alternately with the same first and the same
+    second factor, and it is the product of the labels along it; with r factors if the indicator vector of
+    the tuple is a sum of those seen over F₂ (Gaussian elimination). That two factors are the same or opposite
+    is read from |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors change nothing. For two factors it is
+    sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
+    """
+
+    labels: ClassVar[Values] = "signs"
+    by_products: ClassVar[bool] = True
+
+    factors: Factors = None
+    side: Side = None
+    count: Several = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_factors(self.factors, self.side, self.count)
+
+    def sizes(self, d: int) -> tuple[int, ...]:
+        """The size of every factor of instances with d features; where nothing says it, there is one."""
+        return sizes_of(self.factors, self.side, self.count) or (d,)
+
+    def refuses(self, d: int) -> str | None:
+        if (product := math.prod(self.sizes(d))) == d:
+            return None
+        return f"the sizes of its factors have the product {product}, and instances have {d} features"
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Paths(data, self.sizes(data.instances.d))
+
+    def size(self, n: int, d: int) -> int:
+        sizes = self.sizes(d)
+        return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
+
+    def invariance(self) -> Verdict:
+        reason = "it only asks which factors are the same or opposite, by their inner products"
+        sizes = sizes_of(self.factors, self.side, self.count) or ()
+        if len(sizes) <= 1:
+            return Verdict(True, reason)
+        return Verdict(False, reason, rotations(*sizes))
+
+
+class Paths:
+    """What is known by the examples told, for every replica and target."""
+
+    def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
+        self._given, self._weights = data.instances, _views(factors)
+        self._count = data.targets * data.variants
+        views = self._seen(data.instances)
+        self._same = SAME[data.instances.dtype.itemsize]
+        directions = [
+            [_directions(of_replica[:, :, at], self._same) for at in range(len(factors))]
+            for of_replica in views[0]
+        ]
+        self._known = [[one for _, one in of_replica] for of_replica in directions]
+        self._numbers = np.array([[numbers for numbers, _ in of_replica] for of_replica in directions])
+        self._flipped = views[1] < 0
+        sizes = [[len(one) for one in of_replica] for of_replica in self._known]
+        self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
+
+    def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
+        """The views of every factor [R, n, VIEWS, r], up to a number, and one of the whole [R, n]."""
+        weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
+        if instances.n <= MOST_ROWS:
+            taken = instances.rows @ weights[0].T
+        else:
+            taken = instances.inner(weights.expand(instances.replicas, -1, -1)).mT
+        found = taken.double().cpu().numpy()
+        views, whole = found[:, :, :-1], found[:, :, -1]
+        return views.reshape(*views.shape[:2], VIEWS, -1), whole
+
+    def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The number of the direction of every factor [R, r, n], −1 for a new one, and the sign [R, n]."""
+        if instances is self._given:
+            return self._numbers, self._flipped
+        views, whole = self._seen(instances)
+        numbers = [
+            [_nearest(_projector(views[:, :, at]), one, self._same) for at, one in enumerate(known)]
+            for views, known in zip(views, self._known, strict=True)
+        ]
+        return np.array(numbers), whole < 0
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        numbers, flipped = self._read(instances)
+        negative = (labels < 0).cpu().numpy().reshape(len(numbers), self._count, -1) ^ flipped[:, None]
+        for products, of_replica, minus in zip(self._products, numbers, negative, strict=True):
+            for one, signs in zip(of_replica.T, minus.T, strict=True):
+                if (one >= 0).all():
+                    products.see(one, signs)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        numbers, flipped = self._read(instances)
+        found = np.empty((len(numbers), self._count, instances.n))
+        for place, products in enumerate(self._products):
+            known, negative = products.told(numbers[place].T)
+            known &= (numbers[place] >= 0).all(0)
+            found[place] = known * np.where(negative.T ^ flipped[place], -1.0, 1.0)
+        return torch.from_numpy(found).to(instances.device, instances.dtype).flatten(0, 1)
+
+    def weights(self) -> None:
+        """None: predictions are not linear in x."""
+        return
+
+
+def _views(factors: tuple[int, ...]) -> Floats:
+    """Weights of which each sees one factor from one side, [VIEWS r + 1, D]; the last sees all from one."""
+    draws = np.random.default_rng(0)
+    sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
+    found = []
+    for side in range(VIEWS):
+        for seen in range(len(factors)):
+            weights = np.ones(1)
+            for factor, of_factor in enumerate(sides):
+                weights = np.kron(weights, of_factor[side if factor == seen else VIEWS])
+            found.append(weights)
+    whole = np.ones(1)
+    for of_factor in sides:
+        whole = np.kron(whole, of_factor[VIEWS])
+    return np.stack([*found, whole])[None]
+
+
+def _projector(views: Floats) -> Floats:
+    """What is left of views [n, VIEWS] when their length and sign are forgotten, [n, VIEWS²]."""
+    lengths = np.linalg.norm(views, axis=1, keepdims=True)
+    units = views / np.where(lengths > 0, lengths, 1.0)
+    return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
+
+
+def _directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
+    """The number of the direction of every view [n], and one projector of each direction."""
+    projectors = _projector(views)
+    numbers = np.zeros(len(projectors), np.int64)
+    for column in projectors.T:
+        order = np.argsort(column, kind="stable")
+        apart = np.empty(len(order), np.int64)
+        apart[order] = np.concatenate(([0], np.cumsum(np.diff(column[order]) > same)))
+        _, numbers = np.unique(numbers * len(order) + apart, return_inverse=True)
+    _, firsts = np.unique(numbers, return_index=True)
+    return numbers, projectors[firsts]
+
+
+def _nearest(projectors: Floats, known: Floats, same: float) -> NDArray[np.int64]:
+    """The number of the known direction of every projector [n, P], −1 where there is none."""
+    gaps = np.abs(projectors[:, None] - known).max(2)
+    found = gaps.argmin(1)
+    return np.where(gaps[np.arange(len(found)), found] < same, found, -1)

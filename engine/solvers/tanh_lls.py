@@ -1,0 +1,64 @@
+"""Least squares behind the tanh that labels ±1 on random signs call for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.core.parts import Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Solver
+from engine.solvers.lls import DEPENDENT, Fit
+
+
+class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
+    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of those seen.
+
+    Inside, the rows seen among them, it is xᵀw, which is the label there. On random signs an unseen row with
+    the label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and the posterior mean of y given xᵀw alone is
+    this tanh; from k = d on it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
+    theory-open.md §18b.
+    """
+
+    labels: ClassVar[Values] = "signs"
+
+    def begin(self, data: Data) -> Hypothesis:
+        return TanhFit(data)
+
+    def size(self, n: int, d: int) -> int:
+        return 2 * d * d + 3 * n * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "the tanh is one of inner products and of the lengths of what they leave")
+
+
+class TanhFit(Fit):
+    """The least-squares solution to the examples it has been told, and how many these are."""
+
+    def __init__(self, data: Data) -> None:
+        super().__init__(data)
+        self._count, self._d = 0, data.instances.d
+        self._targets = data.targets * data.variants
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        super().learn(instances, labels)
+        self._count += instances.n
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        fitted = super().predict(instances).double()
+        left = max(1 - self._count / self._d, torch.finfo(torch.float64).tiny)
+        known = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
+        return torch.where(known, fitted, torch.tanh(fitted / left)).to(instances.dtype)
+
+    def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
+        """Which of the rows [R, n, d] are in the span of those seen, [R, n]."""
+        outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
+        return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
+
+    def weights(self) -> None:
+        """None: predictions are not linear in x."""
+        return

@@ -1,0 +1,69 @@
+"""The lower bound for learners of products of many factors, by the rank of the products seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas.sign_products import SignProducts
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, loss_constant, times_constant
+from engine.theory.percolation import OfFactors
+
+
+class Ladder(OfFactors, frozen=True, tag="ladder"):
+    """c × the share of tuples whose indicator vectors are not in the F₂-span of those seen.
+
+    For x¹ ⊗ … ⊗ xʳ, as `percolation` for two factors, which it equals there: a label is the product of a sign
+    of every factor, and not in the span it is ±1 with probability ½ each. It is 0 once the rank has reached
+    Σ(d_l − 1) + 1. One factor is 1 − k/D (WKA21 Thm 3), and factors of size 2 are log₂ D raw bits: the fewer
+    rotations a learner must not see, the fewer examples it needs. `path-rule` attains it for square loss.
+    Derived here, we know of no earlier statement. Source: theory-open.md §17.
+    """
+
+    direction: ClassVar[Direction] = "lower"
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of those seen"
+    source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def formula_in(self, experiment: Setup) -> str:
+        constant = loss_constant(experiment)
+        if len(experiment.problem.matrix.sign_factors) == 1:
+            return times_constant("(1 − k/D)", experiment)
+        return (
+            self.formula.removeprefix("c × ")
+            if constant == 1
+            else self.formula.replace("c", f"{constant:.3g}", 1)
+        )
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = super().holds(experiment)
+        if found.holds and len(experiment.problem.matrix.sign_factors) == 2:
+            return Finding(False, "of products of two factors percolation says the same, and is drawn there")
+        return found
+
+    def value(self, at: At) -> Floats:
+        tuples, factors = at.drawn.data.tuples, at.experiment.problem.matrix.sign_factors
+        assert tuples is not None, "matrices with factors have them"
+        if len(factors) == 1:
+            return loss_constant(at.experiment) * (1 - at.k / factors[0])[None].repeat(len(tuples), 0)
+        k = at.k.astype(int)
+        shares = np.stack([outside(seen[: k.max()], factors, set(k.tolist())) for seen in tuples])
+        return loss_constant(at.experiment) * shares[:, k]
+
+
+def outside(tuples: np.ndarray, factors: tuple[int, ...], asked: set[int]) -> Floats:
+    """The share of all tuples outside the span of the first k of these [K, r], [K + 1]; NaN if not asked."""
+    products, nothing = SignProducts(factors), np.zeros(1, bool)
+    shares = np.full(len(tuples) + 1, np.nan)
+    rank, known = -1, 0.0
+    for k in range(len(tuples) + 1):
+        if k in asked:
+            if products.rank != rank:
+                rank, known = products.rank, products.share()
+            shares[k] = 1 - known
+        if k < len(tuples):
+            products.see(tuples[k], nothing)
+    return shares

@@ -1,0 +1,40 @@
+"""The lower bound on outer products for learners that are linear in the labels."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.results.linearity import linear_in_labels
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, only_square
+from engine.theory.percolation import OfFactors
+
+
+class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
+    """1 − k/D on products of D = d₁⋯d_r: nothing that is linear in the labels does better, for square loss.
+
+    It binds learners whose predictions are a₀ + Σ_j a_j y_j, and whom rotations of every factor by itself do
+    not change: a few examples beyond √D help them nothing. Gradient descent on W from 0 attains it. Derived
+    here, we know of no earlier statement. Source: theory-open.md §17.
+
+    Proof: in the coordinates in which factors are √d_l e_i the a are independent of the signs, and so of the
+    labels, which are pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
+    """
+
+    direction: ClassVar[Direction] = "lower"
+    formula: ClassVar[str] = "1 − k/D"
+    source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = super().holds(experiment)
+        return (only_square(experiment) or found) if found.holds else found
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        linear = linear_in_labels(learner, experiment)
+        return super().binds(learner, experiment) if linear.holds else linear
+
+    def value(self, at: At) -> Floats:
+        unseen: Floats = 1 - at.k / at.labels.n
+        return unseen

@@ -1,0 +1,40 @@
+"""The lower bound on outer products for learners that no rotation at all changes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, RotationInvariant, only_square
+from engine.theory.percolation import OfFactors
+
+
+class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
+    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that all of O(D) does not change does better.
+
+    In expectation over the signs of the rows, for square loss, and every order that is independent of them.
+    It is tight at k = D − 1, where the product of all labels seen is right for even factors. With D
+    independent signs it is 1 − k/D, `ri-signed`. Derived here, we know of no earlier statement. Source:
+    theory-open.md §17.
+
+    Proof: all m = D − k unseen rows are orthogonal to those seen and to each other, so a prediction has one
+    mean p on all of them, given what was seen, and costs Σ(p − y)² ≥ m − S²/m with the sum S of their
+    labels. E S² = m, as labels are pairwise independent with mean 0.
+    """
+
+    direction: ClassVar[Direction] = "lower"
+    formula: ClassVar[str] = "1 − (k+1)/D"
+    source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = OfFactors().holds(experiment)
+        if found.holds and len(experiment.problem.matrix.sign_factors) == 1:
+            return Finding(False, "of a single factor with independent signs ri-signed says more")
+        return (only_square(experiment) or found) if found.holds else found
+
+    def value(self, at: At) -> Floats:
+        unseen: Floats = np.maximum(0, 1 - (at.k + 1) / at.labels.n)
+        return unseen

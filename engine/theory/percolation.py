@@ -1,0 +1,124 @@
+"""The lower bound for learners of outer products that rotations of single factors do not change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.groups import Group, rotations
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.results.invariance import verdict
+from engine.spec.setup import Setup
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    Line,
+    about_one_target,
+    loss_constant,
+    shares_layers,
+    shown_once,
+    times_constant,
+)
+
+
+class OfFactors(Line, frozen=True):
+    """A line about learners of x¹ ⊗ … ⊗ xʳ whom rotations of every factor by itself do not change.
+
+    The law of their predictions is the same as if the factors were √d_l e_i: random signs of the rows reach
+    them through the labels alone, which are products of one fair sign for every factor.
+    """
+
+    def group_in(self, experiment: Setup) -> Group | None:
+        return rotations(*experiment.problem.matrix.sign_factors)
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if repeated := shown_once(experiment):
+            return repeated
+        if not problem.matrix.sign_factors:
+            what = f"and the matrix {problem.matrix.kind} is none, or without these signs"
+            return Finding(False, f"requires products of Hadamard rows with random signs, {what}")
+        if experiment.protocol.drawn_independently:
+            return Finding(False, "requires rows in their order, and here examples are drawn independently")
+        if not problem.target.unit or problem.label_values != "signs":
+            return Finding(
+                False, "requires features as targets, whose labels are ±1, and here they are others"
+            )
+        return Finding(True, "labels are products of fair signs, one of every factor of a row")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if shares_layers(learner):
+            return Finding(False, about_one_target(learner))
+        group, judged = self.group_in(experiment), verdict(learner, experiment)
+        assert group is not None, "lines about factors have a group"
+        if group <= judged.group:
+            return Finding(True, f"{group.words} changes nothing for {learner.name}: {judged.reason}")
+        return Finding(False, f"{group.words} may change what {learner.name} learns: {judged.reason}")
+
+
+class Percolation(OfFactors, frozen=True, tag="percolation"):
+    """c(1 − Σ_C r_C q_C/(d d′)) over the components C of the graph of the pairs seen, r_C rows, q_C columns.
+
+    For x zᵀ, in expectation over the signs of rows, for every order of the pairs that is independent of these
+    and of the learner's coins, and any loss with constant c: exact for the very pairs seen here. In random
+    order it falls once k passes √(d d′), as the largest component does what a random graph does. `path-rule`
+    attains it for square loss. That completion of rank one is connectivity is classical (Király, Theran,
+    Tomioka 2012); that it bounds all learners of this symmetry is derived here, we know of no earlier
+    statement. Source: theory-open.md §17.
+
+    Proof: labels are σ_i τ_j with σ_i = s_i H_ia and τ_j = t_j H′_jb independent and fair. If i and j are not
+    connected, flipping σ and τ on the component of i changes no label seen and flips y_ij, which therefore is
+    ±1 with probability ½ each, given all that was seen, and costs at least c.
+    """
+
+    direction: ClassVar[Direction] = "lower"
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "c(1 − Σ_C r_C q_C/(d d′)) over connected components C"
+    source: ClassVar[str] = "derived here, theory-open.md §17"
+
+    def formula_in(self, experiment: Setup) -> str:
+        return times_constant("(1 − Σ_C r_C q_C/(d d′))", experiment) + " over connected components C"
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = super().holds(experiment)
+        factors = len(experiment.problem.matrix.sign_factors)
+        if found.holds and factors != 2:
+            return Finding(
+                False, f"requires products of two factors, and there are {factors}: ladder says it"
+            )
+        return found
+
+    def value(self, at: At) -> Floats:
+        rows, columns = at.experiment.problem.matrix.sign_factors
+        tuples = at.drawn.data.tuples
+        assert tuples is not None, "matrices with factors have them"
+        shares = np.stack([unconnected(pairs[: int(at.k.max())], rows, columns) for pairs in tuples])
+        return loss_constant(at.experiment) * shares[:, at.k.astype(int)]
+
+
+def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
+    """The share of all pairs (row, column) that are not connected by the first k of these [K, 2], [K + 1].
+
+    By union–find on rows and columns.
+    """
+    parent = list(range(rows + columns))
+    sizes = [(1, 0)] * rows + [(0, 1)] * columns
+    connected, shares = 0, [1.0]
+
+    def root(vertex: int) -> int:
+        while parent[vertex] != vertex:
+            parent[vertex] = parent[parent[vertex]]
+            vertex = parent[vertex]
+        return vertex
+
+    for row, column in pairs.tolist():
+        one, other = root(row), root(rows + column)
+        if one != other:
+            (r, q), (s, p) = sizes[one], sizes[other]
+            connected += r * p + s * q
+            parent[other], sizes[one] = one, (r + s, q + p)
+        shares.append(1 - connected / (rows * columns))
+    return np.array(shares)

@@ -1,0 +1,56 @@
+"""The limit of the percolation line for many rows in random order."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, loss_constant
+from engine.theory.percolation import OfFactors, Percolation
+
+ITERATIONS = 10_000
+"""From 1 the fixed point is reached to rounding in a few steps, but for k near √(d d′), where it is 0."""
+
+
+class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: percolation in random order.
+
+    ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as
+    d, d′ → ∞ with κ fixed: nothing below k = √(d d′), and 1 − ρ² for d = d′. At d = 16 `percolation` is as
+    much as 0.06 below it. It is the loss of `path-rule`, which attains that bound. Source:
+    theory-open.md §17.
+    """
+
+    direction: ClassVar[Direction] = "asymptotic"
+    formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"
+    source: ClassVar[str] = "derived here from the giant component, theory-open.md §17"
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = Percolation().holds(experiment)
+        if found.holds and not experiment.problem.matrix.random_order:
+            return Finding(False, "requires the rows in random order, and permute is off")
+        return found
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if learner.solver is None or learner.solver.kind != "path-rule":
+            return Finding(False, f"it is the loss of path-rule, which {learner.name} is not")
+        return super().binds(learner, experiment)
+
+    def value(self, at: At) -> Floats:
+        d, other = at.experiment.problem.matrix.sign_factors
+        return loss_constant(at.experiment) * limit(at.k / d, at.k / other)
+
+
+def limit(kappa: Floats, other: Floats) -> Floats:
+    """1 − ρρ′ for κ and κ′, the largest solution."""
+    rho = np.ones_like(kappa)
+    for _ in range(ITERATIONS):
+        before, columns = rho, -np.expm1(-other * rho)
+        rho = -np.expm1(-kappa * columns)
+        if (np.abs(rho - before) < 1e-14).all():
+            break
+    return np.asarray(1 + rho * np.expm1(-other * rho))

@@ -1,0 +1,62 @@
+"""The loss of the tanh of least squares on random signs, in the limit of many dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_square, shown_once
+
+REACH, POINTS = 12.0, 4001
+"""Where a Gaussian ends, and places up to there: the trapezoidal rule has an error far below rounding."""
+
+
+class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
+    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of `tanh-lls`.
+
+    For random ±1 rows and a feature as the label, as d → ∞ with ρ fixed: xᵀw of an unseen row is then the
+    label seen through Gaussian noise, of which the best linear estimate, least squares itself, leaves 1 − ρ,
+    and the best of all mmse. For every ρ it is below `ri-rademacher`, and a rotation-invariant learner
+    attains it. Derived here, we know of no earlier statement. Source: theory-open.md §18b.
+    """
+
+    direction: ClassVar[Direction] = "asymptotic"
+    formula: ClassVar[str] = "(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z)"
+    source: ClassVar[str] = "derived here, theory-open.md §18b"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem = experiment.problem
+        if repeated := shown_once(experiment):
+            return repeated
+        if not problem.matrix.independent_signs:
+            return Finding(False, f"requires random ±1 instances, and the matrix is {problem.matrix.kind}")
+        features = problem.target.values(problem.matrix) == "signs"  # which are their own signs
+        if not features or problem.labels == "bernoulli" or problem.noise > 0:
+            return Finding(False, "requires features as labels, ±1 without noise, and here they are others")
+        return only_square(experiment) or Finding(
+            True, "least squares sees the label ±1 of a new row through noise that becomes Gaussian"
+        )
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if learner.solver is None or learner.solver.kind != "tanh-lls":
+            return Finding(False, f"it is the loss of tanh-lls, which {learner.name} is not")
+        return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
+
+    def value(self, at: At) -> Floats:
+        n, d = at.experiment.problem.matrix.shape()
+        return np.array([(1 - k / n) * unseen(k / d) for k in at.k])
+
+
+def unseen(rho: float) -> float:
+    """mmse(ρ/(1 − ρ)), what an unseen row costs; 0 from ρ = 1 on."""
+    if rho >= 1:
+        return 0.0
+    s = rho / (1 - rho)
+    z = np.linspace(-REACH, REACH, POINTS)
+    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return float(((1 - np.tanh(s + math.sqrt(s) * z)) * density).sum() * (z[1] - z[0]))

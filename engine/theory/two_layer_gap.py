@@ -1,0 +1,56 @@
+"""The loss of two linear layers with a start and a feature map that are made for the order of the rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, several_targets
+
+RATE = 0.5
+"""Gradient descent at this rate fits an example of unit features at once."""
+
+
+class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
+    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1: what two linear layers reach, with a start and a φ made for it.
+
+    In the limit ε, μ, 1/L → 0 of `two-layer-decoder`, for each of the targets [H, −H]; rank 2(k − 1) of the
+    2k + 1 that `svd-two-layer` allows, so that bound is tight up to 3/d. That no start and no φ go below
+    1 − (k+1)/d, as conjectured, fails from k = 4 on; of usual starts, and of φ that do not know the order of
+    the rows, it is open. Derived here, we know of no earlier statement. Source: theory-open.md §18.
+    """
+
+    direction: ClassVar[Direction] = "asymptotic"
+    in_expectation: ClassVar[bool] = False
+    formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
+    source: ClassVar[str] = "derived here, theory-open.md §18"
+
+    def holds(self, experiment: Setup) -> Finding:
+        matrix, protocol = experiment.problem.matrix, experiment.protocol
+        if not matrix.in_halves:
+            return Finding(False, f"requires the rows of ordered-hadamard, and the matrix is {matrix.kind}")
+        n, d = matrix.shape()
+        if not protocol.online or protocol.drawn_independently or protocol.last(n) > d / 2 + 1:
+            return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
+        found = several_targets(experiment)
+        if found.holds and experiment.problem.label_values != "signs":
+            return Finding(
+                False, "requires features as targets, whose labels are products of those of others"
+            )
+        return found
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        architecture, update = learner.architecture, learner.update
+        if architecture is None or architecture.kind != "two-layer-decoder":
+            return Finding(False, f"it is the loss of two-layer-decoder, which {learner.name} is not")
+        if update is None or not update.along_gradients or getattr(update, "lr", None) != RATE:
+            return Finding(False, f"it requires gradient descent at rate ½, and {learner.name} has another")
+        return Finding(True, f"{learner.name} has the start and the feature map that are made for this order")
+
+    def value(self, at: At) -> Floats:
+        left: Floats = 1 - np.maximum(at.k, 2 * (at.k - 1)) / at.labels.n
+        return np.maximum(0, left)

@@ -1,0 +1,71 @@
+"""Mirror descent on the singular values of a matrix of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.architectures import Architecture
+from engine.core.factors import Pair, no_pair, pair_of
+from engine.core.groups import rotations
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Positive, Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rate, Rates, State, Update, descended
+
+Function = Callable[["torch.Tensor", float], "torch.Tensor"]
+"""Of singular values and β."""
+
+
+class Spectral(Update, frozen=True, tag="spectral"):
+    """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
+
+    W has `factors` rows and columns and is the weights of a linear neuron on instances x zᵀ, entry by entry
+    along its rows. What `hypentropy` does to single weights it does to singular values: it is matrix EG± on
+    the symmetric dilation of W, started at β/2 · I. Rotations of x and of z, each by itself, change nothing.
+    A step is a singular value decomposition. Source: Ghai, Hazan, Singer 2020; theory-open.md §17.
+    """
+
+    own_start: ClassVar[bool] = False
+    weights_of_state: ClassVar[bool] = True
+
+    lr: Rate = 0.05
+    beta: Annotated[Positive | None, Meta(title="β", description="size of the start; none: 1/d")] = None
+    factors: Pair = None
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        if architecture.trains_weights:
+            return None
+        return (
+            f"{self.kind} takes weights for one matrix, so it trains only the linear neuron, "
+            f"not {architecture.kind}"
+        )
+
+    def refuses_features(self, d: int) -> str | None:
+        return no_pair(self.factors, d)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        dual = {name: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for name, w in params.items()}
+        return params, {"dual": dual}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        dual = descended(state["dual"], gradients, rates)
+        weights = {name: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for name, z in dual.items()}
+        return weights, {"dual": dual}
+
+    def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
+        """w [B, d] with its singular values mapped; NaN where it has none."""
+        d = w.shape[-1]
+        matrices = w.view(-1, *pair_of(self.factors, d))
+        sound = matrices.isfinite().flatten(1).all(1)[:, None]
+        left, values, right = torch.linalg.svd(torch.nan_to_num(matrices, 0, 0, 0), full_matrices=False)
+        mapped = (left * function(values, self.beta or 1 / d)[:, None]) @ right
+        return torch.where(sound, mapped.flatten(1), torch.nan)
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        d = matrix.shape()[1]
+        reason = "sinh acts on the singular values of W, which other rotations than of its sides change"
+        return Verdict(False, reason, rotations(*pair_of(self.factors, d)))

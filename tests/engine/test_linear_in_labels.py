@@ -1,0 +1,118 @@
+"""Who is linear in the labels, and on random signs the bound that binds them and the tanh below it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, begun, data_of, experiment, gd
+from discovery import GENTLE, in_turns
+
+from engine.core import catalogue
+from engine.results.linearity import linear_in_labels
+from engine.runtime.run import run
+from engine.theory.tanh_lls_limit import unseen
+
+ERRORS = 4
+TANH = {"solver": "tanh-lls"}
+
+
+def predicted(described, number, data, labels):
+    """Predictions after four examples with these labels in place of those that were drawn."""
+    hypothesis = begun(described, number, replace(data, labels=labels, w_star=None))
+    for k in range(4):
+        hypothesis.learn(data.instances.at(slice(k, k + 1)), labels[:, k : k + 1])
+    return hypothesis.predict(data.instances)
+
+
+def test_predictions_are_affine_in_the_labels_where_that_is_declared():
+    declared = set()
+    for learners in in_turns(GENTLE):
+        described = experiment("gaussian", learners=learners, d=6)
+        data = data_of(described)
+        generator = torch.Generator().manual_seed(1)
+        one, other = (torch.randn(data.labels.shape, generator=generator).double() for _ in range(2))
+        for number, learner in enumerate(described.learners):
+            if linear_in_labels(learner, described).holds:
+                declared.add((learner.solver or learner.update).kind)
+                found = [predicted(described, number, data, y) for y in (one, other, 2 * one - other)]
+                torch.testing.assert_close(found[2], 2 * found[0] - found[1], atol=1e-9, rtol=1e-9)
+    assert declared == {"lls", "ridge", "kernel", "vaw", "hebb", "gd", "momentum", "sgd"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({}, True),
+        ({"loss": "logistic", "labels": "sign"}, False),
+        ({"protocol": "to-consistency"}, False),
+        ({"protocol": "erm"}, False),
+        ({"protocol": {"kind": "erm", "tolerance": 0}}, True),
+        ({"protocol": {"kind": "steps", "until": {"clock": "step", "above": 3}}}, True),
+        ({"protocol": {"kind": "steps", "until": {"measure": "loss", "below": 0.1}}}, False),
+        ({"protocol": {"kind": "flow", "time": 1}}, True),
+        ({"protocol": "epochs"}, True),
+    ],
+)
+def test_the_loss_and_the_end_of_training_decide_too(words, expected):
+    described = experiment("rademacher", learners={"GD": gd(0.01), "LLS": LLS}, d=8, **words)
+    trained, solved = described.learners
+    assert linear_in_labels(trained, described).holds is expected
+    assert linear_in_labels(solved, described).holds
+
+
+def test_the_tanh_of_least_squares_is_its_formula():
+    for replicas in (1, 2):
+        described = experiment("rademacher", learners={"it": TANH}, d=8, replicas=replicas, seed=3)
+        data = data_of(described)
+        hypothesis = begun(described, 0, data)
+        for k in range(9):
+            X, Y = data.instances.rows.numpy(), data.labels.numpy()
+            found = hypothesis.predict(data.instances).numpy()
+            for rows, y, predictions in zip(X, Y, found, strict=True):
+                fitted = rows @ np.linalg.pinv(rows[:k]) @ y[:k] if k else np.zeros(8)
+                rank = np.linalg.matrix_rank(rows[:k]) if k else 0
+                for x, value, prediction in zip(rows, fitted, predictions, strict=True):
+                    spanned = k > 0 and np.linalg.matrix_rank(np.vstack((rows[:k], x))) == rank
+                    expected = value if spanned or k == 8 else np.tanh(value / (1 - k / 8))
+                    assert prediction == pytest.approx(expected, abs=1e-9)
+            if k < 8:
+                hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+
+
+def test_from_k_equals_d_on_the_tanh_is_a_sign_and_0_of_0():
+    described = experiment({"kind": "rademacher", "n": 24}, learners={"it": TANH}, d=12)
+    hypothesis, data = begun(described, 0, data_of(described)), data_of(described)
+    repeated = data.instances.pick(torch.zeros(1, 12, dtype=torch.int64))
+    hypothesis.learn(repeated, data.labels[:, :1].expand(-1, 12))
+    found = hypothesis.predict(data.instances)
+    first = data.instances.rows[0, 0]
+    expected = torch.sign(data.instances.rows[0] @ first) * data.labels[0, 0]
+    torch.testing.assert_close(found[0], expected)
+
+
+def test_what_an_unseen_row_costs_the_tanh_is_the_error_of_a_sign_in_gaussian_noise():
+    """Against draws of the channel ρ y + N(0, ρ(1 − ρ)), and least squares' own 1 − ρ above it."""
+    rng = np.random.default_rng(0)
+    for rho in (0.05, 0.25, 0.5, 0.75, 0.95):
+        seen = rho + np.sqrt(rho * (1 - rho)) * rng.standard_normal(400_000)
+        costs = (1 - np.tanh(seen / (1 - rho))) ** 2
+        assert abs(costs.mean() - unseen(rho)) <= ERRORS * costs.std() / np.sqrt(len(costs))
+        assert 0 < unseen(rho) < 1 - rho
+    assert unseen(0) == pytest.approx(1, abs=1e-12)
+    assert unseen(1) == unseen(2) == 0
+
+
+def test_the_tanh_is_on_its_limit_and_below_the_bound_that_does_not_bind_it():
+    protocol, learners = {"kind": "erm", "every": 16}, {"tanh": TANH, "LLS": LLS}
+    described = experiment("rademacher", "all", learners, d=64, replicas=20, protocol=protocol, loss="square")
+    trace = run(described)
+    tanh, least = trace.curve("tanh"), trace.curve("LLS")
+    lines = {line.kind: line for line in trace.lines}
+    limit, bound = lines["tanh-lls-limit"], lines["ri-rademacher"]
+    assert (limit.applies_to, bound.applies_to) == (["tanh"], ["LLS"])
+    gaps = (tanh.values("loss") - least.values("loss"))[1:4]
+    assert (gaps.mean(1) < -ERRORS * gaps.std(1) / np.sqrt(20)).all()
+    assert (tanh.mean("loss")[1:4] < bound.values[1:4]).all()
+    np.testing.assert_allclose(tanh.mean("loss"), limit.values, atol=0.01)
+    assert catalogue.make("solvers", "tanh-lls").invariance().invariant is True

@@ -1,0 +1,144 @@
+"""Learners of matrices of weights: products of matrices, singular values, the nuclear norm."""
+
+import numpy as np
+import pytest
+import torch
+from building import begun, data_of, experiment, gd
+from scipy.optimize import minimize
+
+from engine.architectures.factorised import Factorised
+from engine.core.groups import PERMUTATIONS, TRIVIAL, rotations
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.results.invariance import certificate, verdict
+from engine.solvers.nuclear import least
+from engine.updates.spectral import Spectral
+
+OUTER = {"kind": "outer", "factors": [2, 4]}
+PAIR = [2, 4]
+
+
+def dilated(matrix, function):
+    """A function of the eigenvalues of the symmetric dilation [[0, M], [Mᵀ, 0]], its upper right block."""
+    rows, columns = matrix.shape
+    whole = np.block([[np.zeros((rows, rows)), matrix], [matrix.T, np.zeros((columns, columns))]])
+    values, vectors = np.linalg.eigh(whole)
+    return (vectors * function(values) @ vectors.T)[:rows, rows:]
+
+
+def test_spectral_steps_are_hypentropy_on_the_eigenvalues_of_the_dilation():
+    rng, beta, rate = np.random.default_rng(0), 0.3, 0.2
+    rule = Spectral(lr=rate, beta=beta, factors=(2, 4))
+    params, state = rule.start({"w": torch.from_numpy(rng.normal(size=(1, 8)))})
+    dual = dilated(params["w"].numpy().reshape(2, 4), lambda s: np.arcsinh(s / beta))
+    for _ in range(3):
+        slope = rng.normal(size=(1, 8))
+        params, state = rule.step(params, {"w": torch.from_numpy(slope)}, {"w": rate}, state)
+        dual = dual - rate * slope.reshape(2, 4)
+        expected = dilated(dual, lambda s: beta * np.sinh(s))
+        np.testing.assert_allclose(params["w"].numpy().reshape(2, 4), expected, atol=1e-10)
+
+
+def test_what_has_diverged_has_no_singular_values():
+    rule = Spectral(lr=0.1, beta=1.0, factors=(1, 2))
+    dual = {"w": torch.tensor([[torch.inf, 0.0], [1.0, 0.0]], dtype=torch.float64)}
+    params, _ = rule.step(dual, {"w": torch.zeros(2, 2, dtype=torch.float64)}, {"w": 0.1}, {"dual": dual})
+    assert params["w"][0].isnan().all()
+    assert params["w"][1, 0].item() == pytest.approx(np.sinh(1.0))
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_a_product_of_matrices_has_its_weights_and_their_gradient(depth):
+    net = Factorised(factors=(2, 4), depth=depth, width=3, scale=0.7)
+    described = experiment(OUTER, learners={"it": gd(0.1, kind="factorised", factors=PAIR)})
+    instances = data_of(described).instances
+    params = {name: torch.from_numpy(each) for name, each in net.start(Streams([1])("init"), 8).items()}
+    first, *others = (params[name][0].numpy() for name in net.layers)
+    W = np.linalg.multi_dot([first.T, *others])
+    np.testing.assert_allclose(net.weights(params)[0].numpy(), W.ravel(), atol=1e-12)
+    found = net.gradient(params, instances, lambda predictions: predictions - 1)
+    expected = super(Factorised, net).gradient(params, instances, lambda predictions: predictions - 1)
+    for name in net.layers:
+        torch.testing.assert_close(found[name], expected[name])
+
+
+LEARNERS = {
+    "factorised": (gd(0.02, kind="factorised", factors=PAIR, scale=0.5), rotations(2, 4)),
+    "three matrices": (gd(0.02, kind="factorised", factors=PAIR, scale=0.5, depth=3), rotations(2, 4)),
+    "Adam": (
+        {"update": "adam", "architecture": {"kind": "factorised", "factors": PAIR, "scale": 0.5}},
+        TRIVIAL,
+    ),
+    "noisy": (
+        {**gd(0.02, kind="factorised", factors=PAIR), "noise": {"sigma": 0.1}},
+        TRIVIAL,
+    ),
+    "spectral": ({"update": {"kind": "spectral", "factors": PAIR, "lr": 0.02}}, rotations(2, 4)),
+    "nuclear": ({"solver": {"kind": "nuclear", "factors": PAIR}}, rotations(2, 4)),
+    "spindly": (gd(0.02, kind="spindly"), PERMUTATIONS),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_verdict_names_the_group_and_the_certificate_measures_it(name):
+    words, group = LEARNERS[name]
+    described = experiment(OUTER, {"kind": "feature", "index": 5}, {"it": words})
+    (learner,) = described.learners
+    assert verdict(learner, described).group == group
+    change = certificate(described, learner, group=rotations(2, 4))
+    assert (change < 1e-6) == (rotations(2, 4) <= group), change
+
+
+@pytest.mark.parametrize("words", [
+    gd(0.1, kind="factorised", factors=[4, 4]),
+    {"update": {"kind": "spectral", "factors": [4, 4]}},
+    {"solver": {"kind": "nuclear", "factors": [4, 4]}},
+])  # fmt: skip
+def test_matrices_of_another_size_are_refused_where_they_stand(words):
+    with pytest.raises(BadInput, match="has 16 entries, and instances have 8 features") as caught:
+        experiment(OUTER, learners={"it": words})
+    assert caught.value.where.startswith("learners[0].")
+
+
+def test_the_least_nuclear_norm_of_a_square_with_three_equal_corners_is_of_rank_one():
+    w = least(np.eye(4)[:3], np.ones(3), (2, 2))
+    np.testing.assert_allclose(w, np.ones(4), atol=2e-3)
+    np.testing.assert_allclose(least(np.eye(4)[[0, 3]], np.ones(2), (2, 2)), [1, 0, 0, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_nuclear_norm_is_the_least_that_products_of_two_factors_reach(seed):
+    """½(‖A‖² + ‖B‖²) over W = ABᵀ has the minimum ‖W‖_*; by sequential quadratic programming."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(6, 12)), rng.normal(size=6)
+    w = least(X, y, (3, 4))
+    np.testing.assert_allclose(X @ w, y, atol=1e-9)
+
+    def product(parts):
+        return (parts[:9].reshape(3, 3) @ parts[9:].reshape(3, 4)).ravel()
+
+    fits = {"type": "eq", "fun": lambda parts: X @ product(parts) - y}
+    found = minimize(
+        lambda parts: parts @ parts / 2, rng.normal(size=21), constraints=fits, method="SLSQP", tol=1e-12
+    )
+    assert np.linalg.norm(w.reshape(3, 4), "nuc") == pytest.approx(found.fun, rel=1e-4)
+
+
+def test_labels_that_no_matrix_fits_are_those_of_least_squares():
+    X, y = np.ones((2, 4)), np.array([1.0, 3.0])
+    np.testing.assert_allclose(X @ least(X, y, (2, 2)), [2, 2], atol=1e-9)
+    assert not least(X, np.zeros(2), (2, 2)).any()
+
+
+def test_a_small_start_of_factors_learns_a_matrix_of_rank_one():
+    described = experiment(
+        {"kind": "outer", "factors": [4, 4]},
+        {"kind": "feature", "index": 5},
+        {"it": gd(0.01, kind="factorised", factors=[4, 4], scale=1e-3)},
+    )
+    net, data = begun(described, 0, data_of(described)), data_of(described)
+    for _ in range(1000):
+        net.learn(data.instances, data.labels)
+    values = np.linalg.svd(net.weights()[0].numpy().reshape(4, 4), compute_uv=False)
+    assert values[0] == pytest.approx(1, abs=1e-3)
+    assert values[1] < 0.01

@@ -1,0 +1,239 @@
+"""Outer products: their rows, the bounds on their learners, and the rules that attain these."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from building import LLS, begun, data_of, experiment, gd
+
+from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, rotations
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.formulas.sign_products import SignProducts
+from engine.problems.hadamard_matrices import hadamard
+from engine.problems.instances import Dense
+from engine.problems.matrices.outer import Outer
+from engine.results.invariance import certificate, verdict
+from engine.results.judgement import certificates
+from engine.runtime.run import run
+from engine.theory.ladder import outside
+from engine.theory.percolation import unconnected
+from engine.theory.percolation_limit import limit
+
+SHAPES = [(4, 4), (2, 8), (4, 2, 2), (2, 2, 2, 2), (8,), (12, 2)]
+
+
+def path_rule(factors):
+    return {"solver": {"kind": "path-rule", "factors": list(factors)}}
+
+
+def described(factors, learners=None, **words):
+    matrix = {"kind": "outer", "factors": list(factors), **words.pop("matrix", {})}
+    learners = learners or {"path": path_rule(factors)}
+    return experiment(matrix, {"kind": "feature", "index": 3}, learners, loss="square", **words)
+
+
+@pytest.mark.parametrize("factors", SHAPES)
+def test_rows_are_products_of_signed_rows_and_tuples_say_of_which(factors):
+    for rotate in (False, True):
+        matrix = Outer(factors=factors, rotate=rotate)
+        streams = Streams([1, 2])
+        rows, tuples = matrix.rows(streams), matrix.tuples(streams)
+        count = int(np.prod(factors))
+        np.testing.assert_array_equal(rows @ rows.swapaxes(1, 2), np.tile(count * np.eye(count), (2, 1, 1)))
+        for of_replica, numbers in zip(rows, tuples, strict=True):
+            assert len({tuple(one) for one in numbers}) == count
+            signs = {}
+            for row, one in zip(of_replica, numbers, strict=True):
+                plain = np.ones(1)
+                for size, number in zip(factors, one, strict=True):
+                    plain = np.kron(plain, hadamard(size)[number])
+                assert abs(row @ plain) == count
+                signs[tuple(one)] = np.sign(row @ plain)
+            for one, other in itertools.product(signs, repeat=2):  # signs are products of one of each factor
+                mixed = (one[0], *other[1:]), (other[0], *one[1:])
+                assert signs[one] * signs[other] == signs[mixed[0]] * signs[mixed[1]]
+
+
+def test_operator_and_matrix_have_the_same_labels():
+    of_operator = data_of(described((4, 4)))
+    streams = Streams([0])
+    matrix = described((4, 4)).problem.matrix
+    np.testing.assert_array_equal(of_operator.instances.rows[0], matrix.rows(streams)[0])
+    np.testing.assert_array_equal(of_operator.labels[0], matrix.rows(streams)[0][:, 3])
+
+
+@pytest.mark.parametrize("words", [
+    {"factors": [4, 6]}, {"factors": [4096, 8192]}, {"side": 4}, {"side": 4, "count": 2, "factors": [4, 4]},
+])  # fmt: skip
+def test_factors_that_make_no_sense_are_refused(words):
+    with pytest.raises(BadInput) as caught:
+        experiment({"kind": "outer", **words})
+    assert caught.value.where.startswith("problem.matrix.")
+
+
+def test_a_rule_for_other_factors_than_there_are_is_refused():
+    with pytest.raises(BadInput, match="have the product 8"):
+        described((4, 4), {"path": path_rule((4, 2))})
+
+
+def rank(vectors):
+    """The rank over F₂, by elimination row by row."""
+    rows, found = [int("".join(map(str, one)), 2) for one in vectors], 0
+    while rows:
+        pivot = rows.pop()
+        if pivot:
+            found += 1
+            low = pivot & -pivot
+            rows = [row ^ pivot if row & low else row for row in rows]
+    return found
+
+
+def indicator(numbers, factors):
+    return [
+        int(number == place) for number, size in zip(numbers, factors, strict=True) for place in range(size)
+    ]
+
+
+@pytest.mark.parametrize("factors", SHAPES)
+def test_what_is_outside_the_span_is_what_raises_the_rank(factors):
+    rng = np.random.default_rng(3)
+    every = list(itertools.product(*map(range, factors)))
+    seen = [every[one] for one in rng.permutation(len(every))[:10]]
+    found = outside(np.array(seen), factors, set(range(len(seen) + 1)))
+    for k in range(len(seen) + 1):
+        vectors = [indicator(one, factors) for one in seen[:k]]
+        raising = [rank([*vectors, indicator(one, factors)]) > rank(vectors) for one in every]
+        assert found[k] == pytest.approx(np.mean(raising), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 8), (12, 3)])
+def test_percolation_and_the_ladder_are_the_same_for_two_factors(shape):
+    rng = np.random.default_rng(4)
+    pairs = np.array(list(itertools.product(*map(range, shape))))[rng.permutation(shape[0] * shape[1])]
+    asked = set(range(len(pairs) + 1))
+    np.testing.assert_allclose(unconnected(pairs, *shape), outside(pairs, shape, asked), atol=1e-12)
+
+
+def test_sign_products_know_what_follows_and_with_which_sign():
+    products = SignProducts((2, 3), answers=2)
+    for pair, minus in (((0, 0), (True, False)), ((1, 0), (True, True)), ((1, 2), (False, True))):
+        products.see(np.array(pair), np.array(minus))
+    known, negative = products.told(np.array([(0, 2), (0, 1), (1, 1)]))
+    assert known.tolist() == [True, False, False]
+    assert negative[0].tolist() == [False, False]
+    assert products.rank == 3
+
+
+def test_the_limit_is_nothing_below_the_threshold_and_solves_its_equation_above():
+    kappa = np.array([0.0, 0.5, 0.9, 1.5, 2, 3, 4, 6])
+    expected = [1, 1, 1, 0.6603, 0.3651, 0.1155, 0.0393, 0.0050]
+    np.testing.assert_allclose(limit(kappa, kappa), expected, atol=1e-4)
+    for one, other in ((0.5, 4.0), (3.0, 0.7)):
+        share = 1 - limit(np.array([one]), np.array([other])).item()
+        rho = np.linspace(0, 1, 200_001)[1:]
+        crossing = rho - (1 - np.exp(-one * (1 - np.exp(-other * rho))))
+        largest = rho[np.flatnonzero(np.diff(np.sign(crossing)))[-1]]
+        assert share == pytest.approx(largest * (1 - np.exp(-other * largest)), abs=1e-4)
+
+
+def by_powers(X, Z, y, rows):
+    """sgn(xᵀ Σ_p (MMᵀ)^p M z) for pairs of rows, M = Σ y_t x_t z_tᵀ."""
+    M = sum((label * np.outer(x, z) for label, x, z in zip(y, X, Z, strict=True)), np.zeros((4, 4))) / 16
+    total = sum(np.linalg.matrix_power(M @ M.T, p) @ M for p in range(8))
+    found = np.array([x @ total @ z for x, z in rows])
+    return np.where(abs(found) < 1e-9, 0, np.sign(found))
+
+
+def test_the_path_rule_is_the_sign_of_its_sum_over_paths():
+    one = described((4, 4), seed=5)
+    data, hypothesis = data_of(one), begun(one, 0, data_of(one))
+    rows = data.instances.rows[0].numpy()
+    pairs = []
+    for row in rows:
+        u, s, v = np.linalg.svd(row.reshape(4, 4))
+        pairs.append((u[:, 0] * s[0], v[0]))
+    for k in range(17):
+        X, Z = (np.array([pair[side] for pair in pairs[:k]]) for side in (0, 1))
+        expected = by_powers(X, Z, data.labels[0, :k].numpy(), pairs)
+        predicted = hypothesis.predict(data.instances)[0].numpy()
+        np.testing.assert_array_equal(predicted, expected)
+        if k < 16:
+            hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
+    np.testing.assert_array_equal(hypothesis.predict(Dense(-data.instances.rows))[0].numpy(), -expected)
+
+
+@pytest.mark.parametrize("factors", SHAPES)
+def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
+    trace = run(described(factors, replicas=3))
+    kind = "percolation" if len(factors) == 2 else "ladder"
+    (line,) = (one for one in trace.lines if one.kind == kind)
+    assert line.applies_to == ["path"]
+    assert line.each.shape == (3, int(np.prod(factors)) + 1)
+    np.testing.assert_allclose(trace.curve("path").values("loss").T, line.each, atol=1e-12)
+
+
+def test_gradient_descent_is_on_its_lines_and_nothing_two_sided_is_below_percolation():
+    learners = {
+        "GD": gd(1 / 32),
+        "LLS": LLS,
+        "EGU±": {"update": {"kind": "egu-pm", "lr": 0.25}},
+        "path": path_rule((4, 4)),
+    }
+    trace = run(described((4, 4), learners, replicas=40))
+    lines = {line.kind: line for line in trace.lines if line.on_problem.holds}
+    assert lines.keys() >= {"outer-linear", "outer-rotations", "percolation", "percolation-limit"}
+    assert lines.keys().isdisjoint({"ri-signed", "ri-permuted", "ladder"})
+    assert lines["outer-linear"].applies_to == ["GD", "LLS"]
+    assert lines["outer-rotations"].applies_to == ["GD", "LLS"]
+    assert lines["percolation"].applies_to == ["GD", "LLS", "path"]
+    assert lines["percolation-limit"].applies_to == ["path"]
+    assert lines["percolation"].group == rotations(4, 4)
+    np.testing.assert_allclose(trace.curve("GD").mean("loss"), lines["outer-linear"].values, atol=1e-12)
+    np.testing.assert_allclose(lines["outer-rotations"].values[:-1], 1 - np.arange(1, 17) / 16)
+    for bound, learner in (("outer-linear", "path"), ("outer-rotations", "path")):
+        curve = trace.curve(learner)
+        assert ((curve.mean("loss") - lines[bound].values) < -4 * curve.stderr_of("loss")).any(), (
+            bound,
+            learner,
+        )
+
+
+def test_lines_of_products_say_what_they_require():
+    for words, reason in (
+        ({"matrix": {"row_signs": False}}, "with random signs"),
+        ({"matrix": {"repeat": 1}}, "repeated"),
+        ({"protocol": {"kind": "one-pass", "replacement": True}}, "drawn independently"),
+        ({"noise": 0.1}, "here they are others"),
+    ):
+        learners = {"GD": gd(0.01)}
+        for line in run(described((4, 4), learners, **words)).lines:
+            if line.kind in ("percolation", "outer-linear", "outer-rotations"):
+                assert reason in line.on_problem.reason
+
+
+def test_the_certificate_of_single_factors_is_rounding_and_that_of_all_rotations_is_not():
+    one = described((4, 4))
+    (learner,) = one.learners
+    assert verdict(learner, one).group == rotations(4, 4)
+    assert certificate(one, learner, group=rotations(4, 4)) == 0
+    assert certificate(one, learner, group=ROTATIONS) > 0.5
+    assert not rotations(4, 4) <= SIGNED_PERMUTATIONS
+
+
+def test_a_judgement_has_the_certificate_of_the_factors_that_the_verdict_names():
+    one = described((4, 4))
+    found = certificates(one, one.learners[0])
+    assert list(found)[-1] == rotations(4, 4)
+    assert found[rotations(4, 4)] == 0
+    assert found[ROTATIONS] > 0.5
+
+
+def test_two_sets_of_labels_are_learned_side_by_side():
+    learner = {"path": path_rule((4, 4))}
+    many = experiment({"kind": "outer", "factors": [4, 4]}, "all", learner, loss="square", replicas=2)
+    data = data_of(many)
+    hypothesis = begun(many, 0, data)
+    hypothesis.learn(data.instances.at(slice(0, 16)), data.labels)
+    torch.testing.assert_close(hypothesis.predict(data.instances), data.labels)
