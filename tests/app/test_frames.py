@@ -8,7 +8,8 @@ import pytest
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.fps import Frames
 
-from .conftest import SMALL, WIDE, opened, session_of, until
+from .conftest import SMALL, WIDE, opened, until
+from .test_runs import session_of
 from .test_time_travel import finished
 
 pytestmark = pytest.mark.drawn
