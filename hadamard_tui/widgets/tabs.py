@@ -13,7 +13,7 @@ from hadamard_tui.panels import DIGITS
 
 
 class Tabs(Widget):
-    """One line. Where not all names fit, those without a digit have only a sign, and then all but the chosen."""
+    """One line. Where not all names fit, those without a digit have a sign, and then all but the chosen."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 

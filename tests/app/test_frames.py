@@ -10,7 +10,6 @@ from hadamard_tui.terminal.fps import Frames
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
-from .test_time_travel import finished
 
 pytestmark = pytest.mark.drawn
 
@@ -31,14 +30,16 @@ def test_a_rate_that_hardly_changes_is_told_as_before():
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[int, int]):
-    """Where everything stands is laid out anew for no run: that takes longer than to draw its curves."""
+    """Where everything stands is laid out anew for no record: that takes longer than to draw its curves."""
     async with opened(app, size) as pilot:
-        laid_out = []
-        await finished(app, pilot)
+        laid_out: list[object] = []
+        await pilot.press("n")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier >= 0)
         laboratory = app.laboratory
         laboratory.screen_layout_refresh_signal.subscribe(laboratory, laid_out.append)
-        await pilot.press("R")
-        await until(pilot, lambda: session_of(app).trace is not None and session_of(app).trace.frontier > 2)
+        await pilot.press("n", "n", "n")
+        await until(pilot, lambda: session_of(app).trace.frontier >= 3)
         assert laid_out == []
         await pilot.resize_terminal(size[0] - 1, size[1])
         await until(pilot, lambda: laid_out)
