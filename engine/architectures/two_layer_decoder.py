@@ -71,8 +71,9 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         """φ of the d rows in their order, [d, 2h]."""
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
-        psi[1, :2] = math.sqrt(0.5) * np.array([eps, math.sqrt(max(0.0, 1 - eps**2))]) / gain
-        m[1, 1] = math.sqrt(0.5)
+        if d > 1:
+            psi[1, :2] = math.sqrt(0.5) * np.array([eps, math.sqrt(max(0.0, 1 - eps**2))]) / gain
+            m[1, 1] = math.sqrt(0.5)
         kappa = eps / math.sqrt(2)
         for t in range(2, h):
             c = 1.5 - 0.75 * eps**2 + (t - 2)  # times y_t, what stands beside κ y_t y_0 y_1
