@@ -177,6 +177,31 @@ class Hypentropy(GD):
             self.w[i] = self.beta * math.sinh(math.asinh(self.w[i] / self.beta) - self.lr * g[i])
 
 
+class Spectral(GD):
+    """β times the corner of sinh of the dilation (0 Z; Zᵀ 0), by its series, Z ← Z − η g, W from 0."""
+
+    def __init__(
+        self, start: Array, lr: float, beta: float | None = None, factors: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(start, lr)
+        assert not start.any()
+        d = start.shape[-1]
+        self.beta = beta or 1 / d
+        rows, _ = factors or max((r, d // r) for r in range(1, d + 1) if d % r == 0 and r * r <= d)
+        self.dual = np.zeros((rows, d // rows))
+
+    def step(self, g: Array) -> None:
+        self.dual = self.dual - self.lr * g.reshape(self.dual.shape)
+        rows, columns = self.dual.shape
+        dilation = np.zeros((rows + columns, rows + columns))
+        dilation[:rows, rows:], dilation[rows:, :rows] = self.dual, self.dual.T
+        term, total = dilation, np.zeros_like(dilation)
+        for power in range(1, 60, 2):
+            total = total + term
+            term = term @ dilation @ dilation / ((power + 1) * (power + 2))
+        self.w = self.beta * total[:rows, rows:].reshape(self.w.shape)
+
+
 class SGD(GD):
     """Gradient descent; whoever draws the mini-batch has averaged its gradients."""
 
@@ -663,6 +688,7 @@ RULES = {
     "egu-pm": EGUPM,
     "eg-pm": EGPM,
     "hypentropy": Hypentropy,
+    "spectral": Spectral,
     "p-norm": PNorm,
     "private-rates": PrivateRates,
     "perceptron": GD,
@@ -931,6 +957,67 @@ class DenseSpindly:
         return {"W1": first, **self.top.gradient(params, signals, slope)}
 
 
+class Factorised:
+    """Σ_ij W_ij x_ij, W = A₁ᵀ A₂ ⋯ A_L, for instances x that are matrices read row by row."""
+
+    def _product(self, params: dict[str, Array], x: Array) -> float:
+        first, *others = params.values()
+        w = first.T
+        for factor in others:
+            w = w @ factor
+        return float(sum(a * b for a, b in zip(w.ravel(), x, strict=True)))
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return self._product(params, x)
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        """The product is linear in every entry: its slope is the product with 1 there, and 0 around it."""
+        found = {}
+        for name, factor in params.items():
+            found[name] = np.zeros(factor.shape)
+            for place in np.ndindex(*factor.shape):
+                alone = np.zeros(factor.shape)
+                alone[place] = 1.0
+                found[name][place] = slope * self._product({**params, name: alone}, x)
+        return found
+
+
+class TwoLayerDecoder:
+    """w₂ᵀ W₁ φ(x), φ the linear map that takes row t of the instances, of length √d, to (ψ_t, m_t)."""
+
+    def __init__(self, eps: float = 0.5, mu: float = 0.5, gain: float = 2.0) -> None:
+        self.eps, self.mu, self.gain = eps, mu, gain
+
+    def fitted(self, X: Array) -> dict[str, Array]:
+        d = X.shape[1]
+        h, kappa = d // 2 + 1, self.eps / math.sqrt(2)
+        found = np.zeros((2 * h, d))
+        for t in range(min(d, len(X))):
+            psi, m = np.zeros(h), np.zeros(h)
+            if t == 1:
+                psi[0] = math.sqrt(0.5) * self.eps / self.gain
+                psi[1] = math.sqrt(0.5 * (1 - self.eps**2)) / self.gain
+                m[1] = math.sqrt(0.5)
+            elif t < h:
+                psi[t], m[t] = 1 / self.gain, self.mu
+            else:
+                a = t - h + 2
+                c = 1.5 - 0.75 * self.eps**2 + (a - 2)
+                psi[a] = -c / (kappa * self.gain)
+                m[a] = (1 / self.mu + c / (self.mu * self.gain**2)) / kappa
+            for i, xi in enumerate(X[t]):
+                found[:, i] += np.concatenate((psi, m)) * xi / d
+        return {"map": found}
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return float(params["W2"][0] @ (params["W1"] @ (params["map"] @ x)))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        phi = params["map"] @ x
+        first = np.array([[slope * w * each for each in phi] for w in params["W2"][0]])
+        return {"W1": first, "W2": slope * (params["W1"] @ phi)[None]}
+
+
 class SparseInput:
     """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the edges there are; all, if none are named."""
 
@@ -995,6 +1082,8 @@ ARCHITECTURES = {
     "normalised": Normalised,
     "dense-spindly": DenseSpindly,
     "sparse-input": SparseInput,
+    "factorised": Factorised,
+    "two-layer-decoder": TwoLayerDecoder,
     "conv": Conv,
 }
 

@@ -51,7 +51,7 @@ def test_the_keys_are_those_of_schema_1(measured):
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
     for bound in found["bounds"]:
         assert bound.keys() >= {"id", "kind", "k", "loss", "applies_to", "source"}
-        assert bound["kind"] in ("lower", "upper", "conjecture")
+        assert bound["kind"] in ("lower", "upper", "asymptotic")
     for claim in found["claims"]:
         assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 

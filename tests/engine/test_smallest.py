@@ -78,8 +78,7 @@ def test_every_bound_is_a_number_on_the_smallest_problems(folder):
         for bound in [] if trace is None else trace.lines:
             assert np.isfinite(bound.values).all(), (bound.kind, matrix, target, noise)
             held |= {bound.kind} if bound.on_problem.holds else set()
-    of_losses = [line for line in catalogue.members("theory").values() if line.measure == "loss"]
-    assert len(held) > len(of_losses) / 2, "only these are in a trace"
+    assert held >= {"noise", "ri-01", "ri-gaussian", "ri-rademacher", "ri-signed", "svd"}
 
 
 @pytest.mark.parametrize("shape", SHAPES[:2])
