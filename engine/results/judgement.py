@@ -21,6 +21,9 @@ from engine.spec.pictures import of_run
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """The groups under which predictions are compared."""
 
+DIVERGED = 1e3
+"""Predictions that change by so many times their size are those of a learner that diverges."""
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -55,7 +58,7 @@ class Judgement:
             return "not measured: the matrix is too large to be rotated"
         by = ((f"by {group.words}", change) for group, change in self.changes.items() if group != ROTATIONS)
         said = [
-            f"predictions are {self._word(change)} {words}: max |Δŷ| / max |ŷ| = {change:.2g}"
+            f"predictions are {self._word(change)} {words}: max |Δŷ| / max |ŷ| {_size(change)}"
             for words, change in (("by rotations", self.change), *by)
             if change is not None
         ]
@@ -137,6 +140,13 @@ def certificates(
         if found[ROTATIONS] is None or _unchanged(found[ROTATIONS]):
             break
     return found
+
+
+def _size(change: float) -> str:
+    """How large a change is; of one that grows without end no number means anything."""
+    if change > DIVERGED:
+        return f"is more than {DIVERGED:.0f}, for there it diverges"
+    return f"= {change:.2g}"
 
 
 def _unchanged(change: float | None) -> bool:
