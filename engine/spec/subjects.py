@@ -17,6 +17,7 @@ Subject = Literal[
     "Parities",
     "Large steps",
     "Data and classes",
+    "Open problems",
     "Other",
 ]
 
