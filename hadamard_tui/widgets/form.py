@@ -327,8 +327,10 @@ class Fields(Vertical):
             yield More(field.title for field in self._hidden)
 
     async def turn(self, values: Mapping[str, Any]) -> None:
-        """Open the line, with the fields as they are now, or close it."""
-        more = self.query_children(More).first()
+        """Open the line, with the fields as they are now, or close it; nothing where there is none by now."""
+        more = next(iter(self.query_children(More)), None)
+        if more is None:  # the form was made anew for a part without such fields
+            return
         more.opened = not more.opened
         more.refresh()
         if self._opened:

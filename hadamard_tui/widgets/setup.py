@@ -369,11 +369,12 @@ class Setup(VerticalScroll, can_focus=False):
     @on(More.Turned)
     async def _turned(self, event: More.Turned) -> None:
         event.stop()
-        if not self._gone(event.fields):
-            async with self._making:
-                values = self.editable.value(event.fields.place)
-                await event.fields.turn(values if isinstance(values, dict) else {})
-            self._show_complaint()
+        async with self._making:
+            if self._gone(event.fields):
+                return
+            values = self.editable.value(event.fields.place)
+            await event.fields.turn(values if isinstance(values, dict) else {})
+        self._show_complaint()
 
     def _follow(self, typed: bool = True) -> None:
         """Show in the fields what a change has made of their values, which may be `typed` in one of them."""

@@ -725,6 +725,18 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         assert "noise" not in str(setup.query_one(LearnerForm).query_one(More).render())
 
 
+async def test_a_line_that_is_opened_may_have_gone_with_the_part_that_had_it():
+    form = PartForm("architecture", "architecture", "architectures", {"kind": "dense"})
+    one: App[None] = App()
+    async with one.run_test():
+        await one.mount(form)
+        await form.turn({"kind": "dense"})
+        await form.rebuild({"kind": "linear"})
+        assert not form.query(More), "the linear neuron has no field that few set"
+        await form.turn({"kind": "linear"})
+        assert [row.place for row in form.query(FieldRow)] == []
+
+
 async def test_the_form_of_a_claim_has_a_measure_of_its_own():
     form = PartForm("claims[0]", "claim", "claims", {"kind": "slope", "measure": {"kind": "norm", "p": "1"}})
     one: App[None] = App()
