@@ -24,6 +24,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets._toast import ToastRack
 
@@ -158,9 +159,15 @@ class HadamardApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal."""
+        """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal.
+
+        Keys typed at once reach the page that the first of them was for, though it may have opened another:
+        the later ones are dropped.
+        """
         if isinstance(default_namespace, OptionList) and not has_pages(default_namespace):
             return False
+        if isinstance(default_namespace, Widget) and default_namespace.screen is not self.screen:
+            return True
         return await super().run_action(action, default_namespace, namespaces)
 
     def action_command_palette(self) -> None:

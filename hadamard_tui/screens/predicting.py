@@ -52,6 +52,10 @@ class Predicting(Looking):
         guesses = self.guesses
         assert guesses is not None, "somebody is asked"
         experiment = self._editable.experiment
+        asked_about = {*guesses.made, guesses.learner} - {None}
+        if not asked_about <= self._editable.running_letters.keys():  # another set-up was put up meanwhile
+            self._stop_guessing()
+            return
         axes = Axes(
             "Predict, then run",
             CLOCKS[experiment.protocol.clock],

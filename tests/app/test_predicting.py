@@ -98,3 +98,12 @@ async def test_escape_leaves_and_nothing_is_run(app: HadamardApp):
         assert app.laboratory.guesses is None
         assert app.laboratory.session is None
         await until(pilot, lambda: "runs it" in screen_text(app))
+
+
+async def test_nobody_is_asked_about_learners_that_have_gone(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("g")
+        await until(pilot, lambda: app.laboratory.guesses is not None)
+        app.laboratory.guesses = Guesses(np.arange(5.0), ["a learner that has gone"])
+        await pilot.press("left")
+        await until(pilot, lambda: app.laboratory.guesses is None)
