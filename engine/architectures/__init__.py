@@ -141,13 +141,6 @@ class Architecture(Part, frozen=True):
         """The hidden layers of a fully connected net; None if it is no such net."""
         return None
 
-    def sensitivity(self, params: Params, instances: Instances) -> torch.Tensor:
-        """∂ŷ/∂z [N, m, h, n] of m outputs by z = W₁ x, what the first layer makes of each of n instances.
-
-        For fully connected nets, those with `hidden_layers`.
-        """
-        raise NotImplementedError
-
     @property
     def layered(self) -> bool:
         """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""

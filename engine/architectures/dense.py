@@ -309,26 +309,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         return list(self._signals(params, instances))[:-1]
 
-    def sensitivity(self, params: Params, instances: Instances) -> torch.Tensor:
-        with torch.enable_grad():
-            first = self.first(params, instances).detach().requires_grad_()
-            *_, predictions = self._signals(params, instances, first)  # [N, m, n]
-            sums = predictions.sum((0, 2))
-            slopes = [torch.autograd.grad(each, first, retain_graph=True)[0] for each in sums]
-        return torch.stack(slopes, 1)
-
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """What W₁ makes of the instances, [B, h, n]."""
         return instances.inner(params["W1"])
 
-    def _signals(
-        self, params: Params, instances: Instances, first: torch.Tensor | None = None
-    ) -> Iterator[torch.Tensor]:
-        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction.
-
-        Above what W₁ makes of the instances, which may be given.
-        """
-        signal = self.first(params, instances) if first is None else first
+    def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
+        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction."""
+        signal = self.first(params, instances)
         for number in self._numbers:
             if number > 1:
                 signal = params[f"W{number}"] @ transfer(self.activation, signal)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
+from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.measures import Index, Measure, Probe
@@ -44,15 +45,23 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data, net, tensors = probe.data, probe.architecture, probe.tensors
-        slopes = net.sensitivity(tensors, data.instances).double().transpose(2, 3).flatten(1, 2)  # [N, Kn, h]
-        rows = data.instances.rows.double()
-        products = rows @ rows.mT  # [R, n, n]
-        outputs, each = net.outputs, len(slopes) // len(rows)
+        data, outputs = probe.data, probe.architecture.outputs
+        layers = [self._first_layer(probe, output) for output in range(outputs)]
         found = []
-        for number, slope in enumerate(slopes):
-            gram = slope @ slope.T
-            gram *= products[number // each].repeat(outputs, outputs)
+        for inputs, *back in zip(layers[0].inputs, *(layer.back for layer in layers), strict=True):
+            each, x = torch.cat(back, 1).double(), inputs.double()  # [h, Kn] and [d, n]
+            gram = each.T @ each
+            gram *= (x.T @ x).repeat(outputs, outputs)
             largest = torch.linalg.eigvalsh(gram).flip(0)[: self.most]
             found.append(largest.clamp(min=0).sqrt())
         return data.over_targets(torch.stack(found, 1)).movedim(0, -1)
+
+    def _first_layer(self, probe: Probe, output: int) -> LayerSignals:
+        """What goes into the first layer, and the slopes of one output by what it makes of that."""
+
+        def sent(predictions: torch.Tensor) -> torch.Tensor:
+            alone = torch.zeros_like(predictions)
+            alone[output :: probe.architecture.outputs] = 1
+            return alone
+
+        return probe.architecture.through(probe.tensors, probe.data.instances, sent)["W1"]
