@@ -295,6 +295,26 @@ def shown_once(experiment: Setup) -> Finding | None:
     return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
+def whole_cube(experiment: Setup) -> Finding | None:
+    """What keeps the rows from being all vectors of ±1; None if nothing does."""
+    matrix = experiment.problem.matrix
+    if matrix.is_cube:
+        return None
+    return Finding(False, f"requires all vectors of ±1 as rows, and the matrix is {matrix.kind}")
+
+
+def signed_hadamard(experiment: Setup) -> Finding | None:
+    """What keeps rows from being those of a Hadamard matrix with random signs, seen once; None if nothing."""
+    matrix = experiment.problem.matrix
+    if repeated := shown_once(experiment):
+        return repeated
+    if not matrix.is_hadamard:
+        return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
+    if not matrix.random_signs:
+        return Finding(False, "requires random row signs, and row_signs is off")
+    return None
+
+
 def linear_labels(experiment: Setup) -> Finding | None:
     """What keeps labels from being xᵀw* with ‖w*‖ = 1, or loss from being square; None if nothing does."""
     problem = experiment.problem

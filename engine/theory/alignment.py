@@ -12,7 +12,7 @@ from engine.formulas import alignment
 from engine.learners.learner import Learner
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Direction, Floats, Line, whole_cube
 
 
 class Alignment(Line, frozen=True, tag="alignment"):
@@ -32,10 +32,8 @@ class Alignment(Line, frozen=True, tag="alignment"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem
-        if not problem.matrix.is_cube:
-            return Finding(
-                False, f"requires all vectors of ±1 as rows, and the matrix is {problem.matrix.kind}"
-            )
+        if other := whole_cube(experiment):
+            return other
         if problem.target.columns(problem.matrix) > 1:
             return Finding(False, "requires a single target, and here there are several")
         if experiment.protocol.trains:

@@ -10,7 +10,7 @@ from engine.core.parts import Finding
 from engine.formulas import parities
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Direction, Floats, Line, whole_cube
 from engine.theory.layer_recursion import only_at_the_start, signals_of
 
 
@@ -30,10 +30,8 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
 
     def holds(self, experiment: Setup) -> Finding:
         problem = experiment.problem
-        if not problem.matrix.is_cube:
-            return Finding(
-                False, f"requires all vectors of ±1 as rows, and the matrix is {problem.matrix.kind}"
-            )
+        if other := whole_cube(experiment):
+            return other
         if problem.target.fixed_feature is None:
             return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
         return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")

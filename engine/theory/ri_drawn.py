@@ -15,7 +15,7 @@ from engine.theory import (
     RotationInvariant,
     fair_signs,
     loss_constant,
-    shown_once,
+    signed_hadamard,
     times_constant,
 )
 
@@ -35,13 +35,8 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     source: ClassVar[str] = "WKA21 Thm 3"
 
     def holds(self, experiment: Setup) -> Finding:
-        matrix = experiment.problem.matrix
-        if repeated := shown_once(experiment):
-            return repeated
-        if not matrix.is_hadamard:
-            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if not matrix.random_signs:
-            return Finding(False, "requires random row signs, and row_signs is off")
+        if other := signed_hadamard(experiment):
+            return other
         if not experiment.protocol.drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
         return fair_signs(experiment, "the label of a row that was not drawn is a fair coin, whatever was")

@@ -13,7 +13,7 @@ from engine.theory import (
     RotationInvariant,
     fair_signs,
     loss_constant,
-    shown_once,
+    signed_hadamard,
     times_constant,
 )
 
@@ -33,13 +33,8 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     source: ClassVar[str] = "WKA21 Thm 3"
 
     def holds(self, experiment: Setup) -> Finding:
-        matrix = experiment.problem.matrix
-        if repeated := shown_once(experiment):
-            return repeated
-        if not matrix.is_hadamard:
-            return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
-        if not matrix.random_signs:
-            return Finding(False, "requires random row signs, and row_signs is off")
+        if other := signed_hadamard(experiment):
+            return other
         return fair_signs(
             experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"
         )
