@@ -226,6 +226,14 @@ def unfinished(view: View, curve: CurveView) -> str:
     )
 
 
+def places_of(curve: CurveView, known: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
+    """The numbers of the places of a curve that are known [S], or of the one that is asked for."""
+    if at is None:
+        return np.flatnonzero(known)
+    place = curve.place(at)
+    return np.flatnonzero(known & (np.arange(len(curve.x)) == (-1 if place is None else place)))
+
+
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Another curve, or a line of the theory, at the places of a curve: its name, and how to take it."""
     try:

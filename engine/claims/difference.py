@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Comparing, Floats, MaybePlace, Outcome, other_at, unfinished, where, whole
+from engine.claims import (
+    Comparing,
+    Floats,
+    MaybePlace,
+    Outcome,
+    other_at,
+    places_of,
+    unfinished,
+    where,
+    whole,
+)
 from engine.learners.learner import Name
 from engine.pictures import reductions
 from engine.pictures.view import CurveView, View
@@ -34,10 +44,7 @@ class Difference(Comparing, frozen=True, kw_only=True, tag="difference"):
             return self.fails(why)
         gap = curve.y - other(whole)
         known = curve.sound & np.isfinite(gap)
-        if self.at is not None:
-            place = curve.place(self.at)
-            known &= np.arange(len(curve.x)) == (-1 if place is None else place)
-        places = np.flatnonzero(known)
+        places = places_of(curve, known, self.at)
         if not len(places):
             return self.fails(f"there is no place at which both it and {name} are known")
         errors = self._errors(curve, view)

@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.claims import Comparing, MaybePlace, Outcome, other_at, standard_error, unfinished, where, whole
+from engine.claims import (
+    Comparing,
+    MaybePlace,
+    Outcome,
+    other_at,
+    places_of,
+    standard_error,
+    unfinished,
+    where,
+    whole,
+)
 from engine.learners.learner import Name
 from engine.pictures.view import View
 
@@ -36,10 +46,7 @@ class Ratio(Comparing, frozen=True, kw_only=True, tag="ratio"):
             return self.fails(why)
         below, above = other(whole), curve.y
         use = curve.sound & np.isfinite(below) & np.isfinite(above) & (np.abs(below) > ZERO)
-        if self.at is not None:
-            place = curve.place(self.at)
-            use &= np.arange(len(curve.x)) == (-1 if place is None else place)
-        places = np.flatnonzero(use)
+        places = places_of(curve, use, self.at)
         if not len(places):
             return self.fails(f"there is no place at which both it and {name} are known, and {name} is not 0")
         ratios = above[places] / below[places]
