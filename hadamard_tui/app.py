@@ -187,7 +187,11 @@ class HadamardApp(App[None]):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        self.action_presets(event.typed)
+        """Open the page of presets, or go on with it: letters typed at once all come from the field."""
+        if isinstance(self.screen, Browser):
+            self.screen.type(event.typed)
+        elif self.screen is self.laboratory:
+            self.action_presets(event.typed)
 
     def action_presets(self, typed: str = "") -> None:
         """List the presets that have what is typed."""

@@ -81,6 +81,12 @@ class Browser(Framed[str | None]):
         self.query_one(Line).cursor_position = len(self._typed)
         self._read()
 
+    def type(self, letters: str) -> None:
+        """Put letters behind what is typed, also before the page is there."""
+        self._typed += letters
+        for line in self.query(Line):
+            line.insert_text_at_cursor(letters)
+
     @work
     async def _read(self) -> None:
         """Read all presets beside the screen: they are many files."""

@@ -30,6 +30,7 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.words import Words
 
 from .conftest import SMALL, WIDE, opened, until
+from .test_haste import post
 from .test_runs import screen_text
 
 pytestmark = pytest.mark.set_up("empty")
@@ -159,6 +160,12 @@ async def test_the_field_of_the_preset_opens_the_list_with_the_letter_that_is_ty
         await until(pilot, lambda: not isinstance(app.screen, Browser))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Browser))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.laboratory)
+        post(app, "enter", *"xor-bit", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Browser) and app.screen.query(Input))
+        await until(pilot, lambda: app.screen.query_one(Input).value == "xor-bit")
+        assert app.screen_stack == [app.laboratory, app.screen], "typed at once, it opens one page"
 
 
 @pytest.mark.parametrize("widget", [Lines, Scoreboard, HeatMapView, Words])
