@@ -130,7 +130,8 @@ class Session:
             own["SSH_CONNECTION"] = "192.0.2.1 1 192.0.2.2 22"
         work = Path(folder) / HOME
         work.mkdir()
-        limited = ["/bin/sh", "-c", f'ulimit -v {MEMORY // 1024}; exec "$@"', "sh"]
+        unheeded = f'trap "" {signal.SIGRTMIN.value}'  # until the program has registered what it does then
+        limited = ["/bin/sh", "-c", f'{unheeded}; ulimit -v {MEMORY // 1024}; exec "$@"', "sh"]
         self.stacks, self.traceback = Path(folder) / STACKS, state.parent / "traceback.txt"
         command = [*limited, sys.executable, "-c", PROGRAM, str(self.stacks), *arguments]
         self.terminal = Terminal(command, own, size=self.size, folder=str(work))
