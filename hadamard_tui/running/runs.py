@@ -130,6 +130,10 @@ class Runs:
         """The pinned runs, without the one that is on the screen itself."""
         return [run for run in self.pinned if run.trace is not trace]
 
+    def last_but(self, trace: Trace | None) -> Kept | None:
+        """The run that ended last, without the one that is on the screen itself."""
+        return next((run for run in reversed(self.kept) if run.trace is not trace), None)
+
     def views(self, trace: Trace | None, picture: Picture, whole: bool) -> list[tuple[str, View]]:
         """The names of these that have a picture, and it."""
         found = [(run.name, run.view(picture, whole)) for run in self.others(trace)]

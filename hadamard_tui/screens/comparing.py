@@ -47,14 +47,17 @@ class Comparing(Running):
             self._list_runs()
 
     def action_difference(self) -> None:
+        """Draw the run less the pinned one, or less the last one before it, which is pinned by that."""
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
-            pin, runs = key("pin"), key("runs")
-            self.notify(
-                f"There is no other run to compare with: {runs} lists the runs, {pin} there pins one."
-            )
-        else:
-            self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
+            before = self.runs.last_but(shown)
+            if shown is None or before is None:
+                self.notify("There is no other run to compare with: change one thing and run again.")
+                return
+            before.pinned = True
+            self.notify(f"Less {before.name}, pinned by that; {key('runs')} lists the runs.")
+            self._list_runs()
+        self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
 
     def action_runs(self) -> None:
         runs = self.query_one(RunList)

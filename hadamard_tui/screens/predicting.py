@@ -86,13 +86,11 @@ class Predicting(Looking):
     def _question(self, guesses: Guesses) -> str:
         name = guesses.learner
         assert name is not None, "there is somebody to ask about"
-        place, clock = guesses.x(name), CLOCKS[self._editable.experiment.protocol.clock]
+        place, clock = guesses.x(name), self._editable.experiment.protocol.clock
         letter = mark(self._editable.running_letters[name])
-        after = "never" if place is None else f"after about {place:g}"
-        keys = (
-            f"{key('back')} {key('forward')} move the mark, {key('remedy')} takes it, {key('leave')} leaves"
-        )
-        return f"{letter} ({name}) is below {LEVEL:g} {after} ({clock})? {keys}."
+        after = "never" if place is None else f"after {clock} = {place:g}"
+        keys = f"{key('back')} {key('forward')} move, {key('remedy')} takes it, {key('leave')} leaves"
+        return f"{letter} ({name}) below {LEVEL:g} {after}? {keys}."
 
     def _move(self, places: int) -> None:
         if self.guesses is None:

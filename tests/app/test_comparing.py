@@ -186,9 +186,12 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         assert [run.name for run in laboratory.runs.kept] == ["run 1", "run 2", "run 3"]
         assert "EGU update.lr 0.1 → 0.05" in told(app)[2]
         await pilot.press("X")
-        assert not laboratory.chart_options.difference, "there is nothing to compare with"
+        assert laboratory.chart_options.difference
+        assert [run.name for run in laboratory.runs.pinned] == ["run 2"], "the one before"
+        await pilot.press("X")
+        assert not laboratory.chart_options.difference
         first, _, last = laboratory.runs.kept
-        await pilot.press("l", "home", "c", "end", "enter")
+        await pilot.press("l", "home", "c", "down", "c", "end", "enter")
         await until(pilot, lambda: laboratory.session is last.session)
         assert [run.name for run in laboratory.runs.pinned] == ["run 1"]
         await pilot.press("X")
