@@ -162,13 +162,16 @@ def run_headless(
     3: the program failed. 130: stopped by Ctrl-C.
     """
     from engine.core import atomic_write
+    from engine.core.parts import BadInput
 
     if out is not None:
         atomic_write.check(out)
-    if exports:
+    if exports or out is not None:
         from hadamard_tui.sharing import exporting
 
-        for file in exports:
+        if out is not None and out.suffix.lower() in exporting.KINDS.keys() - {".json"}:
+            raise BadInput(f"--out {out}", f"what it writes is JSON; --export {out} writes a {out.suffix}")
+        for file in exports or ():
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)
     from hadamard_tui.headless import console

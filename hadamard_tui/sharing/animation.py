@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.sharing import figure
@@ -28,6 +29,7 @@ COLUMNS, ROWS = 100, 30
 """The terminal of a recording."""
 
 CLEAR, HOME, HIDE, SHOW = "\x1b[2J", "\x1b[H", "\x1b[?25l", "\x1b[?25h"
+PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
@@ -71,7 +73,10 @@ def gif(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
 
 
 def asciicast(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
-    """The chart as a recording in asciicast v2, which asciinema plays. Source: docs.asciinema.org."""
+    """The chart as a recording in asciicast v2, which asciinema plays. Source: docs.asciinema.org.
+
+    It is on its own ground: terminals that play it keep their colours, in which lines might be lost.
+    """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
         "version": 2,
@@ -84,10 +89,17 @@ def asciicast(series: Sequence[Series], axes: Axes, caption: str = "") -> bytes:
     lines = [json.dumps(header, ensure_ascii=False)]
     for number, frame in enumerate(growing(series, axes, FRAMES)):
         rows = [*printed(frame, axes, COLUMNS, ROWS, colour=True).split("\n"), *words]
-        text = HOME + "\r\n".join(rows)
+        text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN
         lines.append(_event(number / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 0 else text))
     lines.append(_event((FRAMES + HELD) / PER_SECOND, SHOW))
     return ("\n".join(lines) + "\n").encode()
+
+
+def _on_ground(row: str) -> str:
+    """A row in the colours of a page, to the end of its line whatever was there before."""
+    (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
+    page = f"\x1b[38;2;{ink};48;2;{ground}m"
+    return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"
 
 
 def _event(seconds: float, output: str) -> str:

@@ -62,6 +62,7 @@ CASES = {
     "data that is not finite": ("run nan.toml", ["problem.matrix.path", "nan", "row 1, column 2"]),
     "data that does not match": ("run short.toml", ["problem.target.path", "3 rows", "4 instances"]),
     "--out into a missing folder": ("run small.toml --out no/x.json", ["--out no/x.json", "no folder"]),
+    "--out as a chart": ("run small.toml --out x.svg", ["--out x.svg", "JSON", "--export x.svg"]),
     "--out onto a folder": ("run small.toml --out nan", ["--out nan", "is a folder"]),
     "--out onto a device": ("run small.toml --out /dev/null", ["--out /dev/null", "regular file"]),
     "run without a preset": ("run", ["PRESET", "run --help"]),

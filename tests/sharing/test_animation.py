@@ -70,6 +70,9 @@ def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
     assert texts[0].startswith("\x1b[?25l\x1b[2J\x1b[H")
     assert texts[-1] == "\x1b[?25h"
     assert all(text.count("\r\n") == 30 for text in texts[:-1]), "every picture has all lines of the terminal"
+    assert all(
+        line.endswith("\x1b[K") for text in texts[:-1] for line in text.removesuffix("\x1b[0m").split("\r\n")
+    )
     assert "A (GD) follows it." in texts[0]
     shown = [text.count("A") for text in texts[:-1]]
     assert shown[0] < shown[1] < shown[2]
