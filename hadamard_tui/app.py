@@ -44,6 +44,7 @@ from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.finding import PartProvider, PresetProvider
+from hadamard_tui.screens.guide import Guide
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.part_page import PartPage
 from hadamard_tui.screens.welcome import Welcome
@@ -60,7 +61,6 @@ from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
-from hadamard_tui.tours.guide import Guide
 from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup

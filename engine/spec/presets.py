@@ -27,6 +27,11 @@ def names() -> list[str]:
     return sorted(file.stem for file in folder().glob("*.toml"))
 
 
+def name_of(preset: str) -> str:
+    """A preset in a word: its name, or that of its file."""
+    return Path(preset).stem if preset.endswith(".toml") else preset
+
+
 def path_of(preset: str) -> Path:
     """The file of a preset, given by its name or as the path of a .toml file. Raises: BadInput."""
     if fault := texts.fault(preset):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from engine.core.parts import BadInput
 from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.presets import name_of
 from engine.spec.subjects import SUBJECTS
-from hadamard_tui.screens.finding import has_words
+from hadamard_tui.browsing.words import has_words
 from hadamard_tui.state import own_presets
-from hadamard_tui.state.own_presets import name_of
 
 YOURS = "Yours"
 """The heading of the person's own presets."""

@@ -23,7 +23,6 @@ from hadamard_tui.editing import additions
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
 from hadamard_tui.editing.names import Names
-from hadamard_tui.state.own_presets import name_of
 
 
 class EditableExperiment:
@@ -332,7 +331,7 @@ class EditableExperiment:
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
             return {"title": origin.title, "story": origin.story, "source": origin.source}
-        name = name_of(self.preset) if self.preset else origin.title or "Your own experiment"
+        name = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
         changes = differences(self._origin_document, document)
         return {"title": f"{name}: {', '.join(changes)}", "story": "", "source": ""}
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from engine.core.texts import cut
 from engine.learners.learner import MOST_NAME
+from engine.spec.presets import name_of
 from engine.spec.reading import Raw
 from hadamard_tui.editing.differences import between
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.state.own_presets import name_of
 
 MOST = 200
 """Changes that can be taken back, each a copy of the set-up."""

@@ -62,7 +62,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
     Raises: BadInput for what cannot be run here, and whatever else the engine raises.
     """
     whole = presets.planned(preset, document)
-    store = kept_points.store() if whole.axes and not fresh else None
+    store = None if fresh else kept_points.store_for(whole)
     results = compute_all(whole, errors, store=store)
     strayed = [] if whole.axes else unexpected_divergence(whole.experiment, results.traces[0])
     return Done(document, results, judge(results), strayed)

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
+ThemeName = Literal["dark", "light", "contrast"]
+"""The themes, each with its ground and its palette."""
+
 
 class Tints(NamedTuple):
     """Colours of learners by their class."""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from textual.theme import Theme
 
 from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import Palette
-from hadamard_tui.state.config import ThemeName
+from hadamard_tui.looks.palette import Palette, ThemeName
 
 
 class Look(NamedTuple):

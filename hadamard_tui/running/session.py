@@ -19,6 +19,7 @@ from engine.results.results import Results, of_one
 from engine.results.trace import Trace
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
+from engine.runtime.store import Store
 from engine.runtime.sweep import Begun
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import drawn, of_run
@@ -32,8 +33,6 @@ from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import Remaining, share
 from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
-from hadamard_tui.serving import served
-from hadamard_tui.state import kept_points
 
 
 class Session:
@@ -41,7 +40,7 @@ class Session:
 
     `document` is the set-up as a preset would say it, `left_out` are the claims that do not fit it. Of
     sessions with the same `turn` the engine of one is at work at a time. With `at_once` curves are shown as
-    they come, whatever the pace.
+    they come, whatever the pace. A `store` keeps finished points of axes.
     """
 
     def __init__(
@@ -56,6 +55,7 @@ class Session:
         left_out: Sequence[LeftOut] = (),
         letters: Mapping[str, int] = MappingProxyType({}),
         at_once: bool = False,
+        store: Store | None = None,
     ) -> None:
         self.plan, self.document, self.preset, self.left_out = plan, document, preset, left_out
         self.letters = letters
@@ -83,7 +83,6 @@ class Session:
         self._worked = 0.0
         self._since: float | None = None
         self._remaining = Remaining()
-        store = kept_points.store() if plan.axes and not served() else None
         self._worker = engine.Worker(plan, lambda event: tell(self, event), threads, store, turn)
 
     def _begin_playback(self, experiment: Experiment) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Protocol, cast
 
 from textual.command import Hit, Hits, Provider
@@ -13,6 +12,7 @@ from textual.command import Hit, Hits, Provider
 from engine.core import catalogue
 from engine.core.parts import Part, summary_of
 from engine.spec.preset_index import Entry, index
+from hadamard_tui.browsing.words import has_words
 
 BY_NAME, BY_WORDS = 1.0, 0.5
 """How far up those stand whose names have the words that are typed, and those whose texts have them."""
@@ -52,24 +52,6 @@ class PartProvider(Provider):
                 if score := _score(query, kind, said, _source(member)):
                     show = partial(_app(self).show_part, family, kind)
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary_of(member))
-
-
-def has_words(query: str, text: str, source: str) -> bool:
-    """Whether a text or its source has words that begin with each word that is typed, numbers as they are.
-
-    Theorems are looked for among sources alone, however these write them.
-    """
-    typed = _words(query)
-    said = _words(source) if "thm" in typed else _words(text) | _words(source)
-    return bool(typed) and all(
-        word in said if word.isdigit() else any(one.startswith(word) for one in said) for word in typed
-    )
-
-
-@lru_cache(maxsize=2048)
-def _words(text: str) -> frozenset[str]:
-    found = re.findall(r"\w+", text.casefold())
-    return frozenset("thm" if word in ("theorem", "theorems", "thms") else word for word in found)
 
 
 @cache

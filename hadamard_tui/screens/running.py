@@ -21,6 +21,7 @@ from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.running.session import Session, refusal
 from hadamard_tui.screens.failure import Failure
+from hadamard_tui.state import kept_points
 from hadamard_tui.widgets.setup import Setup
 
 REST = 0.1
@@ -172,6 +173,7 @@ class Running(Screen[None]):
             left_out,
             editable.running_letters,
             at_once,
+            kept_points.store_for(whole),
         )
         self.session.start(paused)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 from msgspec import Meta
@@ -18,12 +18,12 @@ from hadamard_tui import NAME
 from hadamard_tui.keyboard.actions import ACTIONS, Action
 from hadamard_tui.keyboard.keymap import EVERY
 from hadamard_tui.keyboard.motions import MOTIONS, Motion
+from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16
 """The largest configuration file; the longest that says anything is a tenth of it."""
 
-ThemeName = Literal["dark", "light", "contrast"]
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
 """The values of settings that have no others."""
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from platformdirs import user_cache_path
 
 from engine.runtime.store import MB, Store
+from engine.spec.points import Plan
 from hadamard_tui import NAME
+from hadamard_tui.serving import served
 from hadamard_tui.state import config
 
 
-def store() -> Store | None:
-    """Where finished points are kept, in the user's cache; None if the configuration says that none are."""
+def store_for(plan: Plan) -> Store | None:
+    """Where the finished points of a plan are kept, in the user's cache.
+
+    None without axes, for a viewer in a browser, and if the configuration says that none are kept.
+    """
+    if not plan.axes or served():
+        return None
     configured, _ = config.read()
     most = configured.kept_points_mb * MB
     return Store(user_cache_path(NAME) / "points", most) if most else None

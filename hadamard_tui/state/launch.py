@@ -11,8 +11,9 @@ import msgspec
 from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.reading import Raw
+from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.state import config, state_file
-from hadamard_tui.state.config import Config, ThemeName
+from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import Memory, View
 from hadamard_tui.tours.talk import check_preset, stops_of
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at

@@ -44,11 +44,6 @@ def add(path: Path) -> None:
     atomic_write.write(written, content.encode(), "the list of presets")
 
 
-def name_of(preset: str) -> str:
-    """A preset in a word: its name, or that of its file."""
-    return Path(preset).stem if preset.endswith(".toml") else preset
-
-
 def _is_there(path: str) -> bool:
     try:
         return Path(path).is_file()

@@ -17,8 +17,8 @@ from engine.spec import plan, raw_values, reading
 from engine.spec.reading import Raw
 from hadamard_tui import NAME
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.looks.palette import ThemeName
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
-from hadamard_tui.state.config import ThemeName
 from hadamard_tui.state.quarantine import read_or_set_aside
 
 

@@ -1,1 +1,1 @@
-"""Guided tours through presets."""
+"""Guided tours through presets: their stops, and the talks that name these."""

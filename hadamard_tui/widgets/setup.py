@@ -28,7 +28,6 @@ from hadamard_tui.editing.history import History, Step, shape
 from hadamard_tui.editing.stepping import steps
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.state import own_presets
-from hadamard_tui.state.own_presets import name_of
 from hadamard_tui.widgets.choice import Choice
 from hadamard_tui.widgets.compact import Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
@@ -171,14 +170,16 @@ class Setup(VerticalScroll, can_focus=False):
         """All presets to choose from, and the set-up itself where it is none of them."""
         preset, shipped = self.editable.preset, presets.names()
         own = (
-            f"({name_of(preset) if preset else 'your own'}, changed)"
+            f"({presets.name_of(preset) if preset else 'your own'}, changed)"
             if self.editable.changed
             else "(your own)"
         )
         here = [] if preset is None or preset in shipped else [preset]
         saved = list(dict.fromkeys([*here, *own_presets.paths()]))
-        short = Counter([*shipped, *map(name_of, saved)])
-        named = [(name_of(path) if short[name_of(path)] == 1 else path, path) for path in saved]
+        short = Counter([*shipped, *map(presets.name_of, saved)])
+        named = [
+            (presets.name_of(path) if short[presets.name_of(path)] == 1 else path, path) for path in saved
+        ]
         return [*([(own, OWN)] if self._preset() == OWN else []), *named, *((name, name) for name in shipped)]
 
     def saved(self, path: str, document: Raw) -> None:

@@ -9,8 +9,8 @@ from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.browsing.words import has_words
 from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.finding import has_words
 from hadamard_tui.screens.part_page import PartPage, about
 
 from .conftest import WIDE, opened, until

@@ -10,6 +10,7 @@ from hadamard_tui import NAME
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
+from hadamard_tui.state import kept_points
 
 AXES = ['axes=[{name="size", values=[4, 8]}]', "problem.matrix.d=size", "claims=[]", "run.device=cpu"]
 
@@ -23,7 +24,9 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
     if driver:
         monkeypatch.setenv("TEXTUAL_DRIVER", driver)
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
-    session = Session(editable.plan(), editable.document, lambda one, event: one.hear(event), 1, Pace())
+    plan = editable.plan()
+    store = kept_points.store_for(plan)
+    session = Session(plan, editable.document, lambda one, event: one.hear(event), 1, Pace(), store=store)
     session.start()
     end = time.monotonic() + 30
     while session.outcomes is None:

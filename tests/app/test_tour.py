@@ -15,10 +15,10 @@ from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
+from hadamard_tui.screens import guide
 from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.placeholders import WORDS
 from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tours import guide
 from hadamard_tui.tours.tour import STOPS, Stop, Tour, stop_at
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView

@@ -123,13 +123,13 @@ def imports():
     return {name: {*imported(file, files)} & files.keys() - {name} for name, file in files.items()}
 
 
-def rooms_of_the_engine(imports):
-    """Which rooms every room of the engine imports."""
+def rooms(imports, package):
+    """Which rooms of a package every one of its rooms imports, and its single files."""
     graph = defaultdict(set)
     for name, used in imports.items():
-        package, room, *_ = [*name.split("."), ""]
-        if package == "engine" and room:
-            others = {one.split(".")[1] for one in used if one.startswith("engine.")}
+        if name.startswith(f"{package}."):
+            room = name.split(".")[1]
+            others = {one.split(".")[1] for one in used if one.startswith(f"{package}.")}
             graph[room] |= others - {room}
     return graph
 
@@ -138,10 +138,16 @@ def test_no_files_import_one_another_in_a_circle(imports):
     TopologicalSorter(imports).prepare()  # raises CycleError, which names the files
 
 
-def test_rooms_of_the_engine_import_those_before_them_in_the_list_for_contributors(imports):
-    graph = rooms_of_the_engine(imports)
+@pytest.mark.parametrize(
+    ("package", "listed_as"),
+    [("engine", "The rooms of the engine"), ("hadamard_tui", "Those of the app")],
+)
+def test_rooms_import_those_before_them_in_the_list_for_contributors(imports, package, listed_as):
+    graph = rooms(imports, package)
     page = (Path(engine.__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"import one way, each only those before it: (.*?)\.\n\n", page, re.DOTALL)
+    (listed,) = re.findall(
+        rf"{listed_as} import one way, each only those before it: (.*?)\.\n\n", page, re.DOTALL
+    )
     order = re.findall(r"`(\w+)`", listed)
     assert sorted(order) == sorted(graph)
     for number, room in enumerate(order):
