@@ -29,6 +29,9 @@ Raw = dict[str, Any]
 A text where a number belongs is an expression.
 """
 
+UNTRAINED, NO_SIGNAL = "at-init", "zero"
+"""The protocol of what says none and has no update rule, and the target of what says none untrained."""
+
 NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
 MOST_BYTES = 1 << 18
@@ -188,11 +191,12 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     """`raw` with numbers for its expressions, and tables for parts that are said by their kind alone.
 
     The matrix comes first, and may name its own d; then the target, which may name d and n; then all else,
-    which may name m, too.
+    which may name m, too. Where no learner has an update rule there need be no protocol, and where nothing is
+    trained no target: labels are then 0.
     Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
     """
     _need("problem", raw, Experiment, "", raw)
-    numbers = {"problem": raw["problem"], **raw}
+    numbers = {"problem": raw["problem"], **raw, "protocol": _protocol(raw)}
     if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
         numbers["problem"] = dict(raw["problem"])
         names = _with_sizes(numbers, raw, names)
@@ -211,9 +215,26 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**names, "d": d, "n": n}
+    if _kind_of(_protocol(raw)) == UNTRAINED:
+        numbers["problem"].setdefault("target", NO_SIGNAL)
     target = _resolved_part("target", numbers, raw, names)
     target.check(matrix)
     return {**names, "m": target.columns(matrix)}
+
+
+def _protocol(raw: Mapping[str, Any]) -> Any:
+    """What a document says of its protocol, or what holds where it says nothing. Raises: BadInput."""
+    learners = raw.get("learners")
+    of_rules = not isinstance(learners, list) or any(
+        "update" in one for one in learners if isinstance(one, Mapping)
+    )
+    if of_rules:
+        _need("protocol", raw, Experiment, "", raw)
+    return raw.get("protocol", UNTRAINED)
+
+
+def _kind_of(part: Any) -> Any:
+    return part.get("kind") if isinstance(part, Mapping) else part
 
 
 def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:

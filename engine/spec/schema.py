@@ -22,10 +22,16 @@ WORDS = ("title", "description", "default")
 """What is said of a field, whatever may stand in it."""
 
 
+LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
+"""What a preset of which nothing is trained may leave out."""
+
+
 def preset_schema() -> Schema:
     """What msgspec says of an experiment, with expressions for numbers, and kinds alone for parts."""
     schema: Schema = msgspec.json.schema(Experiment)
     widened: Schema = _widened(schema, schema["$defs"])
+    for struct, key in LEFT_OUT:
+        widened["$defs"][struct]["required"].remove(key)
     widened["$defs"]["Expression"] = EXPRESSION
     return widened
 

@@ -164,6 +164,19 @@ def test_what_is_missing_is_named(path, place, said):
         assert part in error.what, error.what
 
 
+def test_what_trains_nobody_needs_no_protocol_and_no_target():
+    net = {"name": "net", "architecture": {"kind": "dense", "widths": [4]}}
+    fitted = {"name": "LLS", "solver": "lls"}
+    for learner in (net, fitted):
+        described = {"problem": {"matrix": {"kind": "sphere", "n": 2, "d": 4}}, "learners": [learner]}
+        read = reading.parse(described)
+        assert (read.protocol.kind, read.problem.target.kind) == ("at-init", "zero")
+        assert reading.in_full(described, read)["problem"]["target"] == {"kind": "zero"}
+    trained = {**described, "learners": [{**net, "update": {"kind": "gd", "lr": 0.1}}]}
+    assert refusal(trained).where == "protocol"
+    assert refusal({**trained, "protocol": "steps"}).where == "problem.target"
+
+
 def test_a_file_matrix_needs_a_path():
     error = refusal(changed("problem.matrix.kind=file"))
     assert error.where == "problem.matrix.path"
