@@ -118,10 +118,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     several, or an expression of these.
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
-    order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve,
-    and over replicas the `summary`. Theory lines of the measure take the same steps, all of them, or those
-    that `lines` names; `marks` are places worth a straight line, and `contours` of a heat map are where a
-    line of the theory has a level.
+    order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve
+    or to a line of the theory, and over replicas the `summary`. Theory lines of the measure take the same
+    steps, all of them, or those that `lines` names; `marks` are places worth a straight line, and `contours`
+    of a heat map are where a line of the theory has a level.
     """
 
     name: Annotated[
@@ -161,7 +161,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     relative: Annotated[
         Name | None,
-        Meta(title="relative to", description="divided by the curve of this learner", extra=SELDOM),
+        Meta(
+            title="relative to",
+            description="divided by this learner's curve, or by this line of the theory",
+            extra=SELDOM,
+        ),
     ] = None
     summary: Annotated[
         Literal["mean", "median", "first", "max", "min"],

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from engine.core.expressions import names_in
 from engine.core.parts import BadInput
-from engine.core.texts import listed
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
@@ -61,6 +60,20 @@ class Gathered(NamedTuple):
     to_come: dict[Key, CurveView]
     """Curves along records that have none yet."""
 
+    divisor: Lines
+    """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+
+    def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
+        """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
+
+        It is at the same values of the axes that tell curves apart; empty where there is nothing of it.
+        """
+        (name, apart), to = key, str(picture.relative)
+        if (to, apart) in self.curves:
+            return [(one.point, one.samples) for one in self.curves[to, apart]]
+        own = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
+        return [(point, samples) for point, samples, _ in own]
+
 
 def view(picture: Picture, results: Results) -> View:
     """A picture of results, as far as these have come.
@@ -96,7 +109,7 @@ def view(picture: Picture, results: Results) -> View:
         if key in gathered.to_come:
             found.curves.append(gathered.to_come[key])
         elif key in gathered.curves and key[0] != picture.relative:
-            reduction = _Reduction(picture, results, steps, gathered.curves, key)
+            reduction = _Reduction(picture, results, steps, gathered, key)
             found.curves.append(reduction.view(number))
     for (kind, curve, apart), taken in gathered.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
@@ -105,7 +118,7 @@ def view(picture: Picture, results: Results) -> View:
         if len(values) > 1 and picture.relative is None:
             of_some = partial(_of_some, picture.summary, values)
         if picture.relative is not None:
-            y = _over_reference(x, y, steps, gathered.curves.get((picture.relative, apart), []))
+            y = _divided(x, y, steps, gathered.divisor_of(picture, (curve, apart)))
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
@@ -133,11 +146,11 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     return reductions.summary(how, values[list(replicas)])
 
 
-def _over_reference(x: Floats, y: Floats, steps: Steps, reference: list[Stretch]) -> Floats:
-    """A line over the curve that a picture is relative to; NaN where that has no records."""
-    if not reference:
+def _divided(x: Floats, y: Floats, steps: Steps, divisor: list[tuple[Point, Samples]]) -> Floats:
+    """A curve or line over what a picture is relative to; NaN where there is nothing of that."""
+    if not divisor:
         return np.full_like(y, np.nan)
-    places, values = steps.curve([(one.point, one.samples) for one in reference])
+    places, values = steps.curve(divisor)
     with np.errstate(divide="ignore", invalid="ignore"):
         divided: Floats = y / np.interp(x, places, reductions.summary(steps.picture.summary, values))
         return divided
@@ -236,10 +249,12 @@ def _error(how: str, values: Floats) -> Floats:
 class _Reduction:
     """One curve on its way into a view, of all replicas or of some."""
 
-    def __init__(self, picture: Picture, results: Results, steps: Steps, curves: Curves, key: Key) -> None:
+    def __init__(
+        self, picture: Picture, results: Results, steps: Steps, gathered: Gathered, key: Key
+    ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._curves, self._key = curves, key
-        self._taken = curves[key]
+        self._gathered, self._key = gathered, key
+        self._taken = gathered.curves[key]
         self._replicas = min(
             one.curve.replicas if picture.measure.is_number else len(one.samples.values)
             for one in self._taken
@@ -252,10 +267,10 @@ class _Reduction:
             x, y, stderr = measured
         else:
             self._check_kept()
-            x, y = self._estimate(self._key, None)
+            x, y = self._estimate(None)
             y = np.where(np.isinf(y) & np.isin(x, self._incomplete), np.nan, y)
             stderr = reductions.standard_error(
-                self._picture.summary, self._replicas, lambda some: self._estimate(self._key, some)[1]
+                self._picture.summary, self._replicas, lambda some: self._estimate(some)[1]
             )
         along, curve = self._along_records, first.curve
         missing = None if along else self._missing()
@@ -315,7 +330,7 @@ class _Reduction:
     def _over(self, replicas: Sequence[int]) -> Floats:
         """The curve of some of the replicas."""
         self._check_kept()
-        return self._estimate(self._key, replicas)[1]
+        return self._estimate(replicas)[1]
 
     @property
     def _divergences(self) -> Floats:
@@ -330,19 +345,14 @@ class _Reduction:
             what = f"{self._picture.measure.name} was kept of the first of {self._replicas} replicas only"
             raise BadInput("pictures", f"{what}: the run has too many evaluation points for more; take fewer")
 
-    def _estimate(self, key: Key, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of a curve, of all replicas or of some."""
-        taken = [(one.point, one.samples.of(replicas)) for one in self._curves[key]]
-        x, values = self._steps.curve(taken)
+    def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x and y of the curve, of all replicas or of some."""
+        x, values = self._steps.curve([(one.point, one.samples.of(replicas)) for one in self._taken])
         y = reductions.summary(self._picture.summary, values)
-        name, apart = key
-        if (reference := self._picture.relative) in (None, name):
+        if self._picture.relative is None:
             return x, y
-        if (reference, apart) not in self._curves:
-            known = listed(dict.fromkeys(name for name, _ in self._curves))
-            raise BadInput("relative", f"there is no curve {reference!r} among {known}")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return x, y / np.interp(x, *self._estimate((str(reference), apart), replicas))
+        divisor = self._gathered.divisor_of(self._picture, self._key)
+        return x, _divided(x, y, self._steps, [(point, one.of(replicas)) for point, one in divisor])
 
     def _missing(self) -> NDArray[np.int64]:
         """Of how many replicas nothing is known at every place."""
@@ -445,7 +455,7 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
 
     Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
     """
-    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {})
+    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list))
     for number, trace in sorted(results.traces.items()):
         point = results.plan.points[number]
         if not point.is_in(picture):
@@ -469,17 +479,30 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
                 continue
             if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
                 found.curves[key].append(Stretch(number, here, trace, curve, samples))
-        for line in trace.lines:
-            if why := _absence(line, picture):
-                found.absent[line.kind] = why
-                continue
-            own = of_line(line, trace, picture.reads_places, steps.clocks)
-            for name, samples in own.items():
-                for here, whose in _places_of_line(name, point, trace, steps):
-                    found.lines[line.kind, whose, apart].append((here, samples, line))
-            if not own and len(line.values) and not line.applies_to:
-                found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
+        _gather_lines(found, picture, steps, (point, trace), apart)
     return found
+
+
+def _gather_lines(
+    found: Gathered, picture: Picture, steps: Steps, at: tuple[Point, Trace], apart: Apart
+) -> None:
+    """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
+    point, trace = at
+    for line in trace.lines:
+        into = [found.divisor] if line.kind == picture.relative and line.on_problem.holds else []
+        if why := _absence(line, picture):
+            found.absent[line.kind] = why
+        else:
+            into.append(found.lines)
+        if not into:
+            continue
+        own = of_line(line, trace, picture.reads_places, steps.clocks)
+        for name, samples in own.items():
+            for here, whose in _places_of_line(name, point, trace, steps):
+                for lines in into:
+                    lines[line.kind, whose, apart].append((here, samples, line))
+        if not own and len(line.values) and not line.applies_to:
+            found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
 
 
 def _places_of_line(name: str, point: Point, trace: Trace, steps: Steps) -> list[tuple[Point, str]]:

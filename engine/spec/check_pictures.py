@@ -50,14 +50,33 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
             raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
         _check_measure(experiments, picture, learners, where)
         _check_dimensions(_dimensions(experiments, picture, learners), picture, where)
-        if picture.relative is not None and picture.relative not in learners:
-            known = listed(map(repr, learners))
-            raise BadInput(f"{where}.relative", f"there is no learner {picture.relative!r} among {known}")
+        _check_relative(picture, learners, where)
         lines = catalogue.members("theory")
         for line in picture.lines or ():
             if line not in lines:
                 raise BadInput(f"{where}.lines", f"there is no line {line!r} among {listed(lines)}")
         _check_contours(picture, where)
+
+
+def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
+    """See that curves are divided by what there is: a learner's curve, or a line of the measure.
+
+    Raises: BadInput.
+    """
+    to = picture.relative
+    if to is None:
+        return
+    if picture.y is not None:
+        raise BadInput(f"{where}.relative", "a heat map is relative to nothing; leave it out")
+    if to in learners:
+        return
+    known = listed(map(repr, learners))
+    if to not in catalogue.members("theory"):
+        raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {known}, and no such line")
+    about = catalogue.make("theory", to).measure
+    if about != picture.measure.name:
+        what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
+        raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")
 
 
 def _check_contours(picture: Picture, where: str) -> None:

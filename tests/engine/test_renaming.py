@@ -99,6 +99,8 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
         ({"at": {"layer": 3}}, "at", "no 'layer'"),
         ({"read": {"over": "rows", "take": "max"}}, "read", "no 'rows'; there are record"),
         ({"relative": "SGD"}, "relative", "no learner 'SGD' among 'GD'"),
+        ({"relative": "svd"}, "relative", "about the loss, and the picture is of the sharpness"),
+        ({"relative": "GD", "x": "step", "y": "eta"}, "relative", "a heat map is relative to nothing"),
         ({"lines": ["svd", "nothing"]}, "lines", "no line 'nothing'"),
     ],
 )

@@ -45,16 +45,22 @@ def line(values, holds=True):
     )
 
 
-def one(*curves, lines=(), replicas=5, **picture):
+def one(*curves, lines=(), replicas=5, lines_drawn=None, **picture):
     """The view of a single run."""
     learners = {name: gd(0.1) for name in dict.fromkeys(made.learner for made in curves)}
     described = experiment(d=RECORDS - 1, learners=learners, replicas=replicas)
-    return view(Picture(measure=LOSS, **picture), of_one(described, trace(*curves, lines=lines)))
+    return view(
+        Picture(measure=LOSS, lines=lines_drawn, **picture), of_one(described, trace(*curves, lines=lines))
+    )
 
 
 @pytest.fixture
 def random():
     return np.random.default_rng(0).uniform(0.5, 2.0, (5, RECORDS))
+
+
+def by_mean(some):
+    return some.mean(0)
 
 
 def naive_jackknife(statistic, values):
@@ -141,6 +147,18 @@ def test_a_line_is_divided_by_the_curve_that_a_picture_is_relative_to(random):
     np.testing.assert_allclose(found.y, values / other.mean(0), rtol=1e-12)
     without = one(curve("GD", random), lines=[line(values)], replicas=5)
     np.testing.assert_array_equal(without.lines[0].y, values)
+
+
+def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
+    values = np.linspace(2, 1, RECORDS)
+    for drawn in (None, ()):
+        seen = one(curve("GD", random), lines=[line(values)], relative="ri-signed", lines_drawn=drawn)
+        (found,) = seen.curves
+        np.testing.assert_allclose(found.y, random.mean(0) / values, rtol=1e-12)
+        np.testing.assert_allclose(found.stderr, naive_jackknife(by_mean, random) / values, rtol=1e-9)
+        assert [list(each.y) for each in seen.lines] == ([[1.0] * RECORDS] if drawn is None else [])
+    (found,) = one(curve("GD", random), lines=[line(values, holds=False)], relative="ri-signed").curves
+    np.testing.assert_allclose(found.y, np.nan)
 
 
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
