@@ -99,7 +99,7 @@ class Clauses:
         return low if any(self._below(curve, low) is not None for curve in self._learners) else None
 
     @staticmethod
-    def _below(curve: CurveView | LineView, low: float) -> float | None:
+    def _below(curve: CurveView, low: float) -> float | None:
         """From where on a curve is below a height for good; None if it is not at its end."""
         above = np.flatnonzero(~(curve.y < low))
         first = int(above[-1]) + 1 if len(above) else 0
@@ -151,9 +151,8 @@ class Clauses:
         who = "every rotation-invariant learner" if of_rotations else "every learner that it binds"
         text, last = f"{who} stays above {what}", ""
         if self._low is not None:
-            at = self._below(line, self._low)
-            last = f"up to {self._at(float(line.x[-1]))}" if at is None else f"before {self._at(at)}"
-            text += f" and cannot be there {last}"
+            last = self._kept_out(line, self._low)
+            text += f" and cannot be there {last}" if last else ""
         if not bound:
             brief = f"{what} binds none here"
             return Clause(f"{text}; none here is one of those", brief, of_theory=True, named=False)
@@ -167,6 +166,17 @@ class Clauses:
         elif last:
             brief += f", not there {last}"
         return Clause(f"{text}; {', '.join(said)}", brief, of_theory=True, named=False)
+
+    def _kept_out(self, line: LineView, low: float) -> str:
+        """How long a lower bound holds up whom it binds, as far as the places tell at which it is known."""
+        allowed = np.flatnonzero(~(line.y >= low))
+        count = int(allowed[0]) if len(allowed) else len(line.y)
+        if not count:
+            return ""
+        counted = self._view.picture.x != "time"
+        if counted and count < len(line.y) and line.x[count] == line.x[count - 1] + 1:
+            return f"before {self._at(float(line.x[count]))}"
+        return f"up to {self._at(float(line.x[count - 1]))}"
 
     def _standing(self, curve: CurveView, line: LineView) -> str:
         """How a curve stands to a lower bound that binds it."""

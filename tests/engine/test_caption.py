@@ -63,6 +63,21 @@ def test_who_comes_down_and_who_cannot():
     )
 
 
+@pytest.mark.parametrize(
+    ("clock", "every", "said"),
+    [("k", 1, "before k = 116"), ("k", 8, "up to k = 112"), ("time", 1, "up to time = 115")],
+)
+def test_between_the_places_of_a_line_nothing_is_said_of_it(clock: str, every: int, said: str):
+    view = losses(GD, EGU, lines=(line(1 - K[::every] / D, K[::every]),))
+    told = caption(replace(view, picture=msgspec.structs.replace(view.picture, x=clock)), letters=LETTERS)
+    assert f"and cannot be there {said}; A (GD)" in told
+
+
+def test_a_bound_that_is_low_from_the_start_keeps_nobody_out():
+    told = caption(losses(GD, EGU, lines=(line((1 - K / D) / 20),)), letters=LETTERS)
+    assert "stays above 1 − k/d; A (GD) stays above it" in told
+
+
 def test_a_tenth_is_one_of_where_the_curves_start():
     high = [replace(one, y=3 * one.y) for one in (GD, EGU)]
     assert "EGU is below 0.3 after k = 21" in caption(losses(*high))
