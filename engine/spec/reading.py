@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -359,7 +360,7 @@ def _members(kind: Any) -> list[inspect.StructType]:
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
     """The type that belongs at a place; a union is resolved by the kind that `raw` gives there."""
-    kind: Any = inspect.type_info(Experiment)
+    kind: Any = _type_of_experiments()
     steps = _steps(where)
     for number, step in enumerate(steps):
         kind = _resolved(kind, raw)
@@ -372,6 +373,12 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
         if isinstance(kind, inspect.Metadata) and not (annotated and number == len(steps) - 1):
             kind = kind.type
     return _resolved(kind, raw) if resolve else kind
+
+
+@cache
+def _type_of_experiments() -> inspect.Type:
+    """All that a preset may hold, which takes long to look up."""
+    return inspect.type_info(Experiment)
 
 
 def _resolved(kind: Any, raw: Any) -> Any:
