@@ -30,14 +30,13 @@ def squeezed(text: str) -> str:
 def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
     code, out, _ = call("presets")
     assert code == 0
-    for name in presets.names():
-        preset = presets.load(name)
+    loaded, listed = {name: presets.load(name) for name in presets.names()}, squeezed(out)
+    for name, preset in loaded.items():
         for text in (name, preset.title, preset.source, first_sentence(preset.story)):
-            assert squeezed(text) in squeezed(out)
-    headings = [subject for subject in SUBJECTS if f" {subject}\n" in re.sub(" +\n", "\n", out)]
-    assert headings == [
-        one for one in SUBJECTS if one in {presets.load(name).subject for name in presets.names()}
-    ]
+            assert squeezed(text) in listed
+    trimmed = re.sub(r"(?<! ) +\n", "\n", out)
+    headings = [subject for subject in SUBJECTS if f" {subject}\n" in trimmed]
+    assert headings == [one for one in SUBJECTS if one in {preset.subject for preset in loaded.values()}]
 
 
 def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
