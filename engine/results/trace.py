@@ -292,6 +292,9 @@ class TheoryLine:
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
 
+    running: str | None = None
+    """What it is about of all records so far; None for a line about each of them."""
+
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None

@@ -529,6 +529,10 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return line.on_problem.reason
     if line.measure != picture.measure.name:
         return f"it is about the {line.measure}, and this is the {picture.measure.name}"
+    if line.running not in (None, picture.running):
+        return (
+            f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
+        )
     others = ("mean", "median")
     if picture.lines is None and picture.summary in others and line.summary not in (None, picture.summary):
         return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"

@@ -95,6 +95,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         direction=line.direction,
         in_expectation=line.in_expectation,
         summary=line.about,
+        running=line.running,
         formula=line.formula_in(experiment) if on_problem.holds else line.formula,
         source=line.source,
         on_problem=on_problem,

@@ -152,6 +152,7 @@ class Line(Part, frozen=True):
             "per_learner",
             "per_replica",
             "along_runs",
+            "running",
             "holds",
             "binds",
         )
@@ -181,6 +182,9 @@ class Line(Part, frozen=True):
     along_runs: ClassVar[bool] = False
     """Whether it is made of what was measured, record by record: of the learner, by the measures that it
     `asks` for, or of the other training runs that it asks for by `runs`."""
+
+    running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = None
+    """What it is about of all evaluation points so far; None for one about each of them."""
 
     formula: ClassVar[str]
     source: ClassVar[str]

@@ -75,6 +75,7 @@ class Update(Part, frozen=True):
             "by_factors",
             "columnwise",
             "observes",
+            "automatic",
         )
     )
 
@@ -136,6 +137,11 @@ class Update(Part, frozen=True):
     @property
     def mirror(self) -> Mirror | None:
         """The gradient flow that it follows with small rates; None if it follows none."""
+        return None
+
+    @property
+    def automatic(self) -> float | None:
+        """c if its steps are those of automatic gradient descent on c times its loss; None if not."""
         return None
 
     @property

@@ -3,33 +3,90 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
+
+from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Verdict
+from engine.core.parts import LARGEST, SELDOM, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update
 
+NEWTON = 8
+"""Steps of Newton's method to the exact rate: it begins nearby, and doubles the digits in each."""
 
-class AGD(Update, frozen=True, tag="agd"):
+
+class Automatic(Update, frozen=True):
+    """A rule whose rate is a function of G, the size of all gradients."""
+
+    loss_scale: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=LARGEST,
+            title="loss scale c",
+            description="G is that of c times the loss; 1/(2m) for half the mean square of m outputs",
+            extra=SELDOM,
+        ),
+    ] = 1.0
+
+
+class AGD(Automatic, frozen=True, tag="agd"):
     """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F over L layers, with no rate to choose.
 
-    s_l = √(d_l/d_{l−1}), G = (1/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). A layer has d_{l−1} inputs
-    and d_l outputs; a weight vector has one output. It keeps the architecture's start; that of the paper is
-    semi-orthogonal times s_l. Source: Bernstein et al. 2023; theory.md §9.
+    s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2), which minimises the bound
+    −ηG + ½(e^η − 1)² on the change of half a mean square. A net of m outputs is trained on the sum of their
+    squares, of which that is the part c = 1/(2m). A layer has d_{l−1} inputs and d_l outputs; a weight vector
+    has one output. It keeps the architecture's start; that of the paper is semi-orthogonal times s_l.
+
+    With `l2_penalty` λ, that of the net, the bound gains ½ aη², a = cλ d̃/L for the mean d̃ of d_l/d_{l−1}:
+    the rate is ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or if `exact` the minimiser itself, by
+    Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
     """
 
+    l2_penalty: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="L2 penalty λ",
+            description="of the net, for which the rate allows; 0: it does not",
+            extra=SELDOM,
+        ),
+    ] = 0.0
+    exact: Annotated[
+        bool,
+        Meta(title="exact", description="the best rate with the penalty, not a closed form", extra=SELDOM),
+    ] = False
+
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {name: ratio(g) * frobenius(g) for name, g in gradients.items()}
+        sizes = {name: self.loss_scale * ratio(g) * frobenius(g) for name, g in gradients.items()}
         by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
         G, new = by_layer.mean(0), {}
+        rate = self._rate(G, params)
         for name, w in params.items():
             size = sizes[name].flatten()
             # A gradient that is only rounding has no direction, and must not become a step of full length.
             real = size > 256 * torch.finfo(w.dtype).eps * G
-            length = torch.where(real, automatic_rate(G), 0.0).view_as(sizes[name])
+            length = torch.where(real, rate, 0.0).view_as(sizes[name])
             new[name] = w - rates[name] * length / len(params) * ratio(w) * direction(gradients[name])
         return new, state
+
+    def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
+        """η of every member of the batch, for its G [B]."""
+        mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
+        a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
+        found = automatic_rate(G / (1 + a))
+        if self.exact and a > 0:
+            for _ in range(NEWTON):
+                grown = torch.exp(found)
+                found = found - (torch.expm1(found) * grown + a * found - G) / ((2 * grown - 1) * grown + a)
+        return found
+
+    @property
+    def automatic(self) -> float | None:
+        return None if self.l2_penalty else self.loss_scale
 
     @property
     def along_gradients(self) -> bool:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, Update
-from engine.updates.agd import automatic_rate, direction, frobenius, ratio
+from engine.updates import Rates, State
+from engine.updates.agd import Automatic, automatic_rate, direction, frobenius, ratio
 
 
-class AGDLayerwise(Update, frozen=True, tag="agd-layerwise"):
+class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
     """Automatic gradient descent, each layer with its own rate: W_l ← W_l − (η_l/L) s_l ∇_l/‖∇_l‖_F.
 
-    s_l = √(d_l/d_{l−1}), G_l = s_l ‖∇_l‖_F and η_l = ln((1 + √(1 + 4G_l))/2): as `agd`, but G is not averaged
-    over the L layers. Source: Bernstein et al. 2023; theory.md §9.
+    s_l = √(d_l/d_{l−1}), G_l = c s_l ‖∇_l‖_F and η_l = ln((1 + √(1 + 4G_l))/2): as `agd`, but G is not
+    averaged over the L layers. Source: Bernstein et al. 2023; theory.md §9.
     """
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new = {}
         for name, w in params.items():
             g = gradients[name]
-            length = automatic_rate(ratio(g) * frobenius(g)) / len(params)
+            length = automatic_rate(self.loss_scale * ratio(g) * frobenius(g)) / len(params)
             new[name] = w - rates[name] * length * ratio(w) * direction(g)
         return new, state
 

@@ -9,11 +9,11 @@ from msgspec import Meta
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, Update, zeros
-from engine.updates.agd import AGD
+from engine.updates import Rates, State, zeros
+from engine.updates.agd import AGD, Automatic
 
 
-class AGDMomentum(Update, frozen=True, tag="agd-momentum"):
+class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     """Automatic gradient descent along averaged gradients: V_l ← μ V_l + (1 − μ) ∇_l, from V_l = 0.
 
     The step is that of `agd` with V_l in place of ∇_l, in its length and in its direction; an average rather
@@ -32,7 +32,7 @@ class AGDMomentum(Update, frozen=True, tag="agd-momentum"):
             name: self.momentum * old + (1 - self.momentum) * gradients[name]
             for name, old in state["V"].items()
         }
-        new, _ = AGD().step(params, V, rates, {})
+        new, _ = AGD(loss_scale=self.loss_scale).step(params, V, rates, {})
         return new, {"V": V}
 
     @property

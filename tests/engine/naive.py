@@ -355,18 +355,36 @@ def _spread(g: Array) -> float:
 
 
 class AGD(GD):
-    """W_l ← W_l − (η/L) √(d_l/d_{l−1}) ∇_l/‖∇_l‖ with one η for all layers."""
+    """W_l ← W_l − (η/L) √(d_l/d_{l−1}) ∇_l/‖∇_l‖ with one η for all layers.
 
-    def __init__(self, start: Array) -> None:
+    Where it allows for a penalty, an exact η minimises −ηG + ½(e^η − 1)² + ½aη², found by halving.
+    """
+
+    def __init__(
+        self, start: Array, loss_scale: float = 1.0, l2_penalty: float = 0.0, exact: bool = False
+    ) -> None:
         super().__init__(start, 1.0)
+        self.loss_scale, self.l2_penalty, self.exact = loss_scale, l2_penalty, exact
+
+    def rate(self, G: float, a: float) -> float:
+        if not self.exact:
+            return math.log((1 + math.sqrt(1 + 4 * G / (1 + a))) / 2)
+        low, high = 0.0, 1.0 + G
+        for _ in range(200):
+            middle = (low + high) / 2
+            rises = -G + (math.exp(middle) - 1) * math.exp(middle) + a * middle > 0
+            low, high = (low, middle) if rises else (middle, high)
+        return low
 
     @staticmethod
     def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
-        sizes = [_spread(g) * _frobenius(g) for g in gradients.values()]
-        total = sum(sizes) / len(sizes)
+        first = next(iter(rules.values()))
+        sizes = [first.loss_scale * _spread(g) * _frobenius(g) for g in gradients.values()]
+        shapes = sum(_spread(g) ** 2 for g in gradients.values()) / len(sizes)
+        a = first.loss_scale * first.l2_penalty * shapes / len(sizes)
+        rate = first.rate(sum(sizes) / len(sizes), a) / len(sizes)
         for name, g in gradients.items():
             if _frobenius(g):
-                rate = math.log((1 + math.sqrt(1 + 4 * total)) / 2) / len(sizes)
                 rules[name].w = rules[name].w - rate * _spread(g) / _frobenius(g) * g
 
 
@@ -377,15 +395,15 @@ class AGDLayerwise(AGD):
     def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
         for name, g in gradients.items():
             if size := _frobenius(g):
-                rate = math.log((1 + math.sqrt(1 + 4 * _spread(g) * size)) / 2) / len(gradients)
+                rate = rules[name].rate(rules[name].loss_scale * _spread(g) * size, 0.0) / len(gradients)
                 rules[name].w = rules[name].w - rate * _spread(g) / size * g
 
 
 class AGDMomentum(AGD):
     """AGD along V ← μ V + (1 − μ) ∇."""
 
-    def __init__(self, start: Array, momentum: float = 0.9) -> None:
-        super().__init__(start)
+    def __init__(self, start: Array, momentum: float = 0.9, loss_scale: float = 1.0) -> None:
+        super().__init__(start, loss_scale)
         self.V, self.momentum = np.zeros(start.shape), momentum
 
     @staticmethod
@@ -783,6 +801,7 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 TRANSFERS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
     "identity": (lambda z: z, lambda z: 1.0),
     "relu": (lambda z: max(z, 0.0), lambda z: float(z > 0)),
+    "sqrt2_relu": (lambda z: math.sqrt(2) * max(0.0, z), lambda z: math.sqrt(2) if z > 0 else 0.0),
     "leaky_relu": (lambda z: z if z > 0 else 0.01 * z, lambda z: 1.0 if z > 0 else 0.01),
     "elu": (lambda z: z if z > 0 else math.exp(z) - 1, lambda z: 1.0 if z > 0 else math.exp(z)),
     "selu": (

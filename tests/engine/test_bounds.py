@@ -26,6 +26,11 @@ from engine.theory import Direction, Drawn
 EGU = {"update": "egu"}
 NET = {"update": "gd", "architecture": {"kind": "dense", "widths": [8]}}
 NTK = gd(0.1, kind="dense", widths=[8], parametrisation="ntk")
+AUTOMATIC = {
+    "AGD": {"update": {"kind": "agd", "loss_scale": 0.5}, "architecture": {"kind": "dense", "widths": [8]}}
+}
+DERIVED = "agd-majoriser", "agd-rate"
+EVERY_STEP = {"kind": "steps", "steps": 4, "records": 4}
 DRAWN = {"kind": "one-pass", "replacement": True}
 TWO = {"learners": {"GD": gd(0.01), "EGU": EGU}}
 
@@ -51,6 +56,8 @@ BOUND = {
     "chi-perp": {"net": NET},
     "two-over-eta": {"GD": gd(0.01)},
     "rank-two-layer": {"net": NET},
+    "agd-majoriser": AUTOMATIC,
+    "agd-rate": AUTOMATIC,
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
     "catapult-limit": {"net": {**NET, "rate_unit": "start-sharpness"}},
@@ -167,6 +174,7 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     ("two-over-eta", {"protocol": "steps"}),
+    *((kind, {"protocol": EVERY_STEP}) for kind in DERIVED),
     *((kind, ONE_EXAMPLE) for kind in CATAPULT),
     ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
     ("scalar-steps", {}),
@@ -319,6 +327,17 @@ HOLDS_NOT = [
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
         "by steps with fresh or replacement",
     ),
+    *(
+        (kind, {"protocol": protocol}, reason)
+        for kind in DERIVED
+        for protocol, reason in (
+            ("one-pass", "over all rows"),
+            ({**EVERY_STEP, "train": 4}, "over all rows"),
+            ({**EVERY_STEP, "batch": 2}, "over all rows"),
+            ({**EVERY_STEP, "records": 2}, "records = steps"),
+            ({**EVERY_STEP, "loss": "logistic"}, "the loss is logistic"),
+        )
+    ),
     ("ri-drawn", {}, "drawn with replacement"),
     ("ri-drawn", {"matrix": "gaussian", "protocol": DRAWN}, "the matrix is gaussian"),
     ("ri-drawn", {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN}, "row_signs is off"),
@@ -410,6 +429,18 @@ BINDS_NOT = [
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
     ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "units of its own"),
     ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
+    *(
+        (kind, learner, reason)
+        for kind in DERIVED
+        for learner, reason in (
+            (LLS, "is something else"),
+            ({"update": "agd-momentum"}, "is something else"),
+            ({"update": {"kind": "agd", "loss_scale": 0.5, "l2_penalty": 0.1}}, "is something else"),
+            ({"update": "agd"}, "loss_scale = 1/(2m) = 0.5"),
+            ({**AUTOMATIC["AGD"], "layer_rates": {"W2": 0.5}}, "without penalty"),
+            ({**AUTOMATIC["AGD"], "clip": {"norm": 1.0}}, "without penalty"),
+        )
+    ),
     ("ri-drawn", EGU, "not rotation invariant"),
     ("junk-flow", LLS, "gradient descent"),
     ("junk-flow", NET, "has none"),

@@ -1,0 +1,40 @@
+"""By how many directions the gradient of every layer goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, Probe
+from engine.measures.layer_norms import LayerNorms, spectral_norm
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class GradientRank(Measure, frozen=True, tag="gradient-rank"):
+    """‖∇_l‖_F/‖∇_l‖₂: the root of the stable rank of the gradient of layer l, 1 for a single direction.
+
+    Of the mean loss over the rows seen so far, of `steps` over the training rows; there is none before the
+    first example, nor where the gradient is 0. Averaged over nets. Source: Bernstein et al. 2023;
+    theory-symmetry.md §22.
+    """
+
+    label: ClassVar[str] = "‖∇_l‖_F/‖∇_l‖₂"
+    of_parameters: ClassVar[bool] = True
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return LayerNorms().index(learner, problem)
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (5 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        layers = [probe.parameters[name] for name in probe.architecture.layers]
+        parts = torch.split(probe.gradient, [w[0].numel() for w in layers], 1)
+        found = []
+        for part, w in zip(parts, layers, strict=True):
+            lengths = torch.linalg.vector_norm(part.double(), dim=1)
+            found.append(lengths / spectral_norm(part.reshape(w.shape)))
+        return probe.data.over_targets(torch.stack(found)).movedim(0, -1)

@@ -1,0 +1,35 @@
+"""How large the gradients of all layers are together, as automatic gradient descent counts it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+from engine.updates.agd import ratio
+
+
+class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
+    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F: what automatic gradient descent makes its rate of.
+
+    ∇_l is the gradient of the mean loss of an output over the rows seen so far, of `steps` over the training
+    rows, with respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs; of nets with an L2
+    penalty with its part of that. There is none before the first example. Half a mean square has G/2.
+    Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    """
+
+    label: ClassVar[str] = "G², the size of gradients squared"
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (2 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        net = probe.architecture
+        layers = [probe.parameters[name] for name in net.layers]
+        parts = torch.split(probe.gradient.double(), [w[0].numel() for w in layers], 1)
+        sizes = [
+            ratio(w) * torch.linalg.vector_norm(part, dim=1) for w, part in zip(layers, parts, strict=True)
+        ]
+        mean = torch.stack(sizes).mean(0) / net.outputs  # [N]
+        return probe.data.over_targets(mean.square()[None])[0]

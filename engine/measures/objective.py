@@ -1,0 +1,32 @@
+"""The loss that a net is trained on, with its penalty."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+from engine.measures.loss import AverageLoss
+
+OF_TRAINING = AverageLoss(rows="train")
+
+
+class Objective(Measure, frozen=True, tag="objective"):
+    """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
+
+    That is what a net of m outputs is trained on, over m. There is none before the first example, of `steps`
+    there is at the start, too. Averaged over nets. Unit: that of a loss. Source: theory-symmetry.md §22.
+    """
+
+    label: ClassVar[str] = "loss with its penalty"
+    is_risk: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (2 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        net = probe.architecture
+        squares = sum(probe.parameters[name].double().square().flatten(1).sum(1) for name in net.layers)
+        penalty = net.l2_penalty / (2 * net.outputs) * torch.as_tensor(squares)
+        return probe.value(OF_TRAINING) + probe.data.over_targets(penalty[None])[0]

@@ -1,0 +1,40 @@
+"""What one layer of tanh units makes of an instance as the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import LARGEST, Count
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+
+
+class TanhLayer(Target, frozen=True, tag="tanh-layer"):
+    """m targets y = tanh(s A x), A [m, D] with independent N(0, 1) entries, one draw per replica.
+
+    With `normalised` the m labels of every instance are scaled to the length √m. It is a smooth map that nets
+    can learn, with several outputs that are no classes. Source: Bernstein et al. 2023; theory-symmetry.md
+    §§22, 65.
+    """
+
+    outputs: Annotated[Count, Meta(title="targets m", description="units of the layer")] = 4
+    scale: Annotated[float, Meta(gt=0, le=LARGEST, title="scale s", description="of what tanh is of")] = 1.0
+    normalised: Annotated[
+        bool, Meta(title="normalised", description="scale the labels of every instance to the length √m")
+    ] = False
+
+    def columns(self, matrix: Matrix) -> int:
+        return self.outputs
+
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        layer = streams("target").normal(self.outputs, matrix.feature_count())
+        labels: Rows = np.tanh(self.scale * (layer @ features().astype(np.float64).swapaxes(1, 2)))
+        if self.normalised:
+            lengths = np.linalg.norm(labels, axis=1, keepdims=True)
+            labels *= np.sqrt(self.outputs) / np.where(lengths > 0, lengths, 1.0)
+        return labels

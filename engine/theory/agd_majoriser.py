@@ -1,0 +1,83 @@
+"""How far a step of automatic gradient descent lowers the loss, by its derivation."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.measures import Measure
+from engine.measures.gradient_summary import GradientSummary
+from engine.measures.loss import AverageLoss
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_square
+
+
+class ByDerivation(Line, frozen=True):
+    """What follows from the derivation of automatic gradient descent, where its assumptions are kept.
+
+    These are ‖x‖ = √d₀, ‖y‖ = √d_L, ReLU, ‖W_l‖₂ = √(d_l/d_{l−1}) at every step, gradients of stable rank 1,
+    and an error of the linearisation that is orthogonal to the residual. Training keeps the last three only
+    about, so that a line is a comparison and no bound.
+    """
+
+    direction: ClassVar[Direction] = "reference"
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    along_runs: ClassVar[bool] = True
+    source: ClassVar[str] = "BMHY23, constants corrected"
+
+    def holds(self, experiment: Setup) -> Finding:
+        protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
+        clocks = protocol.clocks(n)
+        if not protocol.full_batch or "step" not in clocks or protocol.examples_seen(n)[-1] < n:
+            return Finding(False, "requires steps along the gradient over all rows")
+        if (np.diff(clocks["step"]) != 1).any():
+            return Finding(False, "requires an evaluation point after every step, as with records = steps")
+        return only_square(experiment) or Finding(
+            True, "every step follows the gradient of the loss measured"
+        )
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, net, update = learner.name, learner.architecture, learner.update
+        if net is None or update is None or update.automatic is None:
+            return Finding(False, f"it requires automatic gradient descent, and {name} is something else")
+        if net.outputs != experiment.problem.target.columns(experiment.problem.matrix):
+            return Finding(False, f"it requires one net for all targets, and {name} has one for each")
+        if not np.isclose(2 * net.outputs * update.automatic, 1):
+            half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
+            return Finding(False, f"it requires the G of half the mean square, {half}, which {name} has not")
+        if net.l2_penalty or learner.layer_rates or not learner.plain_steps:
+            return Finding(
+                False, f"it requires plain steps without penalty, and {name} adds something to them"
+            )
+        return Finding(True, f"{name} makes its rate of the G of half the mean square")
+
+    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+        return AverageLoss(), GradientSummary()
+
+
+class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
+    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G those of half the mean square at the step before: where steps lead.
+
+    With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)², which is 0 for G = 0
+    and at least G²/4.51 for G ≤ 2, if the assumptions of the derivation are kept (the paper's G²/11 is not
+    sharp). At the start it is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    """
+
+    measure: ClassVar[str] = "loss"
+    formula: ClassVar[str] = "2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square at the step before"
+
+    def value(self, at: At) -> Floats:
+        losses, G = at.own[AverageLoss().name], np.sqrt(at.own[GradientSummary().name]) / 2
+        after: Floats = losses - 2 * lowered(G)
+        return np.concatenate((losses[:, :1], after[:, :-1]), 1)
+
+
+def lowered(G: Floats) -> Floats:
+    """φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2), where e^η − 1 = 2G/(1 + √(1 + 4G))."""
+    grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
+    found: Floats = np.log1p(grown) * G - grown**2 / 2
+    return found

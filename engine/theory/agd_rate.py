@@ -1,0 +1,30 @@
+"""How small the gradients become that automatic gradient descent meets."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from engine.measures.loss import AverageLoss
+from engine.theory import At, Floats
+from engine.theory.agd_majoriser import ByDerivation
+
+
+class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
+    """22 ℓ′/t: the least G² of the first t gradients, ℓ′ the mean square at the start; of half of it 11 ℓ/t.
+
+    Every step lowers ℓ by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0, if the assumptions of the
+    derivation are kept. The paper prints 11/t, which takes ℓ ≤ 1 for granted: that holds from a start that
+    is not against the labels. With φ(G) ≥ G²/4.51 it would be 4.51 ℓ/t.
+    Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    """
+
+    measure: ClassVar[str] = "gradient-summary"
+    running: ClassVar[Literal["mean", "min", "max", "sum"] | None] = "min"
+    formula: ClassVar[str] = "22 ℓ′/t, ℓ′ the mean square at the start, t = step + 1"
+
+    def value(self, at: At) -> Floats:
+        losses = at.own[AverageLoss().name]
+        found: Floats = 22 * losses[:, :1] / (1 + np.arange(losses.shape[1]))
+        return found
