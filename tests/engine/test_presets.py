@@ -1,7 +1,6 @@
 """Every preset loads, runs, and its claims hold; presets are found and refused by name."""
 
 import re
-import time
 from pathlib import Path
 
 import crossing
@@ -19,81 +18,17 @@ from engine.spec.asked import asked as asked_measures
 from engine.spec.check import check
 from engine.spec.plan import plan
 from engine.spec.reading import read_raw
+from hadamard_tui.browsing import thumbnails
 
 NAMES = presets.names()
 
-SLOW = {
-    "adaptive-gaussian-128",
-    "catapult",
-    "catapult-width",
-    "clusters-softmax",
-    "connectivity-128",
-    "consistency-128",
-    "critical-line",
-    "criticality",
-    "deep-nets-64",
-    "digits-softmax",
-    "draws-128",
-    "edge-of-stability",
-    "feature-maps-128",
-    "fluctuation-dissipation",
-    "gaussian-1000",
-    "gaussian-d",
-    "gmm-spectrum",
-    "habits",
-    "habits-of-axes",
-    "hadamard-1024",
-    "hadamard-4096-all-targets",
-    "hadamard-d",
-    "hadamard-million",
-    "initial-gradient",
-    "invariance-ladder",
-    "junk-flow",
-    "kernel-to-rich",
-    "kernels-128",
-    "label-corruption",
-    "lazy-time",
-    "matrix-hadamard",
-    "matrix-pass",
-    "matrix-percolation",
-    "max-margin",
-    "ng-lines",
-    "noise-64",
-    "optimizers-borderline",
-    "optimizers-hadamard",
-    "optimizers-hadamard-nets",
-    "optimizers-judged",
-    "optimizers-one-pass",
-    "optimizers-sparse-or-signs",
-    "optimizers-with-axes",
-    "orthogonal-128",
-    "parities-little-noise",
-    "parities-noisy-gd",
-    "parity-gradient",
-    "permuted-128",
-    "rademacher-1000",
-    "rademacher-below",
-    "rademacher-below-256",
-    "rich-1000",
-    "rich-digits",
-    "soft-64",
-    "sparse-1000",
-    "sparse-solvers-128",
-    "sparse-target-128",
-    "starts-128",
-    "targets-d",
-    "threshold-64",
-    "threshold-sample-size",
-    "too-easy-128",
-    "vaw-gaussian-128",
-    "xor-bits-128",
-    "zero-one-128",
-    "zero-one-d",
-}
-"""They take a second or more each, all others together ten; `make test-all` and `make verify` run them."""
+QUICK = 0.7
+"""Seconds that a preset takes at most to be run by `make test`, as the gallery measured it when it drew it.
 
-MOST_SECONDS = 10.0
-"""Of a processor, for a preset that is not among them: ten times what it should take, for slow machines."""
+All these take ten seconds together; `make test-all` and `make verify` run the others, too.
+"""
+
+RUN = [name for name in NAMES if crossing.whole or thumbnails.shipped()[name].seconds < QUICK]
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statements.md").read_text(encoding="utf-8")
 
@@ -101,20 +36,13 @@ STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE,
 """The presets and their claims that the page of statements names, row by row."""
 
 
-@pytest.mark.parametrize("name", NAMES if crossing.whole else sorted(set(NAMES) - SLOW))
+@pytest.mark.parametrize("name", RUN)
 def test_a_preset_runs_and_its_claims_hold(name):
-    began = time.process_time()
     results = sweep(plan(presets.document(name, ["run.device=cpu"])))
-    taken = time.process_time() - began
     for outcome in judge(results):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
     if not results.plan.axes:
         assert unexpected_divergence(results.plan.experiment, results.traces[0]) == []
-    assert name in SLOW or taken < MOST_SECONDS, f"{name} takes {taken:.0f} s: it belongs to SLOW"
-
-
-def test_the_presets_that_are_slow_are_presets():
-    assert set(NAMES) >= SLOW
 
 
 @looped("name", NAMES)
