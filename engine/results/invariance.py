@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -105,15 +105,7 @@ def certificate(
     if learner.update is not None and group == ROTATIONS and not unseen:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
     compared = _Comparison(experiment, learner, counterpart)
-    halves: list[tuple[float, float]] = []
-    for half, transformation in enumerate(_elements(group, compared)):
-
-        def share(done: float, half: int = half) -> None:
-            going((half + done) / 2)
-
-        halves.append(compared.under(transformation, share))
-    change, size = max(change for change, _ in halves), max(size for _, size in halves)
-    return change / size if size else change
+    return compared.under([*_elements(group, compared)], going)
 
 
 def _elements(group: Group, compared: _Comparison) -> Iterator[NDArray[np.float64]]:
@@ -130,8 +122,7 @@ def change_under(experiment: Setup, learner: Learner, transformation: NDArray[np
 
     As `certificate` measures it, for one transformation: such as a generator of a smaller group.
     """
-    change, size = _Comparison(experiment, learner, learner).under(transformation)
-    return change / size if size else change
+    return _Comparison(experiment, learner, learner).under([transformation])
 
 
 class _Comparison:
@@ -144,29 +135,36 @@ class _Comparison:
         self.data = data.with_variants(len(rates_of(learner)))
 
     def under(
-        self, transformation: NDArray[np.float64], going: Callable[[float], object] = lambda done: None
-    ) -> tuple[float, float]:
-        """The largest |Δŷ| and the largest |ŷ| at every record of the first replica while they are finite."""
+        self,
+        transformations: Sequence[NDArray[np.float64]],
+        going: Callable[[float], object] = lambda done: None,
+    ) -> float:
+        """The largest |Δŷ| over the largest |ŷ| at every record of the first replica while both are finite.
+
+        One training run on the data as they are goes beside those on the data under each transformation.
+        """
         protocol, data = self._experiment.protocol, self.data
         learner, other = self._learners
         loss = catalogue.make("losses", protocol.loss).of_targets(data.targets)
         records = protocol.record_count(data.instances.n)
         straight = protocol.training_run(TrainingInputs(learner, data, loss, self.streams))
         inputs = TrainingInputs(other, data, loss, self.streams)
-        turned, transformed = on_transformed(inputs, protocol.training_run, torch.from_numpy(transformation))
-        change = size = torch.zeros((), dtype=torch.float64)
-        pairs = zip(
-            _predictions(straight, data.instances, records, going),
-            _predictions(transformed, turned.instances, records, going),
-            strict=True,
+        others = (
+            on_transformed(inputs, protocol.training_run, torch.from_numpy(one)) for one in transformations
         )
+        compared = [_predictions(run, turned.instances, records, going) for turned, run in others]
+        change = size = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for before, after in pairs:
-                if not (before.isfinite().all() and after.isfinite().all()):
+            for before in _predictions(straight, data.instances, records, going):
+                if not before.isfinite().all():
                     break
-                change = torch.maximum(change, (after - before).abs().max())
+                together = [(one, after) for one in compared if (after := next(one)).isfinite().all()]
+                compared = [one for one, _ in together]
+                if not compared:
+                    break
+                change = torch.stack([change, *((after - before).abs().max() for _, after in together)]).max()
                 size = torch.maximum(size, before.abs().max())
-        return float(change), float(size)
+        return float(change / size) if size else float(change)
 
 
 def _predictions(
