@@ -1,5 +1,6 @@
 """The verdict from structure against the certificate from measurement, for every learner there is."""
 
+import crossing
 import numpy as np
 import pytest
 from building import data_of, experiment, gd
@@ -25,9 +26,13 @@ ROUNDED = {"adafactor two-layer-decoder"}
 """Their gradients are 0 in many places but for rounding, which this rule divides by its own size."""
 
 
+EXAMPLES = 8 if crossing.whole else 4
+"""Examples after which an update that tells the features apart has shown."""
+
+
 @crossed_groups(MOVING, problem=["hadamard", "rademacher", "gaussian"], batch=[1, 2])
 def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
-    protocol = {"kind": "one-pass", "batch": batch}
+    protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES}
     described = experiment(problem, learners=learners, d=8, seed=21, protocol=protocol)
     for learner in described.learners:
         judged = verdict(learner, described)
