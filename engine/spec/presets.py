@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ def folder() -> Path:
 
 def names() -> list[str]:
     """The names of all presets."""
-    return sorted(file.stem for file in folder().glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(folder()) if name.endswith(".toml"))
 
 
 def name_of(preset: str) -> str:

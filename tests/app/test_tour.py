@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from textwrap import wrap
 
 import crossing
@@ -43,7 +44,11 @@ def banner(app: HadamardApp) -> str:
 def at(app: HadamardApp, preset: str) -> bool:
     """Whether a preset is being run."""
     session = app.laboratory.session
-    return session is not None and session.experiment == presets.load(preset)
+    return session is not None and session.experiment == loaded(preset)
+
+
+loaded = cache(presets.load)
+"""So that waiting for a preset does not load it again and again."""
 
 
 def test_every_stop_is_a_preset_with_a_story() -> None:
