@@ -168,8 +168,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = None
     summary: Annotated[
-        Literal["mean", "median", "first", "max", "min"],
-        Meta(title="summary", description="over replicas", extra=SELDOM),
+        Literal["mean", "median", "geometric", "first", "max", "min"],
+        Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
     ] = "mean"
     lines: Annotated[
         tuple[Text, ...] | None,

@@ -89,14 +89,17 @@ def summary(how: str, values: Floats) -> Floats:
         return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
     none = np.isnan(values).all(0)
     known = np.where(none, 0.0, values)
-    with np.errstate(invalid="ignore"):  # infinite places
-        found = np.nanmedian(known, 0) if how == "median" else np.nanmean(known, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
+        if how == "geometric":
+            found = np.exp(np.nanmean(np.log(known), 0))
+        else:
+            found = np.nanmedian(known, 0) if how == "median" else np.nanmean(known, 0)
     return np.where(none, np.nan, found)
 
 
 def has_error(how: str, count: int) -> bool:
     """Whether a summary of so many replicas has a standard error."""
-    return count > 1 and how in ("mean", "median")
+    return count > 1 and how in ("mean", "median", "geometric")
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
@@ -109,12 +112,12 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
     """
     if not has_error(how, count):
         return None
-    if how == "mean":
+    if how != "median":
         every = range(count)
         each = np.stack([estimate([one for one in every if one != left]) for left in every])
     else:
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
         each = np.stack([estimate(some.tolist()) for some in drawn])
-    factor = (count - 1) / count if how == "mean" else 1 / (RESAMPLES - 1)
+    factor = (count - 1) / count if how != "median" else 1 / (RESAMPLES - 1)
     with np.errstate(invalid="ignore"):  # infinite places
         return np.asarray(np.sqrt(factor * np.square(each - each.mean(0)).sum(0)))

@@ -20,6 +20,9 @@ Counts = NDArray[np.int64]
 EXACTNESS = ("exact", "asymptotic", "upper", "shape", "reference")
 """The directions of lines that are no bounds from below, those that say most first."""
 
+TYPICAL = ("median", "geometric")
+"""Summaries that say what a typical replica has, as the mean does not where few replicas carry it."""
+
 Apart = tuple[int, ...]
 """The number of the value of each axis that tells curves apart."""
 
@@ -31,6 +34,13 @@ ZERO = 1e-12
 
 NEAR = 1e-9
 """Places that differ by less than this, relatively, are the same."""
+
+
+def summaries_agree(line: str | None, curve: str) -> bool:
+    """Whether a line about one summary of replicas, or None for all, says something of another one."""
+    if line is None or curve not in ("mean", *TYPICAL):
+        return True
+    return (line in TYPICAL) == (curve in TYPICAL)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,8 +252,7 @@ class LineView:
 
     def says(self, curve: CurveView) -> bool:
         """Whether it says something of a curve: of a median one about the mean does not, and vice versa."""
-        other = {"mean": "median", "median": "mean"}.get(self.summary or "") == curve.summary
-        return self.is_about(curve) and (curve.replicas == 1 or not other)
+        return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
         """Whether it binds a curve that it speaks of."""

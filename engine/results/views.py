@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +15,16 @@ from engine.core.expressions import names_in
 from engine.core.parts import BadInput
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
-from engine.pictures.view import ROUNDING, Apart, ContourView, CurveView, HeatView, LineView, View
+from engine.pictures.view import (
+    ROUNDING,
+    Apart,
+    ContourView,
+    CurveView,
+    HeatView,
+    LineView,
+    View,
+    summaries_agree,
+)
 from engine.protocols import CLOCKS
 from engine.results.results import Results
 from engine.results.samples import Samples, of_curve, of_line
@@ -118,7 +127,7 @@ def view(picture: Picture, results: Results) -> View:
         if len(values) > 1 and picture.relative is None:
             of_some = partial(_of_some, picture.summary, values)
         if picture.relative is not None:
-            y = _divided(x, y, steps, gathered.divisor_of(picture, (curve, apart)))
+            y = _divided(x, y, _Replicas(steps, gathered.divisor_of(picture, (curve, apart))))
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
@@ -146,13 +155,35 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, y: Floats, steps: Steps, divisor: list[tuple[Point, Samples]]) -> Floats:
+class _Replicas:
+    """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
+
+    def __init__(self, steps: Steps, taken: list[tuple[Point, Samples]]) -> None:
+        self._steps, self.taken = steps, taken
+
+    @cached_property
+    def whole(self) -> tuple[Floats, Floats]:
+        """x [N] and the values [R, N] of all replicas."""
+        return self._steps.curve(self.taken)
+
+    def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x and y of all replicas or of some; where there is one only, it is the same for all."""
+        reading, how = self._steps.picture.reading, self._steps.picture.summary
+        if replicas is not None and reading is not None and reading.of == "mean":
+            x, values = self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
+        else:  # all steps take every replica by itself
+            x, values = self.whole
+            if replicas is not None and len(values) > 1:
+                values = values[[one for one in replicas if one < len(values)]]
+        return x, reductions.summary(how, values)
+
+
+def _divided(x: Floats, y: Floats, divisor: _Replicas, replicas: Sequence[int] | None = None) -> Floats:
     """A curve or line over what a picture is relative to; NaN where there is nothing of that."""
-    if not divisor:
+    if not divisor.taken:
         return np.full_like(y, np.nan)
-    places, values = steps.curve(divisor)
     with np.errstate(divide="ignore", invalid="ignore"):
-        divided: Floats = y / np.interp(x, places, reductions.summary(steps.picture.summary, values))
+        divided: Floats = y / np.interp(x, *divisor.summary(replicas))
         return divided
 
 
@@ -253,8 +284,9 @@ class _Reduction:
         self, picture: Picture, results: Results, steps: Steps, gathered: Gathered, key: Key
     ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._gathered, self._key = gathered, key
-        self._taken = gathered.curves[key]
+        self._key, self._taken = key, gathered.curves[key]
+        self._samples = _Replicas(steps, [(one.point, one.samples) for one in self._taken])
+        self._divisor = _Replicas(steps, gathered.divisor_of(picture, key))
         self._replicas = min(
             one.curve.replicas if picture.measure.is_number else len(one.samples.values)
             for one in self._taken
@@ -347,16 +379,14 @@ class _Reduction:
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """x and y of the curve, of all replicas or of some."""
-        x, values = self._steps.curve([(one.point, one.samples.of(replicas)) for one in self._taken])
-        y = reductions.summary(self._picture.summary, values)
+        x, y = self._samples.summary(replicas)
         if self._picture.relative is None:
             return x, y
-        divisor = self._gathered.divisor_of(self._picture, self._key)
-        return x, _divided(x, y, self._steps, [(point, one.of(replicas)) for point, one in divisor])
+        return x, _divided(x, y, self._divisor, replicas)
 
     def _missing(self) -> NDArray[np.int64]:
         """Of how many replicas nothing is known at every place."""
-        _, values = self._steps.curve([(one.point, one.samples) for one in self._taken])
+        _, values = self._samples.whole
         return np.asarray(np.isnan(values).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
@@ -533,8 +563,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return (
             f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
         )
-    others = ("mean", "median")
-    if picture.lines is None and picture.summary in others and line.summary not in (None, picture.summary):
+    if picture.lines is None and not summaries_agree(line.summary, picture.summary):
         return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
     return ""
 

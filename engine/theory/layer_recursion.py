@@ -16,6 +16,9 @@ from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line
 
+ROUNDING = {4: 6, 8: 12}
+"""Digits to which lengths of rows agree that differ by rounding alone, by the bytes of a number."""
+
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to the next, as n → ∞.
@@ -65,10 +68,9 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     assert at.learner is not None, "a line per learner"
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
-    rows = at.drawn.data.instances.rows.double()
-    lengths, counts = np.unique(
-        (rows.square().sum(-1) / rows.shape[-1]).numpy().round(12), return_counts=True
-    )
+    rows = at.drawn.data.instances.rows
+    squares = rows.double().square().sum(-1) / rows.shape[-1]
+    lengths, counts = np.unique(squares.numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True)
     found = []
     for length in lengths:
         first = signals.cb[0] + signals.cw[0] * length

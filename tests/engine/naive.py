@@ -1091,6 +1091,42 @@ class Conv:
         return gradients
 
 
+class LayerByLayer:
+    """z_{l+1} = √(C_b + C_w mean σ(z_l)²) g_{l+1}, mean ‖x‖²/d at first, with the chain rule written out."""
+
+    def __init__(self, activation: str = "relu", cw: float = 1.0, cb: float = 0.0) -> None:
+        self.transfer, self.slope = TRANSFERS[activation]
+        self.cw, self.cb = cw, cb
+
+    def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
+        return [
+            deviation * g[:, 0]
+            for deviation, g in zip(self._deviations(params, x), params.values(), strict=True)
+        ]
+
+    def _deviations(self, params: dict[str, Array], x: Array) -> list[float]:
+        mean, found = sum(each**2 for each in x) / len(x), []
+        for g in params.values():
+            found.append(math.sqrt(self.cb + self.cw * mean))
+            mean = sum(self.transfer(found[-1] * each) ** 2 for each in g[:, 0]) / len(g)
+        return found
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return float(self._signals(params, x)[-1][0])
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        deviations, signals = self._deviations(params, x), self._signals(params, x)
+        names, back, found = list(params), np.array([slope]), {}
+        for number in reversed(range(len(names))):
+            found[names[number]] = (back * deviations[number])[:, None]
+            if number:
+                by_variance = sum(back * params[names[number]][:, 0]) / (2 * deviations[number])
+                below = signals[number - 1]
+                by_signal = [2 * self.transfer(z) * self.slope(z) / len(below) for z in below]
+                back = by_variance * self.cw * np.array(by_signal)
+        return {name: found[name] for name in names}
+
+
 ARCHITECTURES = {
     "linear": Linear,
     "neuron": Neuron,
@@ -1104,6 +1140,7 @@ ARCHITECTURES = {
     "factorised": Factorised,
     "two-layer-decoder": TwoLayerDecoder,
     "conv": Conv,
+    "layer-by-layer": LayerByLayer,
 }
 
 

@@ -225,6 +225,7 @@ HIDDEN = {
     "normalised": [{"widths": [5, 4], "activation": "tanh", "of": "instances"}],
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
     "dense-spindly": [{"width": 5}],
+    "layer-by-layer": [{"depth": 2, "width": 5, "activation": "tanh", "cw": 2.0, "cb": 0.2}],
 }
 
 
@@ -239,12 +240,12 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
         if kind not in HIDDEN:
             assert found == []
             continue
-        takes = {name: value for name, value in words.items() if name not in ("widths", "width", "cb")}
-        takes.pop("connectivity", None)
+        of_shape = ["widths", "width", "depth", "connectivity", *(["cb"] if kind == "dense" else [])]
+        takes = {name: value for name, value in words.items() if name not in of_shape}
         net = naive.ARCHITECTURES[kind](**takes)
         for replica, row in np.ndindex(2, 3):
             ours = {name: value[replica] for name, value in start.items()}
             signals = net._signals(ours, X[replica, row])
-            hidden = signals[:-1] if kind in ("dense", "normalised") else [signals]
+            hidden = [signals] if kind in ("sparse-input", "dense-spindly") else signals[:-1]
             for one, other in zip(found, hidden, strict=True):
                 np.testing.assert_allclose(one[replica, :, row], other, rtol=0, atol=EXACT)

@@ -100,6 +100,9 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             named = {getattr(claim, field) for field in claim.line_fields} - {None}
             learners = {learner.name for learner in described.learners}
             used["theory"] |= {name for name in named if name.split(", ")[0] not in learners}
+        used["theory"] |= {picture.relative for picture in described.pictures} & set(
+            catalogue.members("theory")
+        )
     del used["claims"]  # each has an example of its own
     for family, kinds in used.items():
         needed = {kind for kind, part in catalogue.members(family).items() if not part.experimental}

@@ -96,7 +96,13 @@ STEPS = {
     "a factor": ({"times": "k^2 + d"}, lambda v: v * (X**2 + RECORDS - 1)),
     "both in their order": ({"running": "sum", "times": "2k"}, lambda v: np.cumsum(v, 1) * 2 * X),
 }
-SUMMARIES = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}
+SUMMARIES = {
+    "mean": np.mean,
+    "median": np.median,
+    "geometric": lambda values, axis: np.prod(values, axis) ** (1 / len(values)),
+    "max": np.max,
+    "min": np.min,
+}
 
 
 @pytest.mark.parametrize("summary", SUMMARIES)
@@ -109,7 +115,7 @@ def test_steps_come_before_the_summary_and_the_jackknife_goes_through_all(steps,
         return SUMMARIES[summary](naive(values), axis=0)
 
     np.testing.assert_allclose(found.y, statistic(random), rtol=1e-12)
-    if summary == "mean":
+    if summary in ("mean", "geometric"):
         np.testing.assert_allclose(found.stderr, naive_jackknife(statistic, random), rtol=1e-9, atol=1e-14)
     elif summary == "median":
         assert (found.stderr > 0).sum() >= RECORDS - 1

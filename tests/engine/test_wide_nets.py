@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy.integrate import quad
 
+from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.formulas import wide_nets
+from engine.problems.instances import Dense
 
 ERRORS = 4
 
@@ -113,3 +117,21 @@ def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
     off = abs(sample.mean(1) - mean)
     assert (off < ERRORS * sample.std(1) / np.sqrt(draws) + second_order).all()
     assert (abs(sample.var(1) / variance - 1) < ERRORS * np.sqrt(2 / draws) + 3 * variance).all()
+
+
+def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net():
+    words = {"depth": 3, "width": 6, "activation": "relu", "cw": 2.0, "cb": 0.1}
+    x = torch.full((2000, 1, 4), 0.5, dtype=torch.float64)
+    moments = []
+    for kind in ("layer-by-layer", "dense"):
+        net = catalogue.make("architectures", kind, **words)
+        start = net.start(Streams(range(2000))("init"), 4)
+        params = {name: torch.from_numpy(value) for name, value in start.items()}
+        means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, Dense(x))]
+        last = net.predict(params, Dense(x)).numpy()[:, 0] ** 2
+        moments.append(
+            np.column_stack([*(mean.mean((1, 2)) for mean in means), last, last**2, last * means[0][:, 0, 0]])
+        )
+    (ours, dense), count = moments, 2000
+    errors = np.sqrt((ours.var(0) + dense.var(0)) / count)
+    assert (np.abs(ours.mean(0) - dense.mean(0)) < ERRORS * errors).all()
