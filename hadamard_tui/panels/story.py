@@ -15,12 +15,16 @@ from hadamard_tui.panels.panel import Panel
 
 
 def show(context: PanelContext) -> Text:
-    """Story, theorem and claims of a run."""
+    """Story, theorem and claims of a run; the caption of another picture than of the loss stands below it."""
+    of_loss = all(
+        picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
+    )
+    captioned = of_loss and context.outcomes is not None
     return Text("\n").join(
         [
             told(context.experiment),
-            *([Text(f"{context.caption(context.loss.view)}\n")] if context.outcomes is not None else []),
-            theorem(context),
+            *([Text(f"{context.caption(context.loss.view)}\n")] if captioned else []),
+            *([theorem(context)] if of_loss else []),
             *claims(context.experiment, context.outcomes),
             *left_out(context.left_out),
         ]

@@ -341,8 +341,17 @@ def test_the_story_has_title_theorem_and_claims():
     assert "ri-signed: 1 − k/d, lower bound; " in text
     assert "does not bind EGU, so it is the line to beat" in text
     assert text.count("not measured yet") == len(experiment.claims)
-    judged = words(story.show(replace(context, outcomes=judge(of_one(experiment, trace)))))
-    assert judged.count("✓ holds") == len(experiment.claims)
+    judged = replace(context, outcomes=judge(of_one(experiment, trace)))
+    assert words(story.show(judged)).count("✓ holds") == len(experiment.claims)
+    assert " claims hold" in words(story.show(judged))
+
+
+def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss():
+    context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
+    text = words(story.show(context))
+    assert context.experiment.title in text
+    assert context.caption(context.loss.view) not in text
+    assert "ri-signed" not in text
 
 
 def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one: PanelContext):
