@@ -44,10 +44,16 @@ def transfer(name: str, signal: torch.Tensor) -> torch.Tensor:
 
 def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
     """σ′ at every number of `signal`; at a kink what torch takes there."""
+    return with_slope(name, signal)[1]
+
+
+def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """σ and σ′ at every number of `signal`."""
     with torch.enable_grad():
         leaf = signal.detach().requires_grad_()
-        (found,) = torch.autograd.grad(transfer(name, leaf).sum(), leaf)
-    return found
+        values = transfer(name, leaf)
+        (found,) = torch.autograd.grad(values, leaf, torch.ones_like(leaf))
+    return values.detach(), found
 
 
 def kinked(name: str) -> str:

@@ -54,10 +54,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = {}
     rate_unit: Annotated[
-        Literal["one", "start-sharpness"],
+        Literal["one", "start-sharpness", "start-jacobian"],
         Meta(
             title="unit of rates",
-            description="one; or 1/S, S the sharpness of the mean loss over all rows at the start",
+            description="one; or 1/S, S the sharpness of the mean loss over all rows at the start; or "
+            "n/(2λ²), λ the largest singular value of the Jacobian of all predictions there",
             extra=SELDOM,
         ),
     ] = "one"
@@ -104,6 +105,10 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
         if self.rate_unit != "one" and getattr(self.update, "lr", "best") == "best":
             raise BadField("rate_unit", "this is for update rules with rates that are given")
+        unlayered = self.architecture is not None and not self.architecture.layered
+        if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
+            what = f"{self.architecture.kind} is no net of layers, whose Jacobian is asked for"
+            raise BadField("rate_unit", f"{what}; take start-sharpness")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(

@@ -193,6 +193,11 @@ class Measure(Part, frozen=True):
         return False
 
     @property
+    def ends_only(self) -> bool:
+        """Whether it is measured at the first and at the last record only, as what costs too much between."""
+        return False
+
+    @property
     def recorded_always(self) -> bool:
         """Whether it is that with the choices made here."""
         return self.always

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.parts import Count
+from engine.hypotheses.tangent_kernel import tangent_kernels
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 
+FIRST_LAYER = {"W1": 1.0}
+"""The part of a tangent kernel that is of the weights of the first layer."""
+
+
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of all rows)/∂W₁, n·K × h·d for K outputs.
 
     From the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h: directions of the
     labels that a step on W₁ moves far, and those that it hardly moves. Those below √eps of the largest are
-    rounding. Averaged over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
-    theory-bias.md §§45, 46.
+    rounding. Measured at the start and at the end. Averaged over targets. Unit: that of a prediction over
+    that of a weight. Source: OFLS19; theory-bias.md §§45, 46.
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"
@@ -31,6 +35,10 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     expensive: ClassVar[bool] = True
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
+
+    @property
+    def ends_only(self) -> bool:
+        return True
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         outputs = 1 if learner.architecture is None else learner.architecture.outputs
@@ -45,23 +53,6 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data, outputs = probe.data, probe.architecture.outputs
-        layers = [self._first_layer(probe, output) for output in range(outputs)]
-        found = []
-        for inputs, *back in zip(layers[0].inputs, *(layer.back for layer in layers), strict=True):
-            each, x = torch.cat(back, 1).double(), inputs.double()  # [h, Kn] and [d, n]
-            gram = each.T @ each
-            gram *= (x.T @ x).repeat(outputs, outputs)
-            largest = torch.linalg.eigvalsh(gram).flip(0)[: self.most]
-            found.append(largest.clamp(min=0).sqrt())
-        return data.over_targets(torch.stack(found, 1)).movedim(0, -1)
-
-    def _first_layer(self, probe: Probe, output: int) -> LayerSignals:
-        """What goes into the first layer, and the slopes of one output by what it makes of that."""
-
-        def sent(predictions: torch.Tensor) -> torch.Tensor:
-            alone = torch.zeros_like(predictions)
-            alone[output :: probe.architecture.outputs] = 1
-            return alone
-
-        return probe.architecture.through(probe.tensors, probe.data.instances, sent)["W1"]
+        kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
+        found = [torch.linalg.eigvalsh(kernel).flip(0)[: self.most].clamp(min=0).sqrt() for kernel in kernels]
+        return probe.data.over_targets(torch.stack(found, 1)).movedim(0, -1)

@@ -31,6 +31,9 @@ from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 LONG = 4 << 20
 """Bytes of a single weight vector from which on the C library scatters it."""
 
+KERNELS = 4
+"""Tangent kernels of a net that are held at once while one is made and taken apart."""
+
 GRANTED = 8 << 20
 """So many bytes are free wherever torch could be loaded; the system is not asked for them.
 
@@ -113,6 +116,8 @@ def _trained(learner: Learner, sizes: Sizes, records: int, experiment: Experimen
         return taken + learner.solver.bytes_held(sizes)
     assert learner.architecture is not None, "Learner admits no other combination"
     taken += backend_of(learner, experiment).bytes_held(sizes) + experiment.protocol.bytes_held(sizes)
+    if learner.rate_unit == "start-jacobian":
+        taken += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
     if learner.update is not None:
         taken += learner.update.bytes_held(learner.architecture, sizes)
     return taken + (0 if learner.noise is None else learner.noise.bytes_held(sizes))

@@ -11,6 +11,7 @@ from engine.core.params import Params
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.eigenvalues import largest
 from engine.hypotheses.hypothesis import Hypothesis
+from engine.hypotheses.tangent_kernel import largest_eigenpairs, tangent_kernels
 from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -57,6 +58,8 @@ class Descent:
             self._rates[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
         if learner.rate_unit == "start-sharpness":
             self._divide_rates(self._sharpness(data))
+        elif learner.rate_unit == "start-jacobian":
+            self._divide_rates(self._squared_jacobian(instances, speeds_of(learner, instances.d)))
 
     def _sharpness(self, data: Data) -> torch.Tensor:
         """That of the mean loss over all rows now, of every net."""
@@ -64,6 +67,16 @@ class Descent:
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
             return largest(Curvature(*parts)).to(data.labels)
+
+    def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
+        """2λ²/n of every net, λ the largest singular value of ∂(all predictions)/∂θ.
+
+        Counting every trained tensor in proportion to its rate: that is the sharpness of square loss for the
+        net to first order, up to which steps are stable as for a sharpness.
+        """
+        kernels = tangent_kernels(self._architecture, self.tensors, instances, speeds)
+        squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
+        return (2 / instances.n * torch.cat(squares)).to(instances.dtype)
 
     def _divide_rates(self, units: torch.Tensor) -> None:
         """Make the rates of every net multiples of 1/units."""
@@ -82,6 +95,7 @@ class Descent:
         """Replace the start by the one that corresponds to instances U x; for use before any example."""
         turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
         self._params, self._state = self._begun({name: turned[name] for name in self._params})
+        self._fixed = {name: turned[name] for name in self._fixed}
         if self._options is not None:
             self._options.rotate(rotation)
 

@@ -120,7 +120,7 @@ class Recorder:
             for measure in measures
             if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
         ]
-        self._every_record = every_record
+        self._every_record, self._last = every_record, records - 1
         self._start: Params | None = None
         self._taken = 0
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
@@ -173,6 +173,8 @@ class Recorder:
 
     def _due(self, measure: Measure, record: int) -> bool:
         """Whether a measure is made at a record."""
+        if measure.ends_only:
+            return record in (0, self._last)
         return self._every_record or not measure.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:

@@ -894,6 +894,21 @@ class Dense:
         return found
 
 
+class Linearised(Dense):
+    """A dense net to first order in the distance from where it starts."""
+
+    def _started(self, params: dict[str, Array]) -> dict[str, Array]:
+        return {name.removeprefix("start "): value for name, value in params.items() if "start " in name}
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        start, change = self._started(params), self.gradient(params, x, 1.0)
+        moved = sum(float((change[name] * (params[name] - start[name])).sum()) for name in change)
+        return super().predict(start, x) + moved
+
+    def through(self, params: dict[str, Array], x: Array, sent: float) -> dict[str, tuple[Array, Array]]:
+        return super().through(self._started(params), x, sent)
+
+
 class Normalised:
     """A dense net of instances with standardised features, or with entries standardised among themselves."""
 
@@ -1135,6 +1150,7 @@ ARCHITECTURES = {
     "identity-spindly": Spindly,
     "dense": Dense,
     "normalised": Normalised,
+    "linearised": Linearised,
     "dense-spindly": DenseSpindly,
     "sparse-input": SparseInput,
     "factorised": Factorised,

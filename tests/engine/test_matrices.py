@@ -96,6 +96,30 @@ def test_digits_are_those_of_scikit_learn_standardised_by_one_mean_and_deviation
     assert np.array_equal(matrix.class_numbers(Streams([0]))[0], shown)
 
 
+def test_normalised_digits_are_less_their_mean_image_and_of_length_1():
+    images, shown = load_digits(return_X_y=True)
+    chosen = images[np.isin(shown, (8, 3))]
+    (rows,) = rows_of(kind="digits", digits=[8, 3], permute=False, normalised=True)
+    centred = chosen - chosen.mean(0)
+    np.testing.assert_allclose(rows, centred / np.sqrt((centred**2).sum(1))[:, None], atol=1e-14)
+
+
+@pytest.mark.parametrize("permute", [True, False])
+def test_digits_take_turns_as_long_as_there_are_images_of_each(permute):
+    words = {"digits": [8, 3, 1], "permute": permute}
+    matrix = catalogue.make("matrices", "digits", **words, in_turns=True)
+    streams = Streams([4, 5])
+    numbers, rows = matrix.class_numbers(streams), matrix.rows(streams)
+    least = min(digits.COUNTS[digit] for digit in (8, 3, 1))
+    np.testing.assert_array_equal(numbers[:, : 3 * least], np.tile([0, 1, 2], (2, least)))
+    other = catalogue.make("matrices", "digits", **words)
+    for one, its, before, given in zip(
+        rows, numbers, other.rows(streams), other.class_numbers(streams), strict=True
+    ):
+        for digit in range(3):  # of each digit the images come in the order that they have without turns
+            np.testing.assert_array_equal(one[its == digit], before[given == digit])
+
+
 def test_some_digits_come_in_random_order_each_with_its_class():
     images, shown = load_digits(return_X_y=True)
     chosen = images[(shown == 8) | (shown == 3)]

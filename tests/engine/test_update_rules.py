@@ -100,6 +100,11 @@ NETS = {
         *({"of": of, "activation": "tanh", "widths": [5], "scale": 0.8} for of in ("features", "instances")),
         {"of": "instances", "widths": [4, 3]},
     ],
+    "linearised": [
+        {"activation": "tanh", "widths": [5], "scale": 0.8},
+        {"activation": "softplus", "widths": [4, 3], "cb": 0.3},
+        {"activation": "tanh", "widths": [5], "parametrisation": "ntk", "cw": [4.0, 1.0]},
+    ],
     "neuron": [
         *({"activation": activation, "init": "gaussian"} for activation in naive.TRANSFERS),
         *({"activation": activation} for activation in naive.TRANSFERS if activation not in KINKED),
@@ -130,6 +135,7 @@ SHORT = {
     "spindly": [{"depth": 3, "signed": True}],
     "neuron": [{}],
     "normalised": [{"activation": "tanh", "widths": [5]}],
+    "linearised": [{"activation": "tanh", "widths": [5]}],
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
     "dense-spindly": [{"width": 5, "signed": True}],
 }

@@ -1,0 +1,91 @@
+"""The fully connected network with its Jacobian frozen at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.architectures import Start
+from engine.architectures.dense import Dense
+from engine.core.activations import with_slope
+from engine.core.layer_signals import LayerSignals
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.core.streams import Stream
+from engine.problems.instances import Dense as Rows
+from engine.problems.instances import Instances
+
+
+class Linearised(Dense, frozen=True, tag="linearised"):
+    """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), θ₀ where it starts.
+
+    It starts as the dense net of the same fields, and has its tangent kernel throughout: by gradient descent
+    with rate η on square loss the residual in the direction of a left singular vector of the Jacobian, with
+    singular value λ, is multiplied by 1 − 2ηλ²/n at every step. What a net does otherwise is done by the
+    change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md §§43, 45.
+    """
+
+    @property
+    def is_linear(self) -> bool:
+        return False
+
+    @property
+    def layered(self) -> bool:
+        return True
+
+    def start(self, stream: Stream, d: int) -> Start:
+        tensors = super().start(stream, d)
+        return {**tensors, **{_at_start(name): np.copy(tensors[name]) for name in self.layers}}
+
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        shapes = super().shapes(d)
+        return {**shapes, **{_at_start(name): shapes[name] for name in self.layers}}
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        start = self._started(params)
+        moved = {name: params[name] - start[name] for name in self.layers}
+        signal, change = self.first(start, instances), self.first(moved, instances)
+        for number in self._numbers:
+            name = f"W{number}"
+            if number > 1:
+                inputs, slopes = with_slope(self.activation, signal)
+                signal, change = start[name] @ inputs, moved[name] @ inputs + start[name] @ (slopes * change)
+            if (forward := params.get(f"m{number}")) is not None:
+                signal, change = forward * signal, forward * change
+            if (bias := start.get(f"b{number}")) is not None:
+                signal, change = signal + bias, change + moved[f"b{number}"]
+        return (signal + change).flatten(0, 1)
+
+    def through(
+        self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
+    ) -> dict[str, LayerSignals]:
+        with torch.no_grad():
+            back = sent(self.predict(params, instances))
+        return super().through(self._started(params), instances, lambda _: back)
+
+    def weights(self, params: Params) -> torch.Tensor | None:
+        if self.activation != "identity" or self.has_biases:
+            return None
+        first = params["W1"]
+        axes = torch.eye(first.shape[-1], dtype=first.dtype, device=first.device)
+        return self.predict(params, Rows(axes[None]))
+
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
+        turned = super().rotated(params, turn)
+        return {**turned, _at_start("W1"): turned["W1"]}
+
+    def invariance(self, d: int) -> Verdict:
+        return super().invariance(d)
+
+    def _started(self, params: Params) -> Params:
+        """The tensors with the trained ones as they were at the start."""
+        started = {name: params[_at_start(name)] for name in self.layers}
+        started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # some inputs may be left out
+        return {**params, **started}
+
+
+def _at_start(name: str) -> str:
+    """What the fixed copy of a trained tensor is called."""
+    return f"start {name}"

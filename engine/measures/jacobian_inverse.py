@@ -1,0 +1,31 @@
+"""How far the first layer must go for the part of the labels in the large directions of the Jacobian."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Probe
+from engine.measures.jacobian_share import Labels, LeftSingular, OfJacobian
+
+
+class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
+    """‖J_I† y‖/‖y‖: the shortest step of W₁ for what labels have in the information space.
+
+    J† is the pseudo-inverse of J = ∂(predictions of the rows seen)/∂W₁ as it is now, of which the m largest
+    singular values are kept: to first order the step adds Π_I y to predictions. Measured at the start and at
+    the end. Averaged over nets. Unit: that of a weight over that of a prediction. Source: OFLS19;
+    theory-bias.md §45.
+    """
+
+    label: ClassVar[str] = "length of the step for the labels"
+
+    @property
+    def ends_only(self) -> bool:
+        return True
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        found, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())
+        values, vectors = found[:, 0], found[:, 1:]
+        parts = (vectors.mT @ labels[..., None])[..., 0] / values
+        return self.over_nets(parts.norm(dim=1) / labels.norm(dim=1), probe)

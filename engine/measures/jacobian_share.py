@@ -1,0 +1,132 @@
+"""How much of the labels, or of the residual, lies in the large directions of a net's Jacobian."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Count
+from engine.hypotheses.tangent_kernel import largest_eigenpairs, tangent_kernels
+from engine.measures import Measure, Probe
+from engine.measures.jacobian_spectrum import FIRST_LAYER
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class LeftSingular(Measure, frozen=True):
+    """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and what they are of.
+
+    Of every net in a row the values, and below each its left singular vector, output by output, 0 on rows
+    that were not seen: [nets, 1 + K·n, m]. Only other measures ask for it.
+    """
+
+    directions: int
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
+        found = []
+        for kernel, seen in zip(kernels, seen_by_net(probe), strict=True):
+            some = seen.flatten().nonzero()[:, 0]
+            values, vectors = largest_eigenpairs(kernel[some][:, some], self.directions)
+            whole = kernel.new_zeros(1 + len(kernel), self.directions)
+            whole[0], whole[1 + some] = values.sqrt(), vectors
+            found.append(whole)
+        return torch.stack(found)
+
+
+class OfJacobian(Measure, frozen=True):
+    """A measure of labels or residuals in the span of m left singular vectors of the Jacobian by W₁."""
+
+    of_parameters: ClassVar[bool] = True
+    expensive: ClassVar[bool] = True
+
+    directions: Annotated[
+        Count, Meta(title="directions m", description="left singular vectors that span the information space")
+    ] = 1
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        if net is None or not net.layered or "W1" not in net.layers:
+            return "the learner is a dense net"
+        if net.outputs * problem.matrix.shape()[0] < self.directions:
+            return f"there are at least {self.directions} predictions"
+        return None
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * signals
+
+    def over_nets(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
+        """Values [nets] as [R, V]."""
+        data = probe.data
+        return values.view(data.replicas, data.variants, -1).mean(2)
+
+
+class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
+    """‖Π v‖/‖v‖ of the labels y, or of a residual: Π projects on the information space, or on what is left.
+
+    The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
+    with the m largest singular values: what gradient descent learns first. What is orthogonal to it is the
+    nuisance space. J is that of the start, or of now, and then it is measured at the start and at the end.
+    `of` the residual it is ‖Π r‖/‖r₀‖, r₀ that at the start: how much of it is left; `start-residual` is r₀
+    itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    """
+
+    label: ClassVar[str] = "share of the length"
+    of_start: ClassVar[bool] = True
+
+    space: Annotated[
+        Literal["information", "nuisance"],
+        Meta(title="space", description="of the large directions of the Jacobian, or of all others"),
+    ] = "information"
+    of: Annotated[
+        Literal["residual", "labels", "start-residual"],
+        Meta(title="of", description="what is projected"),
+    ] = "residual"
+    jacobian: Annotated[
+        Literal["start", "now"], Meta(title="Jacobian", description="at the start, or after the steps so far")
+    ] = "start"
+
+    @property
+    def ends_only(self) -> bool:
+        return self.jacobian == "now"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        singular = LeftSingular(self.directions)
+        found = probe.value(singular) if self.jacobian == "now" else probe.value_at_start(singular)
+        vectors = found[:, 1:]
+        of = Labels() if self.of == "labels" else Residuals()
+        vector = probe.value(of) if self.of != "start-residual" else probe.value_at_start(of)
+        whole = vector if self.of == "labels" else probe.value_at_start(of)
+        inside = vectors @ (vectors.mT @ vector[..., None])
+        part = inside if self.space == "information" else vector[..., None] - inside
+        return self.over_nets(part[..., 0].norm(dim=1) / whole.norm(dim=1), probe)
+
+
+class Labels(Measure, frozen=True):
+    """The labels of the rows seen, output by output, 0 on others: [nets, K·n]. Only other measures ask."""
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        return _of_rows_seen(probe.data.labels, probe)
+
+
+class Residuals(Measure, frozen=True):
+    """The predictions less the labels of the same rows: [nets, K·n]. Only other measures ask for it."""
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        return _of_rows_seen(probe.predictions - probe.data.labels, probe)
+
+
+def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
+    """Values [B, n] of every net, [nets, K·n], 0 on rows not seen."""
+    seen = seen_by_net(probe)
+    return values.double().view(seen.shape).where(seen, 0.0).flatten(1)
+
+
+def seen_by_net(probe: Probe) -> torch.Tensor:
+    """Which rows were seen, for every output of every net, [nets, K, n]."""
+    labels = probe.data.labels
+    return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

@@ -1,0 +1,148 @@
+"""Information and nuisance space: what labels and residuals have in the large directions of the Jacobian."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from building import beginning, raw
+
+from engine.core.parts import BadInput
+from engine.runtime.memory_estimate import needed
+from engine.runtime.run import run
+from engine.spec import reading
+
+CLUSTERS = {"kind": "clusters", "classes": 3, "d": 4, "n": 12, "sigma": 0.7, "normalised": True}
+NET = {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m"}
+UNIT = "start-jacobian"
+DIRECTIONS = 4
+TRAINED = 9
+
+
+def described(measures, kind="dense", steps=30, rate=0.9, matrix=CLUSTERS, **net):
+    learner = {"architecture": {**NET, "kind": kind, **net}, "update": {"kind": "gd", "lr": rate}}
+    protocol = {"kind": "steps", "steps": steps, "train": TRAINED, "records": 3}
+    whole = raw(matrix, "classes", {"net": learner}, protocol=protocol, replicas=2)
+    whole["learners"][0] |= {"rate_unit": UNIT, "layer_rates": {"W2": 0.0}}
+    return reading.parse({**whole, "pictures": [{"x": "step", "measure": each} for each in measures]})
+
+
+def jacobian(hypothesis, data, replica, count=TRAINED):
+    """∂(predictions of the first rows)/∂W₁ of a replica, output by output, by autograd."""
+    first = hypothesis.tensors["W1"][replica]
+
+    def predictions(weights):
+        tensors = {**{name: each[replica : replica + 1] for name, each in hypothesis.tensors.items()}}
+        tensors["W1"] = weights[None]
+        rows = data.instances.of_replica(replica).at(slice(0, count))
+        return hypothesis.architecture.predict(tensors, rows).flatten()
+
+    return torch.autograd.functional.jacobian(predictions, first).flatten(1).numpy()
+
+
+def of_replica(values, replica, outputs=3):
+    """Labels or predictions of the rows trained on, output by output."""
+    return values.view(2, outputs, -1)[replica, :, :TRAINED].flatten().numpy()
+
+
+def measured(whole):
+    (curve,) = run(whole).curves
+    return {measure.name: curve.values(measure.name) for measure in (one.measure for one in whole.pictures)}
+
+
+def shares(space, of, jacobian):
+    return {
+        "kind": "jacobian-share", "directions": DIRECTIONS, "space": space, "of": of, "jacobian": jacobian
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("space", ["information", "nuisance"])
+def test_shares_at_the_start_are_those_of_the_singular_vectors_of_the_matrix_of_derivatives(space):
+    kinds = [shares(space, of, "start") for of in ("labels", "residual", "start-residual")]
+    whole = described([*kinds, {"kind": "jacobian-inverse", "directions": DIRECTIONS}])
+    labels, residual, first, inverse = measured(whole).values()
+    hypothesis, data = beginning(whole)
+    predictions = hypothesis.predict(data.instances)
+    for replica in range(2):
+        u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica), full_matrices=False)
+        inside = u[:, :DIRECTIONS] @ u[:, :DIRECTIONS].T
+        project = inside if space == "information" else np.eye(len(inside)) - inside
+        y = of_replica(data.labels, replica)
+        r = of_replica(predictions, replica) - y
+        for found, vector in ((labels, y), (residual, r), (first, r)):
+            expected = np.linalg.norm(project @ vector) / np.linalg.norm(vector)
+            assert found[0, replica] == pytest.approx(expected, rel=1e-8)
+        step = np.linalg.norm((u[:, :DIRECTIONS].T @ y) / s[:DIRECTIONS]) / np.linalg.norm(y)
+        assert inverse[0, replica] == pytest.approx(step, rel=1e-8)
+
+
+def test_the_two_parts_of_a_residual_are_all_of_it_and_shares_of_now_are_measured_at_both_ends():
+    pairs = [
+        shares(space, of, when)
+        for of, when in (("residual", "start"), ("labels", "now"), ("start-residual", "now"))
+        for space in ("information", "nuisance")
+    ]
+    *found, loss = measured(described([*pairs, {"kind": "loss", "rows": "train"}], steps=4)).values()
+    ratio = loss / loss[0]
+    np.testing.assert_allclose(found[0] ** 2 + found[1] ** 2, ratio, rtol=1e-6)
+    for inside, outside in (found[2:4], found[4:6]):
+        np.testing.assert_allclose((inside**2 + outside**2)[[0, -1]], 1, rtol=1e-9)
+        assert np.isnan(inside[1:-1]).all()
+        assert (inside[0] != inside[-1]).all()
+
+
+def test_a_frozen_jacobian_multiplies_each_part_of_the_residual_by_its_own_factor():
+    kinds = [shares(space, "residual", "start") for space in ("information", "nuisance")]
+    steps, rate = 7, 0.6
+    whole = described(kinds, kind="linearised", steps=steps, rate=rate)
+    found = [values[-1] for values in measured(whole).values()]
+    hypothesis, data = beginning(whole)
+    count = data.instances.n
+    for replica in range(2):
+        u, s, _ = np.linalg.svd(jacobian(hypothesis, data, replica))
+        values = np.zeros(len(u))
+        values[: len(s)] = s**2
+        largest = np.linalg.norm(jacobian(hypothesis, data, replica, count), 2)
+        eta = rate * count / (2 * largest**2)
+        r = of_replica(hypothesis.predict(data.instances) - data.labels, replica)
+        parts = (1 - 2 * eta * values / TRAINED) ** steps * (u.T @ r) / np.linalg.norm(r)
+        assert found[0][replica] == pytest.approx(np.linalg.norm(parts[:DIRECTIONS]), rel=1e-6)
+        assert found[1][replica] == pytest.approx(np.linalg.norm(parts[DIRECTIONS:]), rel=1e-6)
+
+
+def test_a_net_to_first_order_starts_as_the_net_and_stays_near_it_for_small_steps():
+    kinds = [{"kind": "loss", "rows": "train"}]
+    (net,), (frozen,) = (
+        measured(described(kinds, kind=kind, steps=1, rate=1e-5)).values() for kind in ("dense", "linearised")
+    )
+    np.testing.assert_allclose(frozen[0], net[0], rtol=1e-12)
+    change = net[1] - net[0]
+    assert (change < 0).all()
+    np.testing.assert_allclose(frozen[1] - frozen[0], change, rtol=1e-4)
+
+
+def test_units_of_the_jacobian_need_layers_and_are_in_the_estimate_of_memory():
+    words = raw(learners={"it": {"update": {"kind": "gd", "lr": 1}, "architecture": "spindly"}})
+    words["learners"][0]["rate_unit"] = UNIT
+    with pytest.raises(BadInput, match="spindly is no net of layers"):
+        reading.parse(words)
+    many = {**CLUSTERS, "n": 600}
+    whole, plain = described([], matrix=many), described([], matrix=many)
+    (learner,) = plain.learners
+    plain = msgspec.structs.replace(plain, learners=(msgspec.structs.replace(learner, rate_unit="one"),))
+    assert needed(whole) - needed(plain) >= 8 * (3 * 600) ** 2
+
+
+def test_more_directions_than_predictions_are_refused_in_one_line():
+    with pytest.raises(BadInput, match="at least 37 predictions"):
+        described([{"kind": "jacobian-share", "directions": 37}])
+
+
+@pytest.mark.parametrize("path", ["structured", "dense"])
+def test_a_net_to_first_order_may_leave_inputs_out(path):
+    words = raw(
+        learners={"it": {"update": {"kind": "gd", "lr": 0.01}, "architecture": {**NET, "outputs": 1}}},
+        d=8, protocol={"kind": "erm", "steps": 3, "examples": 5}, path=path,
+    )  # fmt: skip
+    words["learners"][0]["architecture"]["kind"] = "linearised"
+    (curve,) = run(reading.parse(words)).curves
+    assert np.isfinite(curve.values("loss")).all()
