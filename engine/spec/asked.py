@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from engine.core import catalogue
 from engine.learners.learner import Learner
@@ -26,11 +27,12 @@ def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
 
 def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:
     """The measures that lines on what is there are made of."""
-    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
+    members: dict[str, Any] = {**catalogue.members("theory")}
+    lines = (catalogue.make("theory", kind) for kind, line in members.items() if line.along_runs)
     return {
         measure.name: measure
         for line in lines
-        if line.along_runs and line.measure in there and line.holds(experiment).holds
+        if line.measure in there and line.holds(experiment).holds
         if line.binds(learner, experiment).holds
         for measure in line.asks(learner, experiment)
     }

@@ -44,13 +44,14 @@ def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> A
 def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
     """A value with every text in it as `change` makes it of the types that may stand there, the text, and its
     place."""
-    kinds = alternatives(kind)
     if isinstance(value, str):
-        return change(kinds, value, place)
-    if isinstance(value, Mapping):
-        return {key: _item(kinds, value, key, place, change) for key in value}
+        return change(alternatives(kind), value, place)
+    if isinstance(value, (dict, Mapping)):
+        type_of = _types_in(alternatives(kind), value)
+        below = f"{place}." if place else ""
+        return {key: with_texts(type_of(key), one, f"{below}{key}", change) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        items = next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
+        items = _items(alternatives(kind))
         return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
     return value
 
@@ -87,8 +88,15 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 @cache
-def _structs(kinds: tuple[Any, ...]) -> tuple[type[msgspec.Struct], ...]:
-    return tuple(one for one in kinds if is_struct(one))
+def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
+    """The parts among types, or the one table, by kind."""
+    return {one.__struct_config__.tag: one for one in kinds if is_struct(one)}
+
+
+@cache
+def _items(kinds: tuple[Any, ...]) -> Any:
+    """The type of the items of the first list among types, None without one."""
+    return next((get_args(one)[0] for one in kinds if get_origin(one) is tuple), None)
 
 
 @cache
@@ -102,13 +110,16 @@ def is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _item(kinds: tuple[Any, ...], value: Mapping[str, Any], key: str, place: str, change: Change) -> Any:
-    """What stands under a key of a table: a field of the part of that kind, or an entry of a dictionary."""
-    structs = _structs(kinds)
-    if len(structs) > 1:
-        structs = tuple(one for one in structs if one.__struct_config__.tag == value.get("kind"))
-    kind = types_of(structs[0]).get(key) if structs else _entries(kinds)
-    return with_texts(kind, value[key], f"{place}.{key}" if place else key, change)
+def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The types of what stands in a table: of the fields of the part of that kind, or of a dictionary."""
+    structs, kind = _structs(kinds), table.get("kind")
+    if len(structs) == 1:
+        (struct,) = structs.values()
+        return types_of(struct).get
+    if isinstance(kind, str) and kind in structs:
+        return types_of(structs[kind]).get
+    entries = _entries(kinds)
+    return lambda key: entries
 
 
 def _words(kinds: tuple[Any, ...]) -> list[Any]:

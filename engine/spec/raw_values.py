@@ -103,8 +103,19 @@ def check(raw: Any) -> None:
         elif isinstance(value, int) and value.bit_length() > WIDEST:
             raise BadInput(place, f"the number is too large; at most {WIDEST} bits fit")
         else:
-            inner = [(f"{place}{step}".lstrip("."), item, depth + 1) for step, item in _items(value, place)]
+            inner = [
+                (f"{place}{step}".lstrip("."), item, depth + 1)
+                for step, item in _items(value, place)
+                if depth == DEEPEST or not _is_plain(item)
+            ]
             waiting += reversed(inner)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether there is nothing wrong with a value, seen at a glance: most are short texts and numbers."""
+    if isinstance(value, str):
+        return value.isascii() and value.isprintable()
+    return isinstance(value, float)
 
 
 def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
