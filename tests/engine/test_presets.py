@@ -1,6 +1,7 @@
 """Every preset loads, runs, and its claims hold; presets are found and refused by name."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import crossing
@@ -45,6 +46,10 @@ def test_a_preset_runs_and_its_claims_hold(name):
         assert unexpected_divergence(results.plan.experiment, results.traces[0]) == []
 
 
+planned = cache(lambda name: plan(presets.document(name)))
+"""All points of a preset."""
+
+
 @looped("name", NAMES)
 def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
     described = presets.load(name)
@@ -55,7 +60,7 @@ def test_a_preset_says_what_it_shows_and_where_it_comes_from(name):
 
 @looped("name", NAMES)
 def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_words(name):
-    whole = plan(presets.document(name))
+    whole = planned(name)
     check(whole.experiment)
     learners = {each.name for point in whole.points for each in point.experiment.learners}
     compared = {each.name for each in whole.experiment.learners if each.role == "learner"}
@@ -87,9 +92,7 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
         used["targets"].add(described.problem.target.kind)
         used["protocols"].add(described.protocol.kind)
         used["losses"].add(described.protocol.loss)
-        for learner in (
-            one for point in plan(presets.document(name)).points for one in point.experiment.learners
-        ):
+        for learner in (one for point in planned(name).points for one in point.experiment.learners):
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
