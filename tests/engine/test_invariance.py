@@ -53,7 +53,7 @@ def transformation(group, d, seed=5):
 
 @crossed_groups(MOVING, problem=["hadamard", "gaussian"], batch=[1, 2])
 def test_transformations_of_the_group_that_a_learner_declares_change_no_prediction(learners, problem, batch):
-    protocol = {"kind": "one-pass", "batch": batch}
+    protocol = {"kind": "one-pass", "batch": batch, "examples": EXAMPLES * batch}
     described = experiment(problem, learners=learners, d=8 * batch, seed=4, protocol=protocol)
     d = described.problem.matrix.shape()[1]
     for learner in described.learners:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from building import raw
-from crossing import chosen
-from discovery import EVERY, in_turns, loss_of, ready, shape_traits, targets_of, variants
+from crossing import chosen, crossings
+from discovery import EVERY, in_turns, loss_of, ready, shape_traits, targets_of, traits, variants
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -81,13 +81,17 @@ def test_every_bound_is_a_number_on_the_smallest_problems(folder):
     assert held >= {"noise", "ri-01", "ri-gaussian", "ri-rademacher", "ri-signed", "svd"}
 
 
+LEARNING = crossings(name=traits(EVERY), shape=SHAPES[:2])
+
+
 @pytest.mark.parametrize("shape", SHAPES[:2])
 def test_every_learner_runs_on_a_single_row_and_a_single_feature(shape, folder):
     n, d = shape
     matrix = {"kind": "file", "path": str(folder / f"{n}x{d}.npy")}
     target = {"kind": "feature", "index": 0}
-    for loss in {loss_of(learner) for learner in EVERY.values()}:
-        learners = {name: learner for name, learner in EVERY.items() if loss_of(learner) == loss}
+    here = {name: EVERY[name] for name, its in LEARNING if its == shape}
+    for loss in {loss_of(learner) for learner in here.values()}:
+        learners = {name: learner for name, learner in here.items() if loss_of(learner) == loss}
         for some in in_turns(learners):
             trace = judged(raw(matrix, target, some, loss=loss))
             assert trace is not None
