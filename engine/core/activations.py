@@ -12,6 +12,7 @@ from engine.core.lazy import torch
 TABLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "identity": lambda z: z,
     "relu": lambda z: torch.relu(z),
+    "sqrt2_relu": lambda z: 2**0.5 * torch.relu(z),
     "leaky_relu": lambda z: torch.nn.functional.leaky_relu(z),
     "elu": lambda z: torch.nn.functional.elu(z),
     "selu": lambda z: torch.selu(z),
@@ -24,9 +25,12 @@ TABLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z: torch.tanh(z),
     "erf": lambda z: torch.erf(z),
 }
-"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, gelu is the exact one."""
+"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, gelu is the exact one.
 
-KINKED = ("relu", "leaky_relu", "selu")
+sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
+"""
+
+KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
 """They have no slope at 0, where all signals of weights 0 lie, and on orthogonal instances stay."""
 
 if TYPE_CHECKING:

@@ -106,6 +106,9 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Whether the author is still at work on it: then tests ask for no preset, no naive twin and no row in a
     table of cases. Whatever else they ask of every member holds for it too."""
 
+    file_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields that name files; relative ones of a preset are relative to that."""
+
     declares: ClassVar[frozenset[str]] = frozenset()
     """What members of a family say of themselves, and theorems rely on; by default of the family nothing."""
 

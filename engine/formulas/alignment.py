@@ -1,4 +1,4 @@
-"""How aligned a function on the cube is under permutations and sign flips of its bits.
+"""How aligned a function on the cube is under permutations, sign flips, or both, of its bits.
 
 C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: how well a single h
 does on average over the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
@@ -14,20 +14,70 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """W_k = Σ_{|S| = k} f̂(S)², k = 0 … n, of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube, with E f² = 1.
+MOST_IMAGES = 1 << 11
+"""Images of a target that are enumerated at most: their products are a matrix of that size."""
 
-    Labels are scaled to that. f̂(S) = E f(x) ∏_{i ∈ S} x_i, by the fast transform.
+
+def coefficients(rows: Floats, labels: Floats) -> Floats:
+    """f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube, with E f² = 1.
+
+    S are the ones of the number of an entry in binary. Labels are scaled to E f² = 1; by the fast transform.
     """
     bits = rows.shape[1]
-    places = (rows < 0).astype(np.int64) @ (1 << np.arange(bits))
-    coefficients = np.empty(len(labels))
-    coefficients[places] = labels / math.sqrt(np.square(labels).mean())
+    found = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
     for bit in range(bits):
-        pairs = coefficients.reshape(-1, 2, 1 << bit)
-        coefficients = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1) / 2
+        pairs = found.reshape(-1, 2, 1 << bit)
+        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1) / 2
+    return found.ravel()
+
+
+def _in_order(rows: Floats, labels: Floats) -> Floats:
+    """The labels [2ⁿ] of the rows in the order in which bit i of a row's number says that x_i = −1."""
+    places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
+    found = np.empty(len(labels))
+    found[places] = labels
+    return found
+
+
+def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
+    """W_k = Σ_{|S| = k} f̂(S)², k = 0 … n, of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube, E f² = 1."""
     degrees = np.bitwise_count(np.arange(len(labels)))
-    return np.asarray(np.bincount(degrees, np.square(coefficients.ravel()), bits + 1), np.float64)
+    squares = np.square(coefficients(rows, labels))
+    return np.asarray(np.bincount(degrees, squares, rows.shape[1] + 1), np.float64)
+
+
+def sign_flips(rows: Floats, labels: Floats) -> float:
+    """C under all sign flips: max_S f̂(S)², for they split L² of the cube into its parities."""
+    return float(np.square(coefficients(rows, labels)).max())
+
+
+def permutations(rows: Floats, labels: Floats) -> float:
+    """C under all permutations, over which functions of one degree fall into several kinds: by enumeration.
+
+    The largest eigenvalue of E_g f_g ⊗ f_g is that of the products of all different images of f, over their
+    number. NaN where these are more than MOST_IMAGES.
+    """
+    bits = rows.shape[1]
+    first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
+    numbers = np.arange(len(first))
+    neighbours = [_swapped(numbers, bit) for bit in range(bits - 1)]
+    images, waiting = {first.tobytes(): first}, [first]
+    while waiting:
+        image = waiting.pop()
+        for other in (image[places] for places in neighbours):
+            if (key := other.tobytes()) not in images:
+                images[key] = other
+                waiting.append(other)
+        if len(images) > MOST_IMAGES:
+            return math.nan
+    every = np.stack(list(images.values()))
+    return float(np.linalg.eigvalsh(every @ every.T / every.size)[-1])
+
+
+def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
+    """Numbers with a bit and the next one swapped."""
+    differ = (numbers >> bit ^ numbers >> bit + 1) & 1
+    return numbers ^ (differ << bit | differ << bit + 1)
 
 
 def signed_permutations(rows: Floats, labels: Floats) -> float:

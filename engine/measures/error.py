@@ -47,8 +47,8 @@ class Error(OfRows, frozen=True, tag="error"):
         return self.names[self.rows] if self.labels == "given" else f"true-{self.names[self.rows]}"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        two_classes = problem.label_values != "any"
-        return None if two_classes else "labels are two classes: +1 and −1, or 0 and 1"
+        classes = problem.label_values != "any" or problem.one_hot
+        return None if classes else "labels are two classes: +1 and −1, or 0 and 1"
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
@@ -86,5 +86,5 @@ def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: 
     each, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5
     largest = (each >= each.amax(-2, keepdim=True) - tie).double()
-    found: torch.Tensor = (largest * classes).sum(-2, keepdim=True) / largest.sum(-2, keepdim=True)
+    found: torch.Tensor = (largest * (classes > 0)).sum(-2, keepdim=True) / largest.sum(-2, keepdim=True)
     return (2 * found - 1).expand_as(each).reshape(predictions.shape)

@@ -33,8 +33,9 @@ class Data:
     same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
     as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I.
     `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
-    what every label is, and `one_hot` whether those of an instance are 1 for one target and 0 for the others.
-    `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it is one.
+    what every label is, and `one_hot` whether those of an instance are above 0 for one target, its class, and
+    0 for the others. `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it
+    is one.
     """
 
     instances: Instances

@@ -41,8 +41,8 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def one_hot(self) -> bool:
-        """Whether the labels of every instance are 1 for one target and 0 for the others."""
-        return self.label_values == "bits" and self.target.one_hot(self.matrix)
+        """Whether the labels of an instance are above 0 for one target, its class, and 0 for the others."""
+        return self.noise == 0 and self.labels == "soft" and self.target.one_hot(self.matrix)
 
     def bytes_drawn(self, replicas: int, item: int, as_matrix: bool) -> int:
         """Bytes that instances and labels take while they are drawn, with `item` bytes a number.

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from engine.core import files, texts
 from engine.core.free_memory import free_bytes, in_words
-from engine.core.parts import MOST, BadField, BadInput, Values
+from engine.core.parts import MOST, BadField, BadInput, Part, Values
 from engine.problems.formats import Found, NotATable, arrays, columns, commas
 
 MOST_PATH = 4096
@@ -69,15 +69,18 @@ class Version(NamedTuple):
 _held: dict[Version, Table] = {}
 
 
-def make_absolute(part: Struct) -> None:
-    """Have a part, while it is made, name its file by a `path` that means the same in any folder."""
-    try:
-        path = str(Path(part.path).absolute())  # type: ignore[attr-defined]
-    except OSError as error:  # the working folder is gone
-        raise BadField("path", f"cannot be found: {files.reason(error)}") from error
-    if fault := texts.fault(path):
-        raise BadField("path", f"its folder {fault}")
-    force_setattr(part, "path", path)
+def make_absolute(part: Part) -> None:
+    """Have a part, while it is made, name its files by paths that mean the same in any folder."""
+    for name in part.file_fields:
+        if (given := getattr(part, name)) is None:
+            continue
+        try:
+            path = str(Path(given).absolute())
+        except OSError as error:  # the working folder is gone
+            raise BadField(name, f"cannot be found: {files.reason(error)}") from error
+        if fault := texts.fault(path):
+            raise BadField(name, f"its folder {fault}")
+        force_setattr(part, name, path)
 
 
 def read_table(path: str, where: str) -> NDArray[np.float64]:
@@ -89,7 +92,7 @@ def read_table(path: str, where: str) -> NDArray[np.float64]:
     Raises: BadInput, naming `where`, for a file that is missing, no regular file, unreadable, empty, not
     numeric, not finite, too large or of another format.
     """
-    with _version(path, where) as version:
+    with version_of(path, where) as version:
         return _read(version).numbers
 
 
@@ -98,7 +101,7 @@ def shape_of(path: str, where: str) -> tuple[int, int]:
 
     What is wrong with the numbers of a large table is found when it is read.
     """
-    with _version(path, where) as version:
+    with version_of(path, where) as version:
         if (shape := _large(version)) is not None:
             return shape
         rows, columns = _read(version).numbers.shape
@@ -110,7 +113,7 @@ def values_of(path: str, where: str) -> Values:
 
     A large table is looked through in pieces, until one of them tells.
     """
-    with _version(path, where) as version:
+    with version_of(path, where) as version:
         if _large(version) is not None:
             return _looked_through(version)
         return _read(version).values
@@ -124,14 +127,17 @@ def look(path: str) -> None:
 
 def unread_bytes(path: str, where: str) -> int:
     """Bytes that a file's table takes once it is read; 0 if it is held. Raises: BadInput as `shape_of`."""
-    with _version(path, where) as version:
+    with version_of(path, where) as version:
         shape = _large(version)
         return 0 if shape is None else ITEM * math.prod(shape)
 
 
 @contextmanager
-def _version(path: str, where: str) -> Iterator[Version]:
-    """A regular file as it is at the moment; what is wrong with it is said of `where`."""
+def version_of(path: str, where: str, holding: str = "a table of numbers") -> Iterator[Version]:
+    """A regular file as it is at the moment; what is wrong with it is said of `where`.
+
+    `holding` says what it should hold.
+    """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):
         try:
@@ -140,9 +146,9 @@ def _version(path: str, where: str) -> Iterator[Version]:
             raise BadInput(where, f"there is no file {file.absolute()}") from None
     if not stat.S_ISREG(status.st_mode):
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-        raise BadInput(where, f"{file.absolute()} is {what}; it must be a file with a table of numbers")
+        raise BadInput(where, f"{file.absolute()} is {what}; it must be a file with {holding}")
     if not status.st_size:
-        raise BadInput(where, f"{file.name} is empty; it must be a file with a table of numbers")
+        raise BadInput(where, f"{file.name} is empty; it must be a file with {holding}")
     try:
         yield Version(file, status.st_mtime_ns, status.st_size)
     except BadInput as error:

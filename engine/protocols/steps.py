@@ -35,7 +35,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows: the next ones
     in passes through the rows, each in a fresh order; with `fresh` a subset drawn independently of all that
-    came before; or with `replacement` independent draws. Replicas draw their own mini-batches; rates and
+    came before; or with `replacement` independent draws. A mini-batch may go on in the next pass, unless with
+    `drop_last` what is left over is dropped. Replicas draw their own mini-batches; rates and
     targets share them, and learners, unless with `own_batches` each draws its own. The size of an update
     rule's own mini-batches (sgd) is not used. `records` are taken after the start, at equal distances or with
     `grid = "log"` in equal factors, and at every one of them all is measured, expensive measures too. `until`
@@ -58,6 +59,14 @@ class Steps(Protocol, frozen=True, tag="steps"):
     fresh: Annotated[
         bool,
         Meta(title="fresh", description="mini-batches drawn anew, not the next rows of a pass", extra=SELDOM),
+    ] = False
+    drop_last: Annotated[
+        bool,
+        Meta(
+            title="drop the last",
+            description="rows left over at the end of a pass, too few for a mini-batch",
+            extra=SELDOM,
+        ),
     ] = False
     own_batches: Annotated[
         bool,
@@ -156,9 +165,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
         rows = self.rows(n)
         seen = np.arange(n) < min(k, rows)
-        if self._is_full or (k >= rows and not self.replacement):
+        if self._is_full or (k >= rows and not self.replacement and not self.drop_last):
             return seen
-        batches = MiniBatches(streams("batches"), rows, self.batch or rows, self.replacement)
+        drawn = self.replacement, self.fresh, self.drop_last
+        batches = MiniBatches(streams("batches"), rows, self.batch or rows, *drawn)
         seen[:] = False
         for _ in range(k // (self.batch or rows)):
             seen[batches.draw()[0].numpy()] = True
@@ -184,7 +194,7 @@ class Stepping(InPieces):
         self._solves, self._batch = learner.solver is not None, protocol.batch or self._rows
         full = self._solves or not protocol.drawn_rows(n)
         draws = inputs.streams(f"batches of {learner.name}" if protocol.own_batches else "batches")
-        drawn = protocol.replacement, protocol.fresh
+        drawn = protocol.replacement, protocol.fresh, protocol.drop_last
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, *drawn)
         timed = "time" in protocol.measured_clocks(learner)
         self._rates = np.array(rates_of(learner)) if timed else None
@@ -231,17 +241,24 @@ class MiniBatches:
     """The rows of one mini-batch after the other, for every replica."""
 
     def __init__(
-        self, draws: Stream, rows: int, batch: int, replacement: bool = False, fresh: bool = False
+        self,
+        draws: Stream,
+        rows: int,
+        batch: int,
+        replacement: bool = False,
+        fresh: bool = False,
+        drop_last: bool = False,
     ) -> None:
         self._draws, self._rows, self._batch = draws, rows, batch
-        self._replacement, self._fresh = replacement, fresh
+        self._replacement, self._fresh, self._drop_last = replacement, fresh, drop_last
         self._left = np.empty((self._draws.replicas, 0), np.int64)
         """What is left of the rows drawn, [R, m]."""
 
     def draw(self) -> torch.Tensor:
         """The numbers of the rows of the next mini-batch, [R, batch]."""
         while self._left.shape[1] < self._batch:
-            self._left = np.concatenate([self._left, self._more()], 1)
+            more = self._more()
+            self._left = more if self._drop_last else np.concatenate([self._left, more], 1)
         drawn, self._left = self._left[:, : self._batch], self._left[:, self._batch :]
         return torch.from_numpy(np.ascontiguousarray(drawn))
 

@@ -155,9 +155,11 @@ def _key(setup: Setup, learner: Learner) -> bytes:
         "run": msgspec.to_builtins(setup.run),
         "learner": msgspec.to_builtins(learner),
     }
-    for part in (words["problem"]["matrix"], words["problem"]["target"]):
-        if part["kind"] == "file":
-            part["path"] = _digest(Path(part["path"]))
+    for name in ("matrix", "target"):
+        part = words["problem"][name]
+        for field in getattr(setup.problem, name).file_fields:
+            if part.get(field) is not None:
+                part[field] = _digest(Path(part[field]))
     words["run"].pop("measures")
     for name in ("role", "where") if setup.protocol.draws_by_name else ("name", "role", "where"):
         words["learner"].pop(name, None)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from engine.core import files
+from engine.core import catalogue, files
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, listed, nearest, quoted
 from engine.problems.problem import Problem
@@ -45,10 +45,13 @@ def read_raw(path: Path) -> Raw:
         content = files.read(path, MOST_BYTES)
     raw = raw_values.document(content)
     problem = raw.get("problem")
-    for name in ("matrix", "target"):
+    for name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(name) if isinstance(problem, dict) else None
-        if isinstance(part, dict) and part.get("kind") == "file" and isinstance(part.get("path"), str):
-            part["path"] = str(path.parent / part["path"])
+        if isinstance(part, dict) and isinstance(kind := part.get("kind"), str):
+            member = catalogue.members(family).get(kind)
+            for field in () if member is None else member.file_fields:
+                if isinstance(part.get(field), str):
+                    part[field] = str(path.parent / part[field])
     return raw
 
 

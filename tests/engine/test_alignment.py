@@ -5,9 +5,12 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from building import beginning, experiment, gd
+from msgspec import structs
 
 from engine.core import catalogue
 from engine.formulas import alignment
+from engine.measures.target_alignment import FORMULAS
+from engine.pictures.picture import Picture
 from engine.runtime.run import run
 
 CUBE = {bits: np.array(list(product((1.0, -1.0), repeat=bits))) for bits in (3, 8)}
@@ -30,17 +33,58 @@ def test_alignments_are_those_printed_whatever_the_order_of_rows(name):
     assert alignment.weights_by_degree(CUBE[8], labels).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_alignment_is_the_largest_eigenvalue_over_all_images_of_the_target(seed):
+ALONE = {
+    "x₁": (1, 1 / 8),
+    "x₁x₂": (1, 1 / 28),
+    "x₁x₂x₃": (1, 1 / 56),
+    "staircase": (1 / 3, 5 / 84),
+    "and of three": (1 / 7, 0.209184),
+    "constant": (1, 1),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_flips_and_permutations_alone_leave_what_is_printed(name):
+    labels, (flips, permuted) = TARGETS[name][0], ALONE[name]
+    order = np.random.default_rng(1).permutation(256)
+    assert alignment.sign_flips(CUBE[8][order], -2 * labels[order]) == pytest.approx(flips)
+    assert alignment.permutations(CUBE[8][order], -2 * labels[order]) == pytest.approx(permuted, abs=5e-7)
+
+
+def test_targets_with_too_many_images_have_no_alignment_under_permutations(monkeypatch):
+    monkeypatch.setattr(alignment, "MOST_IMAGES", 7)
+    assert np.isnan(alignment.permutations(CUBE[8], X[0]))
+    monkeypatch.setattr(alignment, "MOST_IMAGES", 8)
+    assert alignment.permutations(CUBE[8], X[0]) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize("group", ["sign-flips", "permutations", "signed-permutations"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_alignment_is_the_largest_eigenvalue_over_all_images_of_the_target(seed, group):
     rows, labels = CUBE[3], np.random.default_rng(seed).standard_normal(8)
     labels = labels / np.sqrt(np.square(labels).mean())
     numbers = {tuple(row): number for number, row in enumerate(rows)}
+    orders = permutations(range(3)) if "permutations" in group else [(0, 1, 2)]
     images = []
-    for order in permutations(range(3)):
-        for signs in product((1, -1), repeat=3):
+    for order in orders:
+        for signs in product((1, -1), repeat=3) if "sign" in group else [(1, 1, 1)]:
             images.append([labels[numbers[tuple(row[list(order)] * signs)]] for row in rows])
     second = np.mean([np.outer(image, image) for image in images], 0) / 8
-    assert alignment.signed_permutations(rows, labels) == pytest.approx(np.linalg.eigvalsh(second)[-1])
+    made = catalogue.make("measures", "target-alignment", group=group)
+    assert FORMULAS[made.group](rows, labels) == pytest.approx(np.linalg.eigvalsh(second)[-1])
+
+
+def test_the_alignment_of_a_target_is_measured_and_only_on_the_cube():
+    pictures = [
+        Picture(measure=catalogue.make("measures", "target-alignment", group=one)) for one in FORMULAS
+    ]
+    whole = structs.replace(described(), pictures=tuple(pictures))
+    curve = run(whole).curves[0]
+    values = [curve.values(picture.measure.name)[0] for picture in pictures]
+    np.testing.assert_allclose(values, [[1] * 3, [1 / 6] * 3, [1 / 6] * 3])
+    other = experiment("gaussian", d=4)
+    refused = pictures[0].measure.refuses(other.learners[0], other.problem)
+    assert refused == "the rows are all vectors of ±1, with a single target"
 
 
 def described(learner=None, **words):

@@ -29,6 +29,7 @@ NTK = gd(0.1, kind="dense", widths=[8], parametrisation="ntk")
 AUTOMATIC = {
     "AGD": {"update": {"kind": "agd", "loss_scale": 0.5}, "architecture": {"kind": "dense", "widths": [8]}}
 }
+PRIVATE = {"matrix": {"kind": "wilson", "n": 9}, "target": "classes", "d": None}
 DERIVED = "agd-majoriser", "agd-rate"
 EVERY_STEP = {"kind": "steps", "steps": 4, "records": 4}
 DRAWN = {"kind": "one-pass", "replacement": True}
@@ -57,6 +58,7 @@ BOUND = {
     "two-over-eta": {"GD": gd(0.01)},
     "rank-two-layer": {"net": NET},
     "agd-majoriser": AUTOMATIC,
+    "all-positive": {"GD": gd(0.01), "sign": {"update": "sign"}},
     "agd-rate": AUTOMATIC,
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
@@ -174,6 +176,7 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     ("two-over-eta", {"protocol": "steps"}),
+    ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6}}),
     *((kind, {"protocol": EVERY_STEP}) for kind in DERIVED),
     *((kind, ONE_EXAMPLE) for kind in CATAPULT),
     ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
@@ -327,6 +330,10 @@ HOLDS_NOT = [
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
         "by steps with fresh or replacement",
     ),
+    ("all-positive", {}, "the matrix is hadamard"),
+    ("all-positive", {**PRIVATE, "target": "feature"}, "here they are any"),
+    ("all-positive", {**PRIVATE, "protocol": "steps"}, "as with train"),
+    ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "as with train"),
     *(
         (kind, {"protocol": protocol}, reason)
         for kind in DERIVED
@@ -442,6 +449,8 @@ BINDS_NOT = [
         )
     ),
     ("ri-drawn", EGU, "not rotation invariant"),
+    ("all-positive", LLS, "from weights 0"),
+    ("all-positive", NET, "from weights 0"),
     ("junk-flow", LLS, "gradient descent"),
     ("junk-flow", NET, "has none"),
     ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),

@@ -67,6 +67,15 @@ def test_the_least_norms_of_the_page_are_found_to_all_printed_digits():
     assert 1 / margin == pytest.approx(0.882322, abs=5e-7)
 
 
+def test_given_weights_may_come_several_times():
+    rows = {"kind": "gaussian", "n": 3, "d": 5}
+    targets = {"w": [2, -1], "copies": 2}, {"w": [2, -1, 2, -1]}
+    twice, once = (data_of(experiment(rows, {"kind": "weights", **words})).labels for words in targets)
+    np.testing.assert_array_equal(twice, once)
+    with pytest.raises(BadInput, match=r"problem\.target\.copies: there are 2 features"):
+        experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1], "copies": 3})
+
+
 def test_given_weights_need_as_many_features():
     with pytest.raises(BadInput, match=r"problem\.target\.w: there are 2 features"):
         experiment({"kind": "gaussian", "n": 3, "d": 2}, {"kind": "weights", "w": [1, 2, 3]})

@@ -262,6 +262,7 @@ ONE_HOT = [
     ({"kind": "clusters", "classes": 2, "n": 7}, "classes", False),
     ({"kind": "clusters", "classes": 4, "n": 7}, "classes", True),
     ({"kind": "digits", "n": 12}, "classes", True),
+    ({"kind": "digits", "n": 12}, {"kind": "classes", "size": "sqrt(K)"}, True),
     ({"kind": "digits", "digits": [3, 8], "n": 12}, "classes", False),
     ({"kind": "hadamard01", "d": 8}, "all", False),
     ({"kind": "threshold", "d": 8}, "all", False),
@@ -269,11 +270,30 @@ ONE_HOT = [
 
 
 @pytest.mark.parametrize(("matrix", "target", "one_hot"), ONE_HOT)
-def test_labels_that_are_called_one_hot_are_1_for_one_target_and_0_for_the_others(matrix, target, one_hot):
+def test_labels_that_are_called_one_hot_are_of_one_target_and_0_for_the_others(matrix, target, one_hot):
     data = data_of(experiment(matrix, target, replicas=2))
     labels = data.labels.view(2, data.targets, -1)
     assert data.one_hot is one_hot
-    assert one_hot == bool(((labels == 0) | (labels == 1)).all() and (labels.sum(1) == 1).all())
+    size = labels.max()
+    assert one_hot == bool(((labels == 0) | (labels == size)).all() and (labels.sum(1) == size).all())
+
+
+def test_one_hot_labels_of_size_root_k_have_mean_square_1_and_are_mistaken_by_the_largest_prediction():
+    words = {"matrix": {"kind": "clusters", "classes": 4, "n": 8}, "replicas": 2}
+    scaled = {**words, "target": {"kind": "classes", "size": "sqrt(K)"}}
+    plain = {**words, "target": "classes"}
+    labels, whole = (data_of(experiment(**each)).labels for each in (plain, scaled))
+    torch.testing.assert_close(whole, 2 * labels)
+    assert float(whole.square().mean()) == pytest.approx(1)
+    learners = {
+        "it": {"architecture": {"kind": "dense", "widths": [3], "outputs": "m"}, "update": gd(0.1)["update"]}
+    }
+    errors = [
+        run(experiment(**each, learners=learners)).curves[0].values("error")[0] for each in (plain, scaled)
+    ]
+    np.testing.assert_array_equal(*errors)
+    with pytest.raises(BadInput, match="labels 0 and 1"):
+        experiment(**scaled, learners=learners, loss="cross-entropy")
 
 
 def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():

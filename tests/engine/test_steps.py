@@ -11,6 +11,7 @@ from building import LLS, data_of, experiment, gd, raw
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.protocols import Until
+from engine.protocols.steps import MiniBatches
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.run import run
 from engine.runtime.store import Store
@@ -83,7 +84,6 @@ def test_mini_batches_are_drawn_by_every_replica_and_shared_by_rates(replacement
 
 
 def test_every_pass_without_replacement_shows_every_row_once():
-    from engine.protocols.steps import MiniBatches
 
     batches = MiniBatches(Streams([1, 2])("batches"), 6, 4, replacement=False)
     shown = torch.cat([batches.draw() for _ in range(6)], 1).numpy()
@@ -93,8 +93,19 @@ def test_every_pass_without_replacement_shows_every_row_once():
     assert not np.array_equal(shown[0], shown[1])
 
 
+def test_what_is_left_of_a_pass_is_dropped_or_goes_on_in_the_next():
+    kept, dropped = (MiniBatches(Streams([1])("batches"), 5, 2, drop_last=drop) for drop in (False, True))
+    order = Streams([1])("batches").permutation(5)[0].tolist()
+    draws = [dropped.draw()[0].tolist() for _ in range(4)]
+    assert draws[:2] == [order[:2], order[2:4]]
+    assert len({*draws[2], *draws[3]}) == 4
+    first = [kept.draw()[0].tolist() for _ in range(5)]
+    assert first[:2] == draws[:2]
+    assert first[2][0] == order[4]
+    assert sorted(row for batch in first for row in batch)[::2] == list(range(5))
+
+
 def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
-    from engine.protocols.steps import MiniBatches
 
     batches = MiniBatches(Streams([1])("batches"), 4, 2, fresh=True)
     shown = torch.cat([batches.draw() for _ in range(4000)]).numpy()

@@ -89,6 +89,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "is_sylvester",
             "features_are_seen",
             "second_moment",
+            "private_entries",
         )
     )
 
@@ -178,6 +179,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         None if it is not known.
         """
         return None
+
+    @property
+    def private_entries(self) -> int:
+        """How many entries an instance has that are 0 in all others, beside those that all have."""
+        return 0
 
     @property
     def rows_are_given(self) -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.parts import SELDOM, BadField, Count
+from engine.core import files
+from engine.core.parts import SELDOM, BadField, BadInput, Count
 from engine.core.streams import Streams
+from engine.problems.formats import NotATable
+from engine.problems.formats.images import FAULTS, Images, read, standardised
 from engine.problems.matrices import Matrix, PermuteRows, Rows
+from engine.problems.table import MOST_PATH, Version, make_absolute, version_of
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """How many images there are of every digit; 1797 in all."""
@@ -19,6 +24,7 @@ COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 PIXELS = 64
 
 Digit = Annotated[int, Meta(ge=0, le=9)]
+ImagePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 
 
 class Digits(Matrix, frozen=True, tag="digits"):
@@ -29,8 +35,14 @@ class Digits(Matrix, frozen=True, tag="digits"):
     length 1. `digits` chooses those of some digits; n of them, or all, come in a random order or else in that
     of the collection, and with `in_turns` the digits take turns, as long as there are images of each. The
     target `classes` names them, in the order in which `digits` does.
-    Source: Alpaydin, Kaynak 1998; theory-symmetry.md §23, theory-bias.md §45.
+
+    In place of these they may be your own images of ten classes: `images` names an IDX file, as MNIST has
+    them, and `labels` the one of its labels; or `images` alone a batch of CIFAR-10 in its binary form. Files
+    may be packed by gzip; paths are relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al.
+    1998; Krizhevsky 2009; theory-symmetry.md §23, theory-bias.md §45.
     """
+
+    file_fields: ClassVar[tuple[str, ...]] = "images", "labels"
 
     digits: Annotated[
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
@@ -45,28 +57,51 @@ class Digits(Matrix, frozen=True, tag="digits"):
     in_turns: Annotated[
         bool, Meta(title="in turns", description="digits take turns as long as there are", extra=SELDOM)
     ] = False
+    images: Annotated[
+        ImagePath | None,
+        Meta(title="images", description="IDX or CIFAR-10 file; none: scikit-learn's digits", extra=SELDOM),
+    ] = None
+    labels: Annotated[
+        ImagePath | None,
+        Meta(title="labels", description="IDX file of those of IDX images", extra=SELDOM),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        make_absolute(self)
+        if self.labels is not None and self.images is None:
+            raise BadField("labels", "these are of the file that images names, and none is named")
         if len(set(self._digits)) < len(self._digits):
             raise BadField("digits", "one of them comes twice; give every digit once")
-        if self.n is not None and self.n > self._available:
-            raise BadField("n", f"{self.n} is more than the {self._available} images; take that or fewer")
+        if self.images is None and self.n is not None and self.n > sum(self._counts):
+            raise BadField("n", f"{self.n} is more than the {sum(self._counts)} images; take that or fewer")
 
     @property
     def _digits(self) -> tuple[int, ...]:
         return tuple(range(10)) if self.digits is None else self.digits
 
     @property
-    def _available(self) -> int:
-        return sum(COUNTS[digit] for digit in self._digits)
+    def _counts(self) -> tuple[int, ...]:
+        """How many images there are of each of the digits chosen. Raises: BadInput for an unusable file."""
+        if self.images is None:
+            return tuple(COUNTS[digit] for digit in self._digits)
+        counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
+        found = tuple(int(counts[digit]) for digit in self._digits)
+        where, name = "problem.matrix", Path(self.images).name
+        if not all(found):
+            missing = next(digit for digit, count in zip(self._digits, found, strict=True) if not count)
+            raise BadInput(f"{where}.digits", f"{name} has no image of {missing}; leave it out")
+        if self.n is not None and self.n > sum(found):
+            raise BadInput(f"{where}.n", f"{self.n} is more than the {sum(found)} images; take that or fewer")
+        return found
 
     @property
     def random_order(self) -> bool:
         return self.permute
 
     def size(self) -> tuple[int, int]:
-        return self.n or self._available, PIXELS
+        count = sum(self._counts)
+        return self.n or count, PIXELS if self.images is None else self._collection().pixels.shape[1]
 
     def class_count(self) -> int:
         return len(self._digits)
@@ -75,22 +110,23 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return self._numbers()[self._order(streams)]
 
     def rows(self, streams: Streams) -> Rows:
-        images, shown = _collection()
-        chosen = images[np.isin(shown, self._digits)]
-        if self.normalised:
-            scaled: Rows = chosen - chosen.mean(0)
-            scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
-        else:
-            scaled = (chosen - chosen.mean()) / chosen.std()
-        return scaled[self._order(streams)]
+        pixels, classes = self._collection()
+        chosen = pixels if len(self._digits) == len(COUNTS) else pixels[np.isin(classes, self._digits)]
+        order = self._order(streams)
+        if not self.normalised:
+            return standardised(chosen[order], chosen)
+        scaled: Rows = chosen - chosen.mean(0)
+        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+        scaled /= np.where(lengths > 0, lengths, 1.0)
+        return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
         """Which of the chosen images every replica sees at each step, [R, n]."""
         n, _ = self.size()
         if self.permute:
-            orders = streams("order").permutation(self._available)
+            orders = streams("order").permutation(sum(self._counts))
         else:
-            orders = np.tile(np.arange(self._available), (len(streams.seeds), 1))
+            orders = np.tile(np.arange(sum(self._counts)), (len(streams.seeds), 1))
         if self.in_turns:
             orders = np.stack([order[self._turns(order)] for order in orders])
         return orders[:, :n]
@@ -105,13 +141,36 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     def _numbers(self) -> NDArray[np.int64]:
         """The class of every image chosen, in the order of the collection."""
-        return np.array([self._digits.index(digit) for digit in _collection()[1] if digit in self._digits])
+        classes = self._collection().classes
+        numbers = np.full(len(COUNTS), -1)
+        numbers[list(self._digits)] = np.arange(len(self._digits))
+        return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
+
+    def _collection(self) -> Images:
+        """All images there are, and their classes. Raises: BadInput for an unusable file."""
+        if self.images is None:
+            return _bundled()
+        holding, where = "images", "problem.matrix"
+        with version_of(self.images, f"{where}.images", holding) as version:
+            if self.labels is None:
+                return _read(version, None)
+            with version_of(self.labels, f"{where}.labels", "labels") as labels:
+                return _read(version, labels)
+
+
+@lru_cache(maxsize=2)
+def _read(file: Version, labels: Version | None) -> Images:
+    """The images of a user's file, which are held then. Raises: BadInput."""
+    try:
+        return read(file.file, None if labels is None else labels.file)
+    except (NotATable, OSError, *FAULTS) as error:
+        raise BadInput("", f"{file.file.name} cannot be read as images: {files.reason(error)}") from error
 
 
 @cache
-def _collection() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _bundled() -> Images:
     """All images [1797, 64], and the digit that each shows; loading scikit-learn takes a second."""
     from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
-    images, shown = load_digits(return_X_y=True)
-    return images, shown
+    pixels, shown = load_digits(return_X_y=True)
+    return Images(pixels.astype(np.uint8), shown.astype(np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -20,6 +20,8 @@ class File(Matrix, frozen=True, tag="file"):
     A path is relative to the preset file. With `permute` the rows come in a random order, each with its
     label. Every replica sees the same rows.
     """
+
+    file_fields: ClassVar[tuple[str, ...]] = ("path",)
 
     path: DataPath
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False

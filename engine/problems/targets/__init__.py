@@ -108,5 +108,5 @@ class Target(Part, frozen=True):
         return "any"
 
     def one_hot(self, matrix: Matrix) -> bool:
-        """Whether every instance has the label 1 for one target, its class, and 0 for the others."""
+        """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
         return False

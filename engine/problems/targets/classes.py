@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -23,8 +23,9 @@ class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
     Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
-    one class and 0 for the others: learned by a net each, or by one net with K outputs. Of them the 0/1 error
-    is the share of instances whose largest prediction is that of another class. A share `corrupted` of the
+    one class and 0 for the others: learned by a net each, or by one net with K outputs. With `size` √K it
+    is √K in place of 1, so that the K labels of an instance have the mean square 1. Of them the 0/1 error is
+    the share of instances whose largest prediction is that of another class. A share `corrupted` of the
     instances of every cluster, or of every class where there are no clusters, has the label of another class,
     each as likely as the others: one by chance of each of so many equal stretches of them, so that the rows
     to train on have that share, too. What is measured of labels is of these, but for the error on the true
@@ -35,6 +36,10 @@ class Classes(Target, frozen=True, tag="classes"):
         Annotated[float, Meta(ge=0, le=1)],
         Meta(title="corrupted", description="share of the instances of each cluster with wrong labels"),
     ] = 0.0
+    size: Annotated[
+        Literal["1", "sqrt(K)"],
+        Meta(title="size", description="of the one-hot label of K targets: 1, or √K", extra=SELDOM),
+    ] = "1"
     each: Annotated[
         bool, Meta(title="a target each", description="of two classes, too, in place of ±1", extra=SELDOM)
     ] = False
@@ -69,7 +74,7 @@ class Classes(Target, frozen=True, tag="classes"):
         count = matrix.class_count()
         assert count is not None, "check() admits no other family"
         one_hot: Rows = (numbers[:, None] == np.arange(count)[:, None]).astype(np.float64)
-        return one_hot
+        return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
         """Classes [R, n] of which a share in every cluster is another one."""
@@ -86,7 +91,9 @@ class Classes(Target, frozen=True, tag="classes"):
         return found
 
     def values(self, matrix: Matrix) -> Values:
-        return "bits" if self.one_hot(matrix) else "signs"
+        if not self.one_hot(matrix):
+            return "signs"
+        return "bits" if self.size == "1" else "any"
 
     def one_hot(self, matrix: Matrix) -> bool:
         return self.each or matrix.class_count() != 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from engine.core.parts import BadInput, Values
 from engine.core.streams import Streams
@@ -17,6 +18,8 @@ class File(Target, frozen=True, tag="file"):
     A path is relative to the preset file. Labels belong to the rows of a matrix file, in the order of that
     file; the other matrix families draw their own rows and refuse labels from outside.
     """
+
+    file_fields: ClassVar[tuple[str, ...]] = ("path",)
 
     path: DataPath
 

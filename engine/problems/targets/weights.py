@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import LARGEST, BadInput
+from engine.core.parts import LARGEST, SELDOM, BadInput, Count
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target
@@ -19,8 +19,8 @@ MOST_WEIGHTS = 4096
 class Weights(Target, frozen=True, tag="weights"):
     """Given weights w of the first features make the label, y = Σ_i w_i x_i, and the others have none.
 
-    As theory's fixed draws have it: w = (1, .5, .8), or 1/√5 on the first five features.
-    Source: theory-bias.md §§34, 47.
+    As theory's fixed draws have it: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r the
+    weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
     """
 
     linear: ClassVar[bool] = True
@@ -35,11 +35,17 @@ class Weights(Target, frozen=True, tag="weights"):
             description="of the first features, as in 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
+    copies: Annotated[Count, Meta(title="copies", description="how often the weights come", extra=SELDOM)] = 1
+
+    @property
+    def _all(self) -> tuple[float, ...]:
+        return self.w * self.copies
 
     def check(self, matrix: Matrix) -> None:
-        if len(self.w) > (d := matrix.feature_count()):
-            raise BadInput("problem.target.w", f"there are {d} features; give at most as many weights")
+        if len(self.w) * self.copies > (d := matrix.feature_count()):
+            place = "w" if self.copies == 1 else "copies"
+            raise BadInput(f"problem.target.{place}", f"there are {d} features; give at most as many weights")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         copies = len(streams.seeds), 1, 1
-        return Combination(np.tile(np.arange(len(self.w)), copies), np.tile(self.w, copies))
+        return Combination(np.tile(np.arange(len(self._all)), copies), np.tile(self._all, copies))

@@ -1,0 +1,33 @@
+"""How near weights are to where steps of one size along all axes go first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+ROUNDING = 64
+"""What is no more than so many units of rounding of the largest entry counts as 0, whose sign is 0."""
+
+
+class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
+    """cos∠(w, sign(Σ_j y_j x_j)), the sum over the rows seen, averaged over targets; none for w = 0.
+
+    From 0 the first step of sign descent on the square loss is along these signs, and so is that of Adam,
+    RMSProp and AdaGrad. In the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro, Recht
+    2017; theory-symmetry.md §50.
+    """
+
+    label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"
+    of_weights: ClassVar[bool] = True
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        assert probe.weights is not None, "a measure of weights is asked where there are any"
+        data, weights = probe.data, probe.weights.double()
+        sums = data.instances.combine(data.labels * probe.counts.to(data.labels)).double()
+        least = ROUNDING * torch.finfo(data.labels.dtype).eps * sums.abs().amax(1, keepdim=True)
+        signs = torch.where(sums.abs() > least, sums.sign(), 0.0)
+        lengths = weights.norm(dim=1) * signs.norm(dim=1)
+        found = (weights * signs).sum(1) / lengths  # 0/0 is NaN
+        return data.over_targets(found[None])[0]

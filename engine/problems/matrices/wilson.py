@@ -1,0 +1,72 @@
+"""Instances that lead rules with a rate for every weight astray."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.parts import Count
+from engine.core.streams import Streams
+from engine.problems.matrices import Floats, Matrix, Rows
+
+SHARED = 3
+"""Entries that all instances share: the label, and two that are always 1."""
+
+
+class Wilson(Matrix, frozen=True, tag="wilson"):
+    """x = (y, 1, 1, private entries): the first entry is the label, and instances have entries of their own.
+
+    Of two classes, y = +1 with probability p, or else −1. Instance j has a block of `private` entries, in
+    which no other has anything but 0: the first of them is 1 if y = +1, and all of them are if y = −1. So
+    d = 3 + private · n. A rule that gives all weights of one sign steps of one size counts the private
+    entries of the rows seen as much as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory-symmetry.md §50.
+    """
+
+    n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
+    p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
+    private: Annotated[Count, Meta(title="private", description="entries that an instance has alone")] = 5
+
+    def size(self) -> tuple[int, int]:
+        return self.n, SHARED + self.private * self.n
+
+    @property
+    def private_entries(self) -> int:
+        return self.private
+
+    def class_count(self) -> int:
+        return 2
+
+    def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
+        return (streams("classes").uniform(self.n) >= self.p).astype(np.int64)
+
+    def rows(self, streams: Streams) -> Rows:
+        labels = 1.0 - 2 * self.class_numbers(streams)
+        rows = np.zeros((len(labels), *self.size()))
+        rows[:, :, 0], rows[:, :, 1:SHARED] = labels, 1.0
+        for row in range(self.n):
+            first = SHARED + row * self.private
+            rows[:, row, first : first + self.private] = (labels[:, row] < 0)[:, None]
+            rows[:, row, first] = 1.0
+        return rows
+
+    @property
+    def second_moment(self) -> Floats:
+        n, d = self.size()
+        negative, mean = 1 - self.p, 2 * self.p - 1
+        own = np.full(self.private, negative)
+        own[0] = 1.0
+        with_label = np.full(self.private, -negative)
+        with_label[0] = mean
+        block = np.full((self.private, self.private), negative)
+        block[0, 0] = 1.0
+        moment = np.zeros((d, d))
+        moment[SHARED:, SHARED:] = np.kron(np.eye(n), block / n)
+        moment[1:SHARED, SHARED:] = np.tile(own / n, n)
+        moment[0, SHARED:] = np.tile(with_label / n, n)
+        moment[:SHARED, :SHARED], moment[0, 1:SHARED], moment[0, 0] = 1.0, mean, 1.0
+        upper = np.triu(moment)
+        return upper + np.triu(moment, 1).T

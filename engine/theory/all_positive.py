@@ -1,0 +1,52 @@
+"""The error of predicting +1 for every row that is never seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+
+
+class AllPositive(Line, frozen=True, tag="all-positive"):
+    """The share of −1 among the rows never seen: the error of those who take them all for +1.
+
+    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. From 0
+    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move along τ = sign(Xᵀy) alone, to τ/4 in the end,
+    where an unseen row scores (y + 2)/4 > 0: they take all for +1. Source: Wilson, Roelofs, Stern, Srebro,
+    Recht 2017; theory-symmetry.md §50.
+    """
+
+    measure: ClassVar[str] = "test-error"
+    direction: ClassVar[Direction] = "reference"
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "the share of −1 among the rows never seen"
+    source: ClassVar[str] = "after WRSSR17"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, protocol = experiment.problem, experiment.protocol
+        if not problem.matrix.private_entries:
+            other = problem.matrix.kind
+            return Finding(False, f"requires instances with private entries, and the matrix is {other}")
+        if problem.label_values != "signs":
+            return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
+        n, _ = problem.matrix.shape()
+        if not protocol.full_batch or protocol.examples_seen(n)[-1] >= n:
+            return Finding(False, "requires steps along the gradient of some of the rows, as with train")
+        return Finding(True, "instances have private entries, by which no unseen row is known")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, net = learner.name, learner.architecture
+        if net is None or learner.update is None or net.linear_layers != 1 or not net.starts_at_zero:
+            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is another")
+        return Finding(True, f"{name} can be compared with who takes every unseen row for +1")
+
+    def value(self, at: At) -> Floats:
+        n, _ = at.experiment.problem.matrix.shape()
+        seen = int(at.experiment.protocol.examples_seen(n)[-1])
+        data = at.drawn.data
+        unseen = data.labels.view(data.replicas, -1)[:, seen:]
+        found: Floats = (unseen < 0).double().mean(1, keepdim=True).cpu().numpy()
+        return found
