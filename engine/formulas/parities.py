@@ -1,4 +1,4 @@
-"""What Gaussian weights see of a parity, on average over all vectors x of n bits ±1.
+"""What Gaussian weights see of a parity, and what examples tell, on average over vectors x of n bits ±1.
 
 χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). That E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of
 one size makes the kernel of a net with such weights diagonal in the parities, with eigenvalues
@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import comb
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from mpmath import MPContext  # type: ignore[import-untyped]
@@ -34,6 +37,24 @@ def first_layer(bits: int, degree: int) -> float:
     """Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}; 0 for odd k ≥ 3."""
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
+
+
+def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 − E 2^(rank − n) of as many random vectors of n bits as there are examples, over F₂.
+
+    The share of all vectors that are not sums of those: of a parity drawn from all, their labels are fair
+    coins, whatever the labels seen. A vector is new with probability 1 − 2^(r − n) after r that are.
+    """
+    ranks = np.zeros(bits + 1)
+    ranks[0] = 1.0
+    spanned = np.exp2(np.arange(bits + 1.0) - bits)
+    found = [1 - spanned @ ranks]
+    for _ in range(int(examples.max(initial=0))):
+        new = ranks * (1 - spanned)
+        ranks = ranks * spanned
+        ranks[1:] += new[:-1]
+        found.append(1 - spanned @ ranks)
+    return np.array(found)[examples]
 
 
 def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any]) -> float:

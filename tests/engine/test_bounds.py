@@ -111,6 +111,8 @@ HALVES = {
 }
 
 
+ANY_PARITY = {"matrix": {"kind": "rademacher", "n": 30}, "target": "parity"}
+
 HOLDS = [
     ("ri-signed", {}),
     ("ri-signed", {"matrix": {"kind": "hadamard", "permute": False}}),
@@ -208,11 +210,16 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
+    ("parity-unknown", ANY_PARITY),
     ("ri-drawn", {"protocol": DRAWN}),
     ("ri-drawn", {"protocol": {**DRAWN, "loss": "logistic"}, "target": "doubled"}),
 ]
 
 HOLDS_NOT = [
+    ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
+    ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
+    ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
+    ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"matrix": {"kind": "hadamard", "row_signs": False}}, "row_signs is off"),
     ("ri-signed", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "permute": False}}, "permute is off"),
@@ -359,6 +366,7 @@ HOLDS_NOT = [
 ]
 
 BINDS_NOT = [
+    ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
     ("ri-signed", EGU, "not rotation invariant"),
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),

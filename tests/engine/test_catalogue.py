@@ -169,6 +169,12 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     expected |= {(matrix, "function") for matrix in families - of_one_entry}
     expected |= {(matrix, "classes") for matrix in families - of_classes}
     expected |= {(matrix, target) for matrix in of_one_entry for target in ("feature", "sparse", "weights")}
+    made = {
+        name: catalogue.make("matrices", **ready("matrices", name, files["matrices"])) for name in families
+    }
+    of_signs = {name for name, matrix in made.items() if matrix.feature_values == "signs"}
+    assert {"rademacher", "xor", "hadamard"} <= of_signs
+    expected |= {(matrix, "parity") for matrix in families - of_signs}
     assert refused == expected
 
 

@@ -49,6 +49,7 @@ class Target(Part, frozen=True):
             "linear",
             "fixed_feature",
             "is_random_feature",
+            "is_any_parity",
             "with_negatives",
             "values",
             "one_hot",
@@ -75,6 +76,11 @@ class Target(Part, frozen=True):
     @property
     def is_random_feature(self) -> bool:
         """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
+        return False
+
+    @property
+    def is_any_parity(self) -> bool:
+        """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
         return False
 
     def columns(self, matrix: Matrix) -> int:

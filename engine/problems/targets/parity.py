@@ -1,0 +1,51 @@
+"""The product of some entries as the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import BadInput, Count, Values
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, Rows
+from engine.problems.targets import Target
+
+
+class Parity(Target, frozen=True, tag="parity"):
+    """The product of the features in a random set S is the label, y = ∏_{i ∈ S} x_i, for features of ±1.
+
+    One draw per replica: S is any set of features, with the same probability, or any of k of them. Source:
+    Abbe, Sandon 2020; theory-bias.md §§41, 42.
+    """
+
+    degree: Annotated[
+        Count | None, Meta(title="degree k", description="features in the product; none: any set of them")
+    ] = None
+
+    @property
+    def is_any_parity(self) -> bool:
+        return self.degree is None
+
+    def check(self, matrix: Matrix) -> None:
+        if matrix.feature_values != "signs":
+            raise BadInput(
+                "problem.target.kind",
+                f"a parity is of features ±1, and those of {matrix.kind} are not; "
+                'take [problem.matrix] kind = "rademacher"',
+            )
+        if self.degree is not None and self.degree > (d := matrix.feature_count()):
+            raise BadInput(
+                "problem.target.degree", f"{self.degree} is more than the {d} features; take fewer"
+            )
+
+    def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
+        draws, d = streams("target"), matrix.feature_count()
+        chosen = draws.uniform(d) < 0.5 if self.degree is None else draws.permutation(d) < self.degree
+        found: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
+        return found
+
+    def values(self, matrix: Matrix) -> Values:
+        return "signs"

@@ -1,0 +1,118 @@
+"""Parities by elimination over F₂, of examples or of means of them."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.lazy import torch
+from engine.core.parts import SELDOM, Count, Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Floats, Solver
+
+Bits = NDArray[np.bool_]
+
+
+class Elimination(Solver, frozen=True, tag="elimination"):
+    """The product of entries that fits the examples kept, by Gaussian elimination over F₂, free bits 0.
+
+    A memory M starts at 0, and step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes its row t
+    the mean of (x, y) over the examples of the step: with `batch` 1 a copy of one, with more their mean, and
+    with `of = "population"` that over all inputs, which is 0 for a product of fair signs. The signs of the
+    rows, those of 0 by a coin, are then read as equations over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i),
+    and solved; those that contradict others before them are left out. Both the memory and the decoder are
+    written by hand, and nothing of them is learned. Source: AS20; theory-bias.md §§41, 42.
+    """
+
+    labels: ClassVar[Values] = "signs"
+
+    batch: Annotated[
+        Count, Meta(title="examples of a step", description="of which a row of the memory is the mean")
+    ] = 1
+    of: Annotated[
+        Literal["examples", "population"],
+        Meta(title="of", description="means of examples, or in their place that of all inputs", extra=SELDOM),
+    ] = "examples"
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Equations(data, self.batch, self.of == "population")
+
+    def size(self, n: int, d: int) -> int:
+        return d * (d + 1) // 8 + (self.batch + 2) * (d + 1) + 2 * n * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(
+            False, "it asks for the sign of every entry, and sets bits that are free to 0 in order"
+        )
+
+
+class Equations:
+    """What the examples told say of the set, for every replica and target."""
+
+    def __init__(self, data: Data, batch: int, population: bool) -> None:
+        self._batch, self._population = batch, population
+        self._d = data.instances.d
+        members = len(data.labels)
+        self._members = members // data.replicas
+        self._waiting = np.zeros((members, 0, self._d + 1))
+        negative = (data.instances.rows < 0).cpu().numpy()
+        seeds = [zlib.crc32(np.packbits(rows).tobytes()) for rows in negative for _ in range(self._members)]
+        self._coins = [np.random.default_rng(seed) for seed in seeds]  # the same for all targets of a replica
+        self._solved = [Solved(self._d) for _ in range(members)]
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        x = instances.rows.double().cpu().numpy().repeat(self._members, 0)
+        y = labels.double().cpu().numpy()
+        told = np.concatenate((x, y[:, :, None]), 2)
+        self._waiting = np.concatenate((self._waiting, told), 1)
+        if not (steps := self._waiting.shape[1] // self._batch):
+            return
+        taken = self._waiting[:, : steps * self._batch]
+        self._waiting = self._waiting[:, steps * self._batch :]
+        means = taken.reshape(len(taken), steps, self._batch, self._d + 1).mean(2)
+        if self._population:
+            means = np.zeros_like(means)
+        for rows, coins, solved in zip(means, self._coins, self._solved, strict=True):
+            by_coin = coins.random(rows.shape) < 0.5
+            for row, coin in zip(rows, by_coin, strict=True):
+                solved.see(np.where(row == 0, coin, row < 0))
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        chosen = np.stack([solved.chosen for solved in self._solved])
+        negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
+        odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
+        signs: Floats = 1.0 - 2.0 * odd
+        return torch.from_numpy(signs).to(instances.device, instances.dtype)
+
+    def weights(self) -> None:
+        """None: predictions are not linear in x."""
+        return
+
+
+class Solved:
+    """Equations over F₂ of d unknowns in reduced form: each has a pivot that no other has."""
+
+    def __init__(self, d: int) -> None:
+        self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
+        self.chosen: Bits = np.zeros(d, bool)
+        """The solution in which unknowns without a pivot are 0."""
+
+    def see(self, equation: Bits) -> None:
+        """Take in the coefficients of an equation and its right side, [d + 1]."""
+        left = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
+        if not left[:-1].any():
+            return
+        pivot = int(left[:-1].argmax())
+        self._rows[self._rows[:, pivot]] ^= left
+        self._rows = np.concatenate((self._rows, left[None]))
+        self._pivots = np.append(self._pivots, pivot)
+        self.chosen[:] = False
+        self.chosen[self._pivots] = self._rows[:, -1]

@@ -1,0 +1,48 @@
+"""What examples leave open of a random parity, whoever learns."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.formulas.parities import unknown
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.updates import BEST
+
+
+class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
+    """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the error of whoever learns.
+
+    The target is the parity of a set drawn from all, and instances are independent random signs. What the
+    examples seen say of a new instance is all, where it is a product of them (over F₂ a sum), and nothing
+    where it is not: its label is a fair coin then. So it is a lower bound for every learner, in expectation
+    over instances, target and coins, and elimination over F₂ is on it. Derived for this project. Source:
+    theory-bias.md §42.
+    """
+
+    measure: ClassVar[str] = "test-error"
+    direction: ClassVar[Direction] = "lower"
+    formula: ClassVar[str] = "½(1 − E 2^(rank − n)), rank over F₂ of k random vectors"
+    source: ClassVar[str] = "derived for this project"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, matrix = experiment.problem, experiment.problem.matrix
+        if not problem.target.is_any_parity:
+            other = problem.target.kind
+            return Finding(False, f"requires a parity drawn from sets of any size as the target, not {other}")
+        if problem.label_values != "signs":
+            return Finding(False, "requires labels ±1, and here noise is added to them")
+        if not matrix.independent_signs:
+            return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
+        return Finding(True, "a new instance that is no product of those seen has a fair coin as its label")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if getattr(learner.update, "lr", None) == BEST:
+            return Finding(False, f"the rate of {learner.name} is chosen by the losses on new rows, too")
+        return Finding(True, f"{learner.name} knows no more than the examples, as nobody does")
+
+    def value(self, at: At) -> Floats:
+        d = at.experiment.problem.matrix.shape()[1]
+        return unknown(d, at.k.astype(int)) / 2
