@@ -20,8 +20,8 @@ FORMS = ("never_below", "never_above", "follows")
 class Line(Claim, frozen=True, kw_only=True, tag="line"):
     """That a curve respects a line of the theory, or stays on it, at every place.
 
-    Without `within` rounding is allowed. Places from the first divergence of a replica on are no part of it:
-    there are means of the others only.
+    Without `within` rounding is allowed. Places where the measure has no value are no part of it, nor are
+    those from the first divergence of a replica on: there are means of the others only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -51,7 +51,7 @@ class Line(Claim, frozen=True, kw_only=True, tag="line"):
         except KeyError:
             reason = view.absent.get(kind, "there is none in this picture")
             return self.fails(f"{kind} does not apply: {reason}")
-        sound = curve.sound
+        sound = curve.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         if not len(x):
             return self.fails("the curve has no evaluation points")

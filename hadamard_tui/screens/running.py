@@ -202,8 +202,7 @@ class Running(Screen[None]):
             self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
         match message.event:
             case Diverged() as diverged:
-                clock = message.session.experiment.protocol.clock
-                self.notify(_told(diverged, clock), severity="warning")
+                self.notify(diverged_told(diverged, message.session), severity="warning")
             case NotKept(why):
                 self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
             case engine.Failed(traceback):
@@ -234,11 +233,15 @@ class Running(Screen[None]):
         self._pick(selected)
 
 
-def _told(diverged: Diverged, clock: str) -> str:
+def diverged_told(diverged: Diverged, session: Session) -> str:
     """Who diverged where, and who goes on."""
-    who, where = diverged.learner, f"at {clock} = {diverged.x:g}"
+    experiment = session.experiment
+    who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
+    if session.where:
+        where += f", {session.where}"
+    others = "; the others go on" if len(experiment.learners) > 1 else ""
     if diverged.of == 1:
-        return f"{who} diverged {where}; the others go on."
+        return f"{who} diverged {where}{others}."
     if diverged.replicas == diverged.of:
-        return f"{who} diverged in all {diverged.of} replicas, in the last {where}; the others go on."
+        return f"{who} diverged in all {diverged.of} replicas, in the last {where}{others}."
     return f"{who} diverged in {diverged.replicas} of {diverged.of} replicas {where}; the others go on."

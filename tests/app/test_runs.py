@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
+from typing import Any
 
+import msgspec
 import pytest
 from textual.widgets import Button, Input, Static, TextArea
 
 from engine.runtime import run as engine_run
 from engine.runtime import worker as engine_worker
+from engine.runtime.run import Diverged
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.screens.running import EngineSpoke
+from hadamard_tui.screens.running import EngineSpoke, diverged_told
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
@@ -379,3 +384,13 @@ async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):
         full = engine_run.NotKept("No space left on device")
         app.laboratory.post_message(EngineSpoke(session_of(app), full))
         await until(pilot, lambda: any("No space left" in note.message for note in app._notifications))
+
+
+def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
+    together = presets.load("hadamard-128")
+    alone = msgspec.structs.replace(together, learners=together.learners[:1])
+    event = Diverged("GD", 8.0, 4, 4)
+    for experiment, others in ((together, "; the others go on"), (alone, "")):
+        session: Any = SimpleNamespace(experiment=experiment, where="eta = 0.3")
+        told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{others}."
+        assert diverged_told(event, session) == told

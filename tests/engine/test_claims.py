@@ -115,6 +115,14 @@ def test_a_claim_over_the_curve_looks_at_every_record(form, at):
     assert f"at k = {at}" in found.detail
 
 
+def test_places_without_a_value_are_no_part_of_a_claim_about_a_line():
+    losses = np.asarray(LINE) + 0.1
+    losses[0] = np.nan
+    assert outcome(traced(losses), kind="line", never_below="ri-signed").holds
+    losses[3] = LINE[3] - 0.1
+    assert not outcome(traced(losses), kind="line", never_below="ri-signed").holds
+
+
 def test_never_below_allows_being_above_and_follows_does_not():
     curve = LINE + 0.2
     assert outcome(traced(curve), kind="line", never_below="ri-signed").holds
