@@ -60,6 +60,13 @@ class Value:
         return self.value / self.height
 
 
+def counted(number: float) -> str:
+    """A whole number, or a place that was read off, in digits as long as these are few."""
+    if abs(number) < 1e5:
+        return f"{number:.5g}"
+    return f"{number:.0f}" if abs(number) < 1e8 else f"{number:.3g}"
+
+
 _of: WeakKeyDictionary[Look, list[Value]] = WeakKeyDictionary()
 
 

@@ -16,7 +16,7 @@ from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.charts.values import Value, values
+from hadamard_tui.charts.values import Value, counted, values
 from hadamard_tui.keyboard.motions import motions
 
 WIDTHS = {"": 1, "learner": 10, "value": 7, "line": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
@@ -206,7 +206,7 @@ def row(one: Value) -> dict[str, str]:
 def _value(number: float, one: Value) -> str:
     """The value of a row, or the height of its line."""
     if one.is_count and math.isfinite(number):
-        return f"{number:.5g}"
+        return counted(number)
     return _decimals(number, 5, one.rounding)
 
 

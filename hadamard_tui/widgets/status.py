@@ -12,7 +12,7 @@ from textual.widgets import Static
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import Value, looked_at, lowest_ratio
+from hadamard_tui.charts.values import Value, counted, looked_at, lowest_ratio
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.keyboard.keymap import key
@@ -184,7 +184,7 @@ def _numbers(look: Look, learner: str) -> tuple[str, ...]:
     word = "best" if measure.is_risk else elided(measure.name, LONGEST_MEASURE)
     where, at = _place(look)
     four, three, two = (_fixed(found.value, count, found) for count in (4, 3, 2))
-    long, medium, short, shorter, shortest, least = _line(look, found)
+    long, medium, short, shorter, shortest, least = line_forms(look, found)
     return (
         f"{where}  {word} {four} {found.name}{long}",
         f"{where}  {word} {four} {found.name}{medium}",
@@ -205,20 +205,20 @@ def _place(look: Look) -> tuple[str, str]:
     return f"  at {x} = {look.x:.4g}, {look.view.picture.y} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
 
 
-def _line(look: Look, found: Value) -> tuple[str, ...]:
+def line_forms(look: Look, found: Value) -> tuple[str, ...]:
     """The line that a value is compared with, and how, from the longest form to the shortest."""
     if found.line is None or found.height is None:
         return 6 * ("",)
     line = "bound" if found.line.direction in FROM_BELOW else found.line.kind
     ratio, lowest = _ratio(look, found)
     brief, sign = (f"lowest {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
-    height, low = (_fixed(found.height, count, found) for count in (4, 2))
+    height, brief_height, low = (_fixed(found.height, decimals, found) for decimals in (4, 3, 2))
     return (
         f"  {line} {height}  {lowest or brief}",
         f"  {line} {height}  {brief}",
         f" {line} {height} {brief}",
-        f" {line} {height[:5]} {brief}",
-        f"/{height[:5]}{sign}{ratio}",
+        f" {line} {brief_height} {brief}",
+        f"/{brief_height}{sign}{ratio}",
         f"/{low}{sign}{ratio}",
     )
 
@@ -239,7 +239,7 @@ def _fixed(number: float, decimals: int, of: Value) -> str:
     if not math.isfinite(number):
         return "never" if number > 0 else "–"
     if of.is_count:
-        return f"{number:.5g}"
+        return counted(number)
     is_small = of.rounding < abs(number) < 10 ** (1 - decimals)
     return f"{number:.1e}" if is_small or abs(number) >= 1e5 else f"{number:.{decimals}f}"
 

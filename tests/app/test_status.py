@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import re
 import weakref
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +21,10 @@ from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import looked_at, lowest_ratio, values
+from hadamard_tui.charts.values import Value, looked_at, lowest_ratio, values
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import status_text
+from hadamard_tui.widgets.status import line_forms, status_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -113,6 +115,18 @@ def test_the_lowest_ratio_keeps_no_view_alive() -> None:
     del seen
     gc.collect()
     assert ended() is None
+
+
+@pytest.mark.parametrize("is_count", [True, False])
+@pytest.mark.parametrize("height", [943718.4, 3.2e9, 258.26, 0.00026, 1e-7, 0.5])
+def test_no_form_of_the_status_cuts_the_height_of_a_line(height: float, is_count: bool) -> None:
+    line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
+    anything: Any = None  # of which nothing is asked where there is a ratio
+    one = Value("A", "EGU", "", "EGU", "done", 2 * height, line, height, is_count=is_count)
+    for form in line_forms(anything, one):
+        shown = re.search(r"(?:bound |/)([\d.e+-]+)", form)
+        assert shown is not None, form
+        assert float(shown.group(1)) == pytest.approx(height, rel=0.05), form
 
 
 def said(app: HadamardApp, width: int) -> str:
