@@ -43,7 +43,7 @@ from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands, has_pages
 from hadamard_tui.screens.export import Export
-from hadamard_tui.screens.finding import PartProvider, PresetProvider
+from hadamard_tui.screens.finding import ActionProvider, PartProvider, PresetProvider
 from hadamard_tui.screens.guide import Guide
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.screens.part_page import PartPage
@@ -81,7 +81,7 @@ class HadamardApp(App[None]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {
-        *App.COMMANDS, PresetProvider, PartProvider,
+        ActionProvider, PresetProvider, PartProvider,
     }  # fmt: skip
     # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
     ALLOW_SELECT: ClassVar[bool] = False

@@ -116,19 +116,22 @@ class Clauses:
     def _come_down(self, low: float, bound: LineView | None) -> Clause:
         """Who is below a tenth of the start, in order of time."""
         reached = [(self._first_below(curve, low), curve) for curve in self._learners if curve.chosen]
-        there = sorted((*first, self._name(curve)) for first, curve in reached if first is not None)
-        free = there
-        if bound is not None:
-            bound_names = {self._name(curve) for curve in self._bound_by(bound)}
-            free = [one for one in there if one[2] not in bound_names] or there
-        (at, for_good, name), *others = free
-        text = f"{name} is below {_number(low)} after {self._at(at)}{for_good}"
-        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other in others[: MOST - 1])
-        left = len(others) - (MOST - 1)
-        return Clause(
-            f"{text} and {left} more later" if left > 0 else text,
-            f"{name} below {_number(low)} after {self._at(at)}",
+        there = sorted(
+            (*first, self._name(curve), curve.name) for first, curve in reached if first is not None
         )
+        held, free = [], there
+        if bound is not None:
+            bound_names = {curve.name for curve in self._bound_by(bound)}
+            held = [one for one in there if one[3] in bound_names]
+            free = [one for one in there if one not in held] or there
+        (at, for_good, name, _), *others = free
+        text = f"{name} is below {_number(low)} after {self._at(at)}{for_good}"
+        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other, _ in others[: MOST - 1])
+        left = len(others) - (MOST - 1)
+        first, *rest = [*free[:MOST], *(held[:1] if held != free else [])]
+        brief = f"{first[3]} below {_number(low)} after {self._at(at)}"
+        brief += "".join(f", {other} {_number(x)}" for x, _, _, other in rest)
+        return Clause(f"{text} and {left} more later" if left > 0 else text, brief)
 
     def _bound_by(self, line: LineView) -> list[CurveView]:
         """The curves of the learners that a line binds."""

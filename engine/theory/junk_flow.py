@@ -14,7 +14,7 @@ from engine.learners.learner import Learner
 from engine.measures.row_gradients import RowGradients
 from engine.problems.targets.zero import Zero
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, OtherRun, only_square
+from engine.theory import At, Direction, Floats, Line, OtherRun, only_square, whole_cube
 
 JUNK = "junk"
 """The name of the run on labels that are fair coins: of square loss, in the mean over these, on labels 0."""
@@ -44,8 +44,8 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
         n, _ = problem.matrix.shape()
-        if not problem.matrix.is_cube:
-            return Finding(False, f"requires all vectors of ±1 as rows, and they are {problem.matrix.kind}")
+        if other := whole_cube(experiment):
+            return other
         if not problem.target.is_random_feature or problem.label_values != "signs":
             return Finding(
                 False, f"requires a product drawn from all as the target, not {problem.target.kind}"

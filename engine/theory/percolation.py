@@ -39,8 +39,8 @@ class OfFactors(Line, frozen=True):
         if repeated := shown_once(experiment):
             return repeated
         if not problem.matrix.sign_factors:
-            what = f"and the matrix {problem.matrix.kind} is none, or without these signs"
-            return Finding(False, f"requires products of Hadamard rows with random signs, {what}")
+            what = "products of Hadamard rows with random signs (outer with row_signs on)"
+            return Finding(False, f"requires {what}, and the matrix is {problem.matrix.kind}")
         if experiment.protocol.drawn_independently:
             return Finding(False, "requires rows in their order, and here examples are drawn independently")
         if not problem.target.unit or problem.label_values != "signs":

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 
 from rich.text import Text
 
+from engine.core import catalogue
+from engine.core.parts import summary_of
 from engine.pictures.bound_class import FROM_BELOW
 from engine.results.trace import TheoryLine
 
@@ -47,6 +49,13 @@ def head(line: Said, name: str = "") -> Text:
     named = Text.assemble((name, "bold"), ": ") if name else Text()
     said = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}", (f"; {line.source}", "dim")
     return Text.assemble(named, *said)
+
+
+def meaning(kind: str) -> str:
+    """What a line says in words, as in "No rotation-invariant learner does better on Hadamard rows …"."""
+    summary = summary_of(catalogue.members("theory")[kind])
+    words = summary.partition(": ")[2] or summary
+    return words[:1].upper() + words[1:]
 
 
 def standing(line: TheoryLine, learner: str) -> Standing:

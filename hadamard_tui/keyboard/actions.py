@@ -252,7 +252,13 @@ ACTIONS = (
         "Go to the next field of the set-up; shift+tab goes back, enter or a letter opens a list",
         CHANGE,
     ),
-    Action("app.export", "e", "Export", "Write the curves, the chart or the set-up to a file", KEEP),
+    Action(
+        "app.export",
+        "e",
+        "Export",
+        "Save a picture of the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
+        KEEP,
+    ),
     Action(
         "app.save_preset",
         "S",
@@ -267,7 +273,9 @@ ACTIONS = (
         "Copy the command line that opens the app on this set-up again",
         KEEP,
     ),
-    Action("app.screenshot", "P", "Screenshot", "Write the screen to an SVG file", KEEP),
+    Action(
+        "app.screenshot", "P", "Screenshot", "Save a picture of the screen (an SVG image) to a file", KEEP
+    ),
     Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", WAY),
     Action(
         "jump",

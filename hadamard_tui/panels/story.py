@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engine.claims import Outcome
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.line_heads import head, standing
+from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
@@ -52,8 +52,9 @@ def theorem(context: PanelContext) -> Text:
     stands, why = standing(bound, name), bound.on_learners[name].reason.removeprefix(f"{name} is ")
     binds = "binds" if bound.on_learners[name].holds else "does not bind"
     beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
-    here = f"\nIt holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
-    return head(bound, bound.kind).append(here)
+    says = f"\n{meaning(bound.kind)}\n"
+    here = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
+    return head(bound, bound.kind).append(f"{says}{here}")
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from engine.backends import backends
+from engine.pictures.bound_class import FROM_BELOW
 from engine.results.trace import Curve, TheoryLine
-from hadamard_tui.charts.line_heads import head, standing
+from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel
 
 
 def show(context: PanelContext) -> Text:
-    """Verdict, lines, and the rates that were tried."""
+    """Verdict, the lines that apply, those to beat and the others, and the rates that were tried."""
     curve = context.curve
     text = Text.assemble(
         (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
     )
     if words := backends()[curve.backend].words:
         text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
-    for line in sorted(context.trace.lines, key=lambda line: not line.on_problem.holds):
+    here = [line for line in context.trace.lines if line.on_problem.holds]
+    for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner))
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
+    if elsewhere := [line for line in context.trace.lines if not line.on_problem.holds]:
+        text.append("\n").append_text(_elsewhere_text(elsewhere))
     return text
+
+
+def _rank(line: TheoryLine, name: str) -> int:
+    """Where a line that holds here stands: what binds the learner, what it beats, what is about others."""
+    if line.on_learners[name].holds:
+        return 0
+    return 1 if line.direction in FROM_BELOW else 2
 
 
 def _line_text(line: TheoryLine, name: str) -> Text:
     stands = standing(line, name)
-    return Text.assemble(head(line, line.kind), "\n  ", (stands.words, stands.style), f": {stands.reason}.\n")
+    words = f"\n  {meaning(line.kind)}\n  "
+    return Text.assemble(
+        head(line, line.kind), (words, "italic"), (stands.words, stands.style), f": {stands.reason}.\n"
+    )
+
+
+def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
+    """The lines that do not hold for the set-up, and why not."""
+    verb = "lines do" if len(lines) > 1 else "line does"
+    text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
+    for line in lines:
+        text.append(f"  {line.kind}: {line.on_problem.reason}\n", "dim")
+    return text
 
 
 def _grid_text(curve: Curve) -> Text:

@@ -17,6 +17,8 @@ from hadamard_tui.widgets.side import RunList
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """The states of a run that can be pinned."""
 
+UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
+
 
 class Comparing(Running):
     """Keeps runs, and the list of them."""
@@ -38,13 +40,20 @@ class Comparing(Running):
         elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
             self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
         elif (run := self.runs.keep(session)).pinned:
-            self.notify("This run is pinned already; change one thing and run again.")
+            self.notify(f"This run is pinned already. {UNPINNED.format(runs=key('runs'), pin=key('pin'))}")
         else:
             run.pinned = True
-            self.notify(
-                f"Pinned as {run.name}; change one thing and run again. {key('runs')} lists the runs."
-            )
+            told = f"{run.name} is pinned: the next runs are drawn over it."
+            if (before := self.runs.last_but(session.trace)) is not None and not before.pinned:
+                told += f" To compare it with {before.name} at once: {key('difference')}."
+            self.notify(f"{told} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
+
+    def say_what_is_pinned(self) -> None:
+        """Say that pinned runs are drawn with another preset, too, and how they are let go."""
+        if names := ", ".join(run.name for run in self.runs.pinned):
+            unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
+            self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
         """Draw the run less the pinned one, or less the last one before it, which is pinned by that."""

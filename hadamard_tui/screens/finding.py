@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Protocol, cast
 
 from textual.command import Hit, Hits, Provider
+from textual.system_commands import SystemCommandsProvider
 
 from engine.core import catalogue
 from engine.core.parts import Part, summary_of
@@ -24,6 +25,16 @@ class Finder(Protocol):
     async def choose_preset(self, preset: str | None) -> None: ...
 
     def show_part(self, family: str, kind: str) -> None: ...
+
+
+class ActionProvider(SystemCommandsProvider):
+    """Actions by letters of their names, and by the words of what they do."""
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, told, act, *_ in self.app.get_system_commands(self.screen):
+            if score := matcher.match(name) or BY_WORDS * has_words(query, told, ""):
+                yield Hit(score, matcher.highlight(name), act, help=told)
 
 
 class PresetProvider(Provider):

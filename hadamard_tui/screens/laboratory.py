@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from engine.spec.pictures import drawn
+from engine.spec.presets import name_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT, verdict
@@ -38,7 +39,7 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import TALL, Stage
-from hadamard_tui.widgets.status import Status
+from hadamard_tui.widgets.status import Status, keys_to_run
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 DOCKED, HUGE = 110, 180
@@ -120,6 +121,11 @@ class Laboratory(Predicting, Comparing):
         else:
             self.set_focus(None)
         self.refresh_bindings()
+
+    def run_begun(self) -> None:
+        """Take the set-up away where it lies over the chart, whose curves are to be seen."""
+        if self._drawer_open:
+            self.action_setup()
 
     def action_larger(self) -> None:
         self._step(up=True)
@@ -231,7 +237,8 @@ class Laboratory(Predicting, Comparing):
             if session.trace is None or session.trace.frontier < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
-        self.query_one(Status).show(session, self._editable, self._pace, self._frames.rate, look, learner)
+        facts = session, self._editable, self._pace, self._frames.rate, look, learner
+        self.query_one(Status).show(*facts, in_field=self.query_one(Setup).has_focus_within)
         for watch in self.watchers:
             watch()
 
@@ -244,9 +251,21 @@ class Laboratory(Predicting, Comparing):
         if session.playback.replaying:
             self._follow()
         look, refused = self.picture_of(session)
-        stage.show(context, look, refused)
+        stage.show(context, look, refused, self._opened(session))
         if self.has_class("-huge"):
             self.query_one(Story).show(context, session.experiment)
+
+    def _opened(self, session: Session) -> str:
+        """Which preset was opened since the run on the screen began; nothing where it is of that run."""
+        editable = self._editable
+        if editable.preset is None or editable.preset == session.preset:
+            return ""
+        if editable.experiment == session.plan.experiment:  # it was saved under this name
+            return ""
+        before = name_of(session.preset) if session.preset else "the set-up before"
+        run = keys_to_run(self.query_one(Setup).has_focus_within)
+        title = editable.experiment.title or "no title"
+        return f"The chart is still of {before}; {run} runs {name_of(editable.preset)}: {title}."
 
     @property
     def context(self) -> PanelContext | None:
@@ -302,8 +321,10 @@ class Laboratory(Predicting, Comparing):
 
     @on(Setup.Changed)
     def _setup_changed(self) -> None:
-        setup = self.query_one(Setup)
+        setup, before = self.query_one(Setup), self._editable
         self._editable = setup.editable
+        if before is not setup.editable and before.preset != setup.editable.preset:
+            self.say_what_is_pinned()
         if self.session is None:
             self.show_set_up()
         board, place = self.query_one(Scoreboard), self._editable.place_in_run(setup.learner)

@@ -26,7 +26,9 @@ from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.words import Words
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
-KEYS = "enter puts it up · {pin} pins · {difference} difference · {rename} renames · {delete} deletes"
+KEYS = (
+    "enter puts it up · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
+)
 PINNED, ON_SCREEN = "●", "▸"
 """What stands before a run that is drawn with the one on the screen, and before that one."""
 

@@ -52,6 +52,29 @@ def _draw(chart: ChartView, shown: Plot) -> None:
     chart.show(shown.series, shown.axes, note, shown.playhead)
 
 
+class PanelWords(Words):
+    """The words of a panel, with the key that reads on where they are cut."""
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        self.border_subtitle = f"{key('page_down')} reads on"
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._mark()
+
+    def watch_virtual_size(self) -> None:
+        self._mark()
+
+    def on_resize(self) -> None:
+        self._mark()
+
+    def _mark(self) -> None:
+        self.set_class(self.scroll_y < self.max_scroll_y, "-cut")
+
+
 class PanelView(ContentSwitcher):
     """Shows what a panel makes of what is in sight: a chart, a heat map or words."""
 
@@ -60,13 +83,13 @@ class PanelView(ContentSwitcher):
         self._ascii_only = ascii_only
         self._words: Text | None = None
         self._panel: Panel | None = None
+        self._learner = ""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
         yield HeatMapView(id="panel-heat", ascii_only=self._ascii_only)
         yield NetsView(id="panel-nets")
-        with Words(id="panel-words"):
-            yield Static(markup=False)
+        yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
         """Draw what has changed; of several points it says which one it is of."""
@@ -92,7 +115,9 @@ class PanelView(ContentSwitcher):
             if shown != self._words or shown.spans != self._words.spans:
                 self._words = shown
                 self.query_one(Static).update(shown)
-        self._panel = panel
+            if (panel, context.curve.learner) != (self._panel, self._learner):
+                self.query_one(PanelWords).scroll_home(animate=False)
+        self._panel, self._learner = panel, context.curve.learner
 
     def announce(self, about: str) -> None:
         """Say what is to be here, or why nothing; in the chart, so that the layout mostly stays."""
@@ -103,7 +128,7 @@ class PanelView(ContentSwitcher):
 
     def scroll(self, pages: int) -> None:
         """Scroll words by so many pages, up if negative."""
-        words = self.query_one("#panel-words", Words)
+        words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
 
@@ -223,13 +248,16 @@ class Stage(Vertical):
         else:
             _draw(chart, plot(look))
 
-    def show(self, context: PanelContext, look: Look, refused: str = "") -> None:
-        """Draw a run, and what is looked at of a picture of it; or why there is no such picture."""
+    def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
+        """Draw a run, and what is looked at of a picture of it; or why there is no such picture.
+
+        `instead` is said in the place of the caption.
+        """
         measuring, caption = context.measuring, self.query_one(Caption)
         grid = self.query_one(MultiplesView)
         state = (
             (self.picture, caption.room, grid.room if look.options.multiples else 0),
-            (look, refused),
+            (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.outcomes is None, context.stopped, None if measuring is None else measuring.state),
             None if context.looking is None else context.looking.state,
@@ -239,7 +267,8 @@ class Stage(Vertical):
         self._drawn = state
         self.dim(context.experiment)
         self._show_picture(look, context.curve.learner, refused)
-        caption.say(context.experiment.title if refused else context.caption(look.view, caption.room))
+        title = context.experiment.title if refused else ""
+        caption.say(instead or title or context.caption(look.view, caption.room))
         self.query_one(Scoreboard).show(look)
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)

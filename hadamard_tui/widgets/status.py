@@ -12,7 +12,7 @@ from textual.widgets import Static
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import Value, counted, looked_at, lowest_ratio
+from hadamard_tui.charts.values import Value, counted, looked_at, lowest_ratio, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.keyboard.keymap import key
@@ -40,7 +40,7 @@ class Status(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._text: Text | None = None
-        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str] | None = None
+        self._of: tuple[Session | None, EditableExperiment, Pace, float, Look | None, str, bool] | None = None
 
     def show(
         self,
@@ -50,15 +50,17 @@ class Status(Static):
         fps: float,
         look: Look | None = None,
         learner: str = "",
+        in_field: bool = False,
     ) -> None:
         """Say how a session stands, and whether the set-up has changed since it began.
 
         Args:
             look: the picture on the screen.
             learner: the selected one.
+            in_field: whether letters go into a field of the set-up, which is left before a key runs it.
         """
-        self._of = session, editable, pace, fps, look, learner
-        text = status_text(*self._of[:4], self.size.width or self.app.size.width, look, learner)
+        self._of = session, editable, pace, fps, look, learner, in_field
+        text = status_text(*self._of[:4], self.size.width or self.app.size.width, look, learner, in_field)
         if text != self._text:
             self._text = text
             self.update(text, layout=False)
@@ -76,23 +78,25 @@ def status_text(
     width: int,
     look: Look | None = None,
     learner: str = "",
+    in_field: bool = False,
 ) -> Text:
     """The status in one line: the longest of its forms that fits."""
     facts = _Facts(session, editable, fps, look, learner)
-    forms = [Text.assemble(" ", *form) for form in _forms(session, editable, pace, facts)]
+    forms = [Text.assemble(" ", *form) for form in _forms(session, editable, pace, facts, in_field)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 
 
 def _forms(
-    session: Session | None, editable: EditableExperiment, pace: Pace, facts: _Facts
+    session: Session | None, editable: EditableExperiment, pace: Pace, facts: _Facts, in_field: bool
 ) -> list[list[Piece]]:
     """The pieces of the status from the longest form to the shortest."""
     state = "ready" if session is None else session.state
     said: Piece = (state, STYLES.get(state, "bold"))
-    todo, brief = _pending(session, editable)
+    run = keys_to_run(in_field)
+    todo, brief = _pending(session, editable, run)
     where, shorter, shortest = _points(session)
     if session is None:
-        hint = "" if editable.error is not None else f"  press {key('run')} to run"
+        hint = "" if editable.error is not None else f"  press {run} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
         told: list[list[Piece]] = [
             [said, todo, facts.long, hint, (rate, "dim")],
@@ -113,6 +117,11 @@ def _forms(
     ]
 
 
+def keys_to_run(in_field: bool) -> str:
+    """What is pressed to run the set-up: out of a field that takes letters, first what leaves it."""
+    return f"{key('leave')} {key('run')}" if in_field else key("run")
+
+
 def _points(session: Session | None) -> tuple[str, str, str]:
     """Which point of the axes is shown, at length, in brief, and as a mere number."""
     if session is None or not session.count:
@@ -122,14 +131,13 @@ def _points(session: Session | None) -> tuple[str, str, str]:
     return f"  {where} ({count.replace('/', ' of ')}{left})", f" {brief} {count}{left}", f" {count}{left}"
 
 
-def _pending(session: Session | None, editable: EditableExperiment) -> tuple[Piece, Piece]:
-    """What the set-up waits for, at length and in brief."""
+def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
+    """What the set-up waits for, at length and in brief; `run` are the keys that run it."""
     if editable.error is not None:
         return (f"  fix {in_words(editable, editable.error.where)}", "bold red"), (" !fix", "bold red")
     if session is not None and session.plan.experiment != editable.experiment:
         style = "bold magenta"
-        run = key("run")
-        return (f"  set-up changed: restart pending ({run})", style), (f" new:{run}", style)
+        return (f"  changed, not run yet: {run}", style), (f" new: {run}", style)
     return "", ""
 
 
@@ -180,19 +188,30 @@ def _numbers(look: Look, learner: str) -> tuple[str, ...]:
     found = looked_at(look, learner)
     if found is None or found.value is None:
         return NOT_YET if look.view.is_risk and look.view.along_records else 6 * ("",)
-    measure = look.view.picture.measure
+    measure, name = look.view.picture.measure, _who(look, found)
     word = "best" if measure.is_risk else elided(measure.name, LONGEST_MEASURE)
     where, at = _place(look)
     four, three, two = (_fixed(found.value, count, found) for count in (4, 3, 2))
     long, medium, short, shorter, shortest, least = line_forms(look, found)
     return (
-        f"{where}  {word} {four} {found.name}{long}",
-        f"{where}  {word} {four} {found.name}{medium}",
+        f"{where}  {word} {four} {name}{long}",
+        f"{where}  {word} {four} {name}{medium}",
         f"{where}  {word} {four}{short}",
         f"{at} {word} {three}{shorter}",
         f"{at} {three}{shortest}",
         f"{at} {two}{least}",
     )
+
+
+def _who(look: Look, found: Value) -> str:
+    """Whose value it is, and of a lowest risk how many more have the same to four decimals."""
+    if not look.view.picture.measure.is_risk or found.value is None:
+        return found.name
+    own = values(look)[: len(look.view.curves) + len(look.view.heats)]
+    said = _fixed(found.value, 4, found)
+    heights = [one.value for one in own if one.value is not None and not one.diverged]
+    more = sum(_fixed(height, 4, found) == said for height in heights) - 1
+    return f"{found.name} and {more} more" if more > 0 else found.name
 
 
 def _place(look: Look) -> tuple[str, str]:
@@ -211,7 +230,7 @@ def line_forms(look: Look, found: Value) -> tuple[str, ...]:
         return 6 * ("",)
     line = "bound" if found.line.direction in FROM_BELOW else found.line.kind
     ratio, lowest = _ratio(look, found)
-    brief, sign = (f"lowest {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
+    brief, sign = (f"lowest ratio {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
     height, brief_height, low = (_fixed(found.height, decimals, found) for decimals in (4, 3, 2))
     return (
         f"  {line} {height}  {lowest or brief}",

@@ -9,11 +9,18 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import DIGITS
+
+UNNAMED = "·"
+"""What stands for a panel that has no digit, and for its name where there is no room."""
 
 
 class Tabs(Widget):
-    """One line. Where not all names fit, those without a digit have a sign, and then all but the chosen."""
+    """One line. Where not all names fit, those without a digit have a sign, and then all but the chosen.
+
+    Where such signs stand alone and there is room, the key that comes to them is told.
+    """
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
@@ -33,10 +40,13 @@ class Tabs(Widget):
 
     def render(self) -> Content:
         shown = labels(self.names, self.chosen, self.content_size.width)
-        return Content(" ").join(
+        row = Content(" ").join(
             Content.from_markup(f"[@click=screen.panel({number}){self._style(number)}]$text[/]", text=text)
             for number, text, _ in shown
         )
+        more = f" {key('view')} next"
+        unnamed = any(text == UNNAMED for _, text, _ in shown)
+        return row + more if unnamed and row.cell_length + len(more) <= self.content_size.width else row
 
     def _style(self, number: int) -> str:
         name = self.names[number - 1]
@@ -58,4 +68,4 @@ def labels(names: Sequence[str], chosen: str, width: int) -> list[tuple[int, str
 
 def signs(count: int) -> list[str]:
     """What stands before each of so many names: its digit, or a sign where there are no more."""
-    return [str(number % 10) if number <= DIGITS + 1 else "·" for number in range(1, count + 1)]
+    return [str(number % 10) if number <= DIGITS + 1 else UNNAMED for number in range(1, count + 1)]

@@ -231,3 +231,20 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
         runs.keep(session)  # type: ignore[arg-type]
     assert [run.name for run in runs.kept] == ["run 1", "run 2"]
     assert runs.kept[-1].session is steps[-1]
+
+
+async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_what_is_pinned(
+    app: HadamardApp,
+):
+    async with opened(app, SMALL) as pilot:
+        await finished(app, pilot)
+        await pilot.press("c")
+        said = [note.message for note in app._notifications]
+        assert said[-1].endswith("over it. l, then c on a run pins it or unpins it.")
+        await app.choose_preset("kernels-128")
+        opened_one = "The chart is still of hadamard-128; r runs kernels-128: No kernel"
+        await until(pilot, lambda: opened_one in screen_text(app))
+        said = [note.message for note in app._notifications]
+        assert said[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
+        await pilot.press("l")
+        await until(pilot, lambda: "c pins or unpins" in screen_text(app))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from textual.widgets import Input, OptionList
 
@@ -11,6 +13,7 @@ from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.words import has_words
 from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.finding import ActionProvider
 from hadamard_tui.screens.part_page import PartPage, about
 
 from .conftest import WIDE, opened, until
@@ -48,6 +51,12 @@ def test_every_preset_is_in_the_index_with_what_it_names():
 )
 def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sources(query, found):
     assert has_words(query, "Kernels on Gaussian rows, see 12 and 7", "WKA21 Thms 5 and 11") is found
+
+
+@pytest.mark.parametrize("word", ["svg", "picture", "save", "image", "file", "export"])
+async def test_what_writes_files_is_found_by_what_one_wants_of_it(app: HadamardApp, word: str):
+    provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
+    assert "Export" in [str(hit.text) async for hit in provider.search(word)]
 
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)

@@ -106,7 +106,7 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             await pilot.resize_terminal(*size)
             await pilot.pause(0.05)
             check(app, size)
-            assert "restart pending" in screen_text(app) or "new:r" in screen_text(app)
+            assert "not run yet: r" in screen_text(app) or "new: r" in screen_text(app)
 
 
 async def test_what_stands_where(app: HadamardApp):
@@ -174,8 +174,29 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         panel = app.laboratory.query_one("#panel-words")
         await pilot.press("pagedown")
         await until(pilot, lambda: panel.scroll_y > 0)
+        assert "pgdn reads on" in screen_text(app)
         await pilot.press("pageup")
         await until(pilot, lambda: panel.scroll_y == 0)
+        await pilot.press("pagedown", "right_square_bracket")
+        await until(pilot, lambda: "least squares is rotation invariant" in screen_text(app))
+        await pilot.press("pagedown")
+        await until(pilot, lambda: panel.scroll_y > 0)
+        await words_at(app, pilot, "story")
+        await until(pilot, lambda: panel.scroll_y == 0, what="the top of another panel")
+
+
+async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_lies_over_it(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        await pilot.press("s")
+        await until(pilot, lambda: setup.display)
+        app.laboratory.action_run()
+        await until(pilot, lambda: not setup.display, what="the chart alone")
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: setup.display)
+        app.laboratory.action_run()
+        await pilot.pause(0.1)
+        assert setup.display
 
 
 async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
@@ -201,6 +222,11 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
     assert ("rate" in columns(width, ["GD"], Heads(rates=True))) == (width >= 76)
     assert "rate" not in columns(width, ["GD"], Heads())
+
+
+async def test_the_key_that_comes_to_panels_without_a_name_stands_beside_them(app: HadamardApp):
+    async with opened(app, (100, 30)):
+        assert app.laboratory.query_one(Tabs).render().plain.endswith("· · · · v next")
 
 
 @looped("width", range(10, 140, 7))

@@ -322,6 +322,15 @@ def test_theory_tells_what_was_computed_by_structure():
     assert told not in words(theory.show(context_of("hadamard-128")))
 
 
+def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_those_that_do_not():
+    gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
+    assert gd.index("ri-signed: 1 − k/d") < gd.index("junk-flow")
+    assert "No rotation-invariant learner does better on Hadamard rows with random signs." in gd
+    assert egu.index("the line to beat") < egu.index("does not apply: ") < egu.index("lines do not apply to")
+    junk = next(line for line in gd.splitlines() if "junk-flow" in line)
+    assert junk == "  junk-flow: requires all vectors of ±1 as rows, and the matrix is hadamard"
+
+
 def test_theory_gives_the_reason_and_the_rates_tried():
     context = context_of("hadamard-128", 'learners.GD.update.lr="best"')
     text = words(theory.show(context))

@@ -236,7 +236,7 @@ async def test_the_point_is_told_in_the_status_at_80_columns_and_in_panels_and_t
         await over(app, pilot)
         await until(pilot, lambda: "size=16 3/3" in status_of(app) or "size = 16 (3 of 3)" in status_of(app))
         app.laboratory.editable.put("run.seed", 7)
-        await until(pilot, lambda: "new:r" in status_of(app))
+        await until(pilot, lambda: "new: r" in status_of(app))
         assert "size=16 3/3" in status_of(app)
         await pilot.press("8")
         await until(pilot, lambda: "at size = 16" in screen_text(app))

@@ -131,12 +131,14 @@ async def test_changing_a_value_mid_run_says_that_a_restart_is_pending_and_does_
         before = session_of(app)
         field = next(row for row in app.laboratory.query_one(Setup).query("Row") if row.place == "run.seed")
         field.query_one(Input).value = "7"
-        await until(pilot, lambda: "restart pending" in status_of(app))
+        await until(pilot, lambda: "not run yet: r " in status_of(app))
+        field.query_one(Input).focus()
+        await until(pilot, lambda: "not run yet: esc r " in status_of(app))
         assert session_of(app) is before
-        await pilot.press("r")
+        await pilot.press("escape", "r")
         await until(pilot, lambda: session_of(app) is not before)
         assert session_of(app).experiment.run.seed == 7
-        await until(pilot, lambda: "restart pending" not in status_of(app))
+        await until(pilot, lambda: "not run yet" not in status_of(app))
 
 
 async def test_an_exception_in_the_engine_is_shown_and_the_app_lives_on(

@@ -34,9 +34,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 WIDTHS = (60, 66, 72, 80, 100, 120, 160, 200)
 NUMBER = r"(–|none|\d+(\.\d+)?)"
-LOSSES = (
-    rf"best {NUMBER}.* bound {NUMBER} +(ratio|lowest)( ratio)? {NUMBER}|{NUMBER}/{NUMBER}(=| min ){NUMBER}"
-)
+LOSSES = rf"best {NUMBER}.* bound {NUMBER} +(lowest )?ratio {NUMBER}|{NUMBER}/{NUMBER}(=| min ){NUMBER}"
 
 
 def small(*settings: str) -> list[str]:
@@ -138,6 +136,16 @@ def said(app: HadamardApp, width: int) -> str:
     assert re.search(r"[\d.]+[kM]?( steps)?/s ", line), line
     assert re.search(LOSSES, line), line
     return line
+
+
+async def test_the_status_names_what_is_lowest_and_says_who_shares_the_best(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        laboratory = app.laboratory
+        line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, 110).plain
+        assert re.search(r"best 0\.0000 \S.* and [1-4] more  bound 0\.0000  lowest ratio 0\.\d{3}", line), (
+            line
+        )
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -227,23 +227,29 @@ def test_an_empty_view_has_no_caption():
 
 CLAIM = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
 HOLD = [Outcome(CLAIM, True, None, "")] * 6
-SHORT = "B (EGU) below 0.1 after k = 21. Rotation-invariant ones not before k = 116."
+SHORT = "EGU below 0.1 after k = 21, GD 116. Rotation-invariant ones not before k = 116."
 
 
 @pytest.mark.parametrize(
     ("room", "said"),
     [
-        (Room(78), SHORT),
+        (Room(80), SHORT),
         (Room(46, 2), SHORT),
-        (Room(95), f"{SHORT.removesuffix('.')}; all 6 claims hold."),
-        (Room(40), "B (EGU) below 0.1 after k = 21."),
-        (Room(20), "B (EGU) below 0.1…"),
+        (Room(97), f"B (EGU) is {SHORT[4:].replace(', GD 116', '').removesuffix('.')}; all 6 claims hold."),
+        (Room(40), "EGU below 0.1 after k = 21, GD 116."),
+        (Room(20), "EGU below 0.1 after…"),
     ],
 )
 def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, said: str):
     view = losses(GD, EGU, lines=(BOUND,))
     assert caption(view, HOLD, letters=LETTERS, room=room) == said
     assert room.holds(said)
+
+
+def test_a_single_line_says_when_each_of_a_few_comes_down_those_that_are_bound_last():
+    free = [replace(EGU, name=name, learner=name) for name in ("spindly", "EGU", "EGU±")]
+    said = caption(losses(GD, *free, lines=(BOUND,)), HOLD, letters=LETTERS, room=Room(78))
+    assert said == "EGU below 0.1 after k = 21, EGU± 21, spindly 21, GD 116."
 
 
 def test_a_bound_that_is_broken_is_told_in_brief_too():
