@@ -44,7 +44,7 @@ class Scaling(NamedTuple):
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
-    """A fully connected net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
+    """A fully connected neural net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
 
     `widths` says how many units each hidden layer has, or `depth` and `width` how many layers of one width
     there are. Starts, with s² = C_w: `gaussian` draws every weight of layer l from N(0, C_w/fan-in); `zero`

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from engine.core.parts import BadInput
+from engine.core.catalogue import members
+from engine.core.parts import BadInput, summary_of
 from engine.spec.preset_index import Entry, entry_of, index
 from engine.spec.presets import name_of
 from engine.spec.subjects import SUBJECTS
@@ -29,7 +30,10 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def matching(found: Iterable[Group], typed: str) -> list[Group]:
-    """The presets whose names, titles, stories, claims, learners, parts or sources have the words typed."""
+    """The presets whose names, titles, stories, claims, learners, parts or sources have the words typed.
+
+    Of architectures the line that says what they are counts, too.
+    """
     if not typed.split():
         return list(found)
     kept = [(heading, [one for one in some if _has(one, heading, typed)]) for heading, some in found]
@@ -55,6 +59,7 @@ def _has(entry: Entry, heading: str, typed: str) -> bool:
         *entry.claims,
         *entry.learners,
         *entry.kinds,
+        *(summary_of(one) for kind, one in members("architectures").items() if kind in entry.kinds),
         heading,
     )
     return has_words(typed, " ".join(said), entry.source)

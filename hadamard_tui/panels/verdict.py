@@ -68,7 +68,8 @@ def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
 
 PANEL = Panel(
     "verdict",
-    "is each learner rotation invariant? Structure against measurement, and its bounds",
+    "is each learner rotation invariant, its predictions the same whatever rotation all instances undergo? "
+    "Structure against measurement, and its bounds",
     show,
     place=70,
 )

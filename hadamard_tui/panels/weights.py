@@ -30,7 +30,8 @@ def show(context: PanelContext) -> Plot | Text:
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
     if curve.weights is None:
-        return nothing(f"{curve.name} is not linear in the instance, so it has no weight per feature.")
+        why = f"{curve.name} is not linear in the instance, so it has no weight per feature"
+        return nothing(f"{why}. The weights of nets are in the panel “network”.")
     series = weight_series(context)
     options = replace(context.chart_options, x_log=context.x_log)
     low, high = options.x_limits(context.trace.x)

@@ -15,8 +15,9 @@ from engine.core.parts import Part, summary_of
 from engine.spec.preset_index import Entry, index
 from hadamard_tui.browsing.words import has_words
 
-BY_NAME, BY_WORDS = 1.0, 0.5
-"""How far up those stand whose names have the words that are typed, and those whose texts have them."""
+BY_NAME, BY_SUMMARY, BY_WORDS = 1.0, 0.7, 0.5
+"""How far up those stand whose names have the words that are typed, those that say in one line what they are
+with these words, and those whose other texts have them."""
 
 
 class Finder(Protocol):
@@ -33,7 +34,7 @@ class ActionProvider(SystemCommandsProvider):
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for name, told, act, *_ in self.app.get_system_commands(self.screen):
-            if score := matcher.match(name) or BY_WORDS * has_words(query, told, ""):
+            if score := matcher.match(name) or BY_SUMMARY * has_words(query, told, ""):
                 yield Hit(score, matcher.highlight(name), act, help=told)
 
 
@@ -60,9 +61,11 @@ class PartProvider(Provider):
         for family in catalogue.FOLDERS:
             for kind, member in catalogue.members(family).items():
                 said = f"{kind} {_documentation(member)}"
+                summary = summary_of(member)
                 if score := _score(query, kind, said, _source(member)):
+                    score = max(score, BY_SUMMARY * has_words(query, summary, ""))
                     show = partial(_app(self).show_part, family, kind)
-                    yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary_of(member))
+                    yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary)
 
 
 @cache

@@ -62,6 +62,10 @@ def test_presets_are_found_by_names_words_subjects_papers_learners_and_claims(ty
     assert preset in found(typed) if preset else not found(typed)
 
 
+def test_presets_of_nets_are_found_by_what_a_student_calls_them():
+    assert {"deep-nets-64", "optimizers-hadamard-nets", "dense-128"} <= set(found("neural net"))
+
+
 def test_a_preset_whose_name_is_typed_goes_before_those_that_speak_of_it():
     meant = best(matching(groups(), "kernel"), "kernel")
     assert meant is not None

@@ -13,7 +13,7 @@ from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.words import has_words
 from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.finding import ActionProvider
+from hadamard_tui.screens.finding import BY_WORDS, ActionProvider, PartProvider
 from hadamard_tui.screens.part_page import PartPage, about
 
 from .conftest import WIDE, opened, until
@@ -57,6 +57,15 @@ def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sourc
 async def test_what_writes_files_is_found_by_what_one_wants_of_it(app: HadamardApp, word: str):
     provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
     assert "Export" in [str(hit.text) async for hit in provider.search(word)]
+
+
+async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: HadamardApp):
+    screen, term = SimpleNamespace(app=app), "rotation invariant"
+    hits = [hit for one in (ActionProvider, PartProvider) async for hit in one(screen).search(term)]
+    found = {str(hit.text): hit for hit in hits}
+    assert found["Panel: verdict"].score > BY_WORDS
+    assert "predictions the same whatever rotation" in (found["Panel: verdict"].help or "")
+    assert found["Theory: ri-signed"].score > BY_WORDS
 
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)
