@@ -37,6 +37,9 @@ class Cost(Protocol):
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y) averaged over the last dimension, in float64."""
 
+    def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension."""
+
 
 class Derived:
     """What a loss made of another one has of that."""
@@ -53,6 +56,28 @@ class Derived:
     @property
     def steady(self) -> bool:
         return self._loss.steady
+
+    def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.value(predictions, labels)
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.slope(predictions, labels)
+
+    def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.average(predictions, labels)
+
+    def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return relative(self.slope(predictions, labels), self.average(predictions, labels))
+
+
+class Logarithm(Derived):
+    """A loss whose slopes are those of the logarithm of its average over the rows, ∇ ln L = ∇L/L.
+
+    What it costs and what is measured of it stay those of L; only what training follows is another.
+    """
+
+    def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return self._loss.relative_slope(predictions, labels)
 
 
 class Clipped(Derived):
@@ -110,6 +135,11 @@ def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tenso
             return torch.zeros_like(predictions)
         (curvature,) = torch.autograd.grad(slopes.sum(), leaf)
     return curvature.clamp(min=0.0).sqrt()
+
+
+def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
+    """Slopes […, n] over averages […] of the loss."""
+    return slopes / averages[..., None].to(slopes.dtype)
 
 
 def by_instance(values: torch.Tensor, targets: int) -> torch.Tensor:

@@ -75,6 +75,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decay: Annotated[
         Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=SELDOM)
     ] = None
+    tends_to: Annotated[
+        AnySolver | None,
+        Meta(
+            title="tends to",
+            description="the solution from which its distance is measured, as theory predicts it",
+            extra=SELDOM,
+        ),
+    ] = None
     role: Annotated[
         Literal["learner", "reference"],
         Meta(
@@ -94,7 +102,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, name) is None for name in STEP_OPTIONS)
 
     def __post_init__(self) -> None:
-        for name in STEP_OPTIONS if self.update is None else ():
+        for name in (*STEP_OPTIONS, "tends_to") if self.update is None else ():
             if getattr(self, name) is not None:
                 raise BadField(name, "this is for learners with an update rule; leave it out")
         if self.update is not None and self.update.weights_of_state:

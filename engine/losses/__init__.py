@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.cost import Cost, Joint
+from engine.core.cost import Cost, Joint, relative
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values
 
@@ -28,7 +28,7 @@ class Loss(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         ("constant", "bit_constant", "continuous_slope", "is_square", "steady")
     )
-    shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average"))
+    shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average", "relative_slope"))
 
     continuous_slope: ClassVar[bool] = False
     """Whether its slope, as a function of its prediction alone, has no jumps."""
@@ -74,3 +74,10 @@ class Loss(Part, frozen=True):
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """L(ŷ, y) averaged over the last dimension, in float64."""
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
+
+    def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension.
+
+        One that falls below the smallest number, as e^(−m) does, says it in a way that does not divide by it.
+        """
+        return relative(self.slope(predictions, labels), self.average(predictions, labels))

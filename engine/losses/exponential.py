@@ -24,3 +24,7 @@ class Exponential(Loss, frozen=True, tag="exponential"):
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return -labels * torch.exp(-labels * predictions)
+
+    def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        shares = torch.softmax(-labels * predictions, -1)  # e^(−m) themselves would be 0 for margins m > 745
+        return -labels * shares * predictions.shape[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, cast
 
@@ -12,6 +12,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core import catalogue
+from engine.core.cost import Cost, Logarithm
 from engine.core.lazy import torch
 from engine.core.parts import Part
 from engine.core.sizes import DERIVED, Sizes
@@ -20,13 +21,14 @@ from engine.hypotheses.hypothesis import Parametrised
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
-    from engine.core.cost import Cost
     from engine.core.groups import Group
     from engine.core.params import Params
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
+    from engine.learners.limit import Limit
     from engine.problems.data import Data
     from engine.problems.problem import Problem
+    from engine.solvers import Solver
 
 
 BY_ROW = 4
@@ -53,15 +55,17 @@ class Probe:
         counts: Callable[[], torch.Tensor],
         start: Params | None = None,
         first: Mapping[Measure, torch.Tensor] | None = None,
+        limit: Limit | None = None,
     ) -> None:
         """`counts` says how often every row is among the examples seen, [B or 1, n].
 
         `start` has the trained tensors at the first record, for measures that ask for them, and `first` what
-        was measured there; None at the first record itself.
+        was measured there; None at the first record itself. `limit` is what the learner is said to
+        tend to, if anything is.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
-        self._first = first
+        self._first, self._limit = first, limit
         self.values: dict[Measure, torch.Tensor] = {}
 
     @cached_property
@@ -79,6 +83,25 @@ class Probe:
         """The weights [B, d] for the instances as they were drawn; for measures of weights."""
         assert self.weights is not None, "a measure of weights is asked where there are any"
         return self.data.instances.turn_back(self.weights)
+
+    @property
+    def start_weights(self) -> torch.Tensor:
+        """The weights [B, d] at the first record."""
+        start = self.architecture.weights({**self.tensors, **self.start})
+        assert start is not None, "a measure of weights is asked where there are any"
+        return start
+
+    @property
+    def limit(self) -> torch.Tensor:
+        """The weights [B, d] that theory says that the learner tends to on the rows seen."""
+        assert self._limit is not None, "only learners of which this is said are asked for it"
+        return self._limit(self.counts, self.start_weights)
+
+    @property
+    def solver_of_limit(self) -> Solver:
+        """What finds these weights."""
+        assert self._limit is not None, "only learners of which this is said are asked for it"
+        return self._limit.solver
 
     @cached_property
     def counts(self) -> torch.Tensor:
@@ -116,16 +139,24 @@ class Probe:
         """
         return self.curvature.gradient
 
+    @property
+    def gradient_of_logarithm(self) -> torch.Tensor:
+        """A positive multiple of the same gradient, where the loss itself may be too small for a number."""
+        return self._curvature(Logarithm(self.loss)).gradient
+
     @cached_property
     def curvature(self) -> Curvature:
         """The Hessian of the same loss, of every net."""
+        return self._curvature(self.loss)
+
+    def _curvature(self, loss: Cost) -> Curvature:
         rows = int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1
         some = slice(0, rows)
         shares = self.counts[:, some] / self.counts[:, some].sum(1, keepdim=True)
         labels = self.data.labels[:, some]
         instances = self.data.instances.at(some)
         shares = shares.to(labels.dtype)
-        return Curvature(self.architecture, self.tensors, instances, labels, shares, self.loss)
+        return Curvature(self.architecture, self.tensors, instances, labels, shares, loss)
 
     @property
     def _parametrised(self) -> Parametrised:
@@ -308,6 +339,17 @@ def named() -> dict[str, Measure]:
         if (other := found.setdefault(measure.name, measure)) is not measure:
             raise ValueError(f"two measures are called {measure.name!r}: {type(other)} and {type(measure)}")
     return found
+
+
+@cache
+def _as_names() -> dict[str, Measure]:
+    """Every measure that is a number, as expressions name it: train-error as train_error."""
+    return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
+
+
+def measures_in(names: Collection[str]) -> dict[str, Measure]:
+    """Those of some names in expressions that are measures, as clocks, axes and sizes are not."""
+    return {name: _as_names()[name] for name in names if name in _as_names()}
 
 
 def needs_teacher(problem: Problem) -> str | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import Meta
 
 from engine.core.lazy import torch
+from engine.core.lengths import POWERS, WORDS, Exponent, length
 from engine.measures import Measure, Probe
-from engine.measures.norm import POWERS, Exponent
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -26,7 +26,7 @@ class Margin(Measure, frozen=True, tag="margin"):
     label: ClassVar[str] = "margin"
     of_weights: ClassVar[bool] = True
 
-    q: Annotated[Exponent, Meta(title="q", description="of the norm of w that divides it")] = "2"
+    q: Annotated[Exponent, Meta(title="q", description=f"the length of w that divides it: {WORDS}")] = "2"
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -43,6 +43,6 @@ class Margin(Measure, frozen=True, tag="margin"):
     def value(self, probe: Probe) -> torch.Tensor:
         margins = probe.predictions.double() * probe.data.labels
         least = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
-        lengths = torch.linalg.vector_norm(probe.drawn_weights.double(), POWERS[self.q], 1)
+        lengths = length(probe.drawn_weights, self.q)
         known = least.isfinite() & (lengths > 0)
         return probe.data.over_targets(torch.where(known, least / lengths, torch.nan)[None])[0]

@@ -115,7 +115,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
 
     `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` where a learner tries
-    several, or an expression of these.
+    several, a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression
+    of these.
     Learners are told apart as curves, and `curves` may name axes beside them. What is neither drawn along nor
     told apart is set by `at`, or read off by `read`; of how far training has come the end is taken. In this
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve

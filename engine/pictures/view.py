@@ -89,6 +89,9 @@ class CurveView:
     is_ordered: bool = False
     """Whether x is known to increase, as clocks do."""
 
+    is_passed: bool = False
+    """Whether x is measured, so that a place is not come to but passed: it is the first record that has."""
+
     planned: int = 0
     """How many places it is to have in the end."""
 
@@ -157,8 +160,12 @@ class CurveView:
         return np.asarray(self.lost == 0)
 
     def place(self, x: float) -> int | None:
-        """The number of the place at x; None if nothing is there."""
-        found = np.flatnonzero(np.abs(self.x - x) <= NEAR * abs(x))
+        """The number of the place at x, or of the first that has passed it; None if nothing is there."""
+        if self.is_passed:
+            sides = np.sign(self.x - x)
+            found = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
+        else:
+            found = np.flatnonzero(np.abs(self.x - x) <= NEAR * abs(x))
         return int(found[0]) if len(found) else None
 
 

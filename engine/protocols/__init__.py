@@ -133,6 +133,7 @@ class Protocol(Part, frozen=True):
             "drawn_independently",
             "averages_hypotheses",
             "full_batch",
+            "of_logarithm",
             "batch_variance",
             "flows",
             "single",
@@ -160,6 +161,11 @@ class Protocol(Part, frozen=True):
     @property
     def full_batch(self) -> bool:
         """Whether every gradient of a rule without mini-batches is that of the loss over the same rows."""
+        return False
+
+    @property
+    def of_logarithm(self) -> bool:
+        """Whether steps go along gradients of the logarithm of the loss, and not of the loss itself."""
         return False
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from engine.core.cost import Logarithm
 from engine.core.lazy import torch
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Stream, Streams
@@ -43,7 +45,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ends a run early: a curve is complete at the first record by which a clock (step, k, time) or a measure
     has been above or below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch ·
     step; and of rules with a rate η `time`, η · step. Solvers are fitted to the training rows in the first
-    step.
+    step. With `log_loss` gradients are those of the logarithm of the mean loss: the same directions, and
+    rates that grow as the loss falls.
     Source: theory-nets.md §§0, 30, 31.
     """
 
@@ -81,20 +84,32 @@ class Steps(Protocol, frozen=True, tag="steps"):
     grid: Annotated[
         Literal["linear", "log"], Meta(title="grid", description="equal distances, or equal factors")
     ] = "linear"
+    log_loss: Annotated[
+        bool,
+        Meta(
+            title="logarithm",
+            description="steps along ∇ ln L = ∇L/L, which do not fade as the loss falls",
+            extra=SELDOM,
+        ),
+    ] = False
     until: Annotated[
         Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
     ] = None
 
     @property
     def full_batch(self) -> bool:
-        return self._is_full
+        return self._is_full and not self.log_loss
+
+    @property
+    def of_logarithm(self) -> bool:
+        return self.log_loss
 
     @property
     def draws_by_name(self) -> bool:
         return self.own_batches
 
     def batch_variance(self, n: int) -> float | None:
-        if self._is_full or not (self.fresh or self.replacement):
+        if self.log_loss or self._is_full or not (self.fresh or self.replacement):
             return None
         rows = self.rows(n)
         batch = self.batch or rows
@@ -185,7 +200,8 @@ class Stepping(InPieces):
 
     def __init__(self, protocol: Steps, inputs: TrainingInputs) -> None:
         super().__init__()
-        self.hypothesis = begin(inputs)
+        followed = Logarithm(inputs.loss) if protocol.log_loss else inputs.loss
+        self.hypothesis = begin(replace(inputs, loss=followed))
         learner, data = inputs.learner, inputs.data
         n = data.instances.n
         self._places, self._rows = protocol.places(n), protocol.rows(n)

@@ -34,6 +34,8 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     name, update, architecture = learner.name, learner.update, learner.architecture
     assert update is not None, "asked of learners that are trained"
     assert architecture is not None, "Learner admits no other combination"
+    if experiment.protocol.of_logarithm:
+        return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
     if architecture.linear_layers != 1:
         return f"{name} is no single linear neuron, but {architecture.kind}"
     if not update.linear_in_gradients:

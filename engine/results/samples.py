@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.measures import Measure
+from engine.measures import Measure, measures_in
 from engine.results.trace import Along, Curve, TheoryLine, Trace
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ class Samples(NamedTuple):
     """What there is of one curve at one point."""
 
     clocks: dict[str, Floats]
-    """What the clocks say at every record [S], that of the x-axis first."""
+    """What the clocks say at every record [S], that of the x-axis first, and measures that x names."""
 
     indices: dict[str, Floats]
     """The coordinates of each index of the measure, in the order of the array's dimensions."""
@@ -65,13 +65,21 @@ class Samples(NamedTuple):
         return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1))
 
 
-def of_curve(curve: Curve, measure: Measure, trace: Trace) -> Samples | None:
-    """What was measured of a curve; None if nothing was."""
+def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
+    """The clocks of a curve and, of names of measures, their means over replicas at its records."""
+    means = {name: curve.mean(measure.name) for name, measure in measures_in(names).items()}
+    return curve.clocks | {name: values for name, values in means.items() if values is not None}
+
+
+def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = ()) -> Samples | None:
+    """What was measured of a curve, along its clocks and the measures of these names; None if nothing was."""
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
     if measure.is_number:
         values = curve.values(measure.name)
-        return None if values is None else Samples(curve.clocks, {}, values.T, end)
+        if end is not None:
+            end |= dict.fromkeys(measures_in(names), np.nan)
+        return None if values is None else Samples(clocks_of(curve, names), {}, values.T, end)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
@@ -109,10 +117,11 @@ def _along_measured(
     own: dict[str, Samples] = {}
     for curve in trace.curves:
         samples = found.get(curve.name, found.get(""))
-        if samples is None or curve.learner not in line.applies_to or not measured <= curve.clocks.keys():
+        known = clocks_of(curve, measured)
+        if samples is None or curve.learner not in line.applies_to or not measured <= known.keys():
             continue
         records = min(curve.length, samples.values.shape[1])
-        clocks = {name: times[:records] for name, times in (samples.clocks | curve.clocks).items()}
+        clocks = {name: times[:records] for name, times in (samples.clocks | known).items()}
         own[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
     longest = max(own.values(), key=lambda one: one.values.shape[1], default=None)
     if "" not in found or longest is None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.expressions import BadExpression, evaluate_each, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Picture, Read
 from engine.protocols import CLOCKS
@@ -75,7 +76,12 @@ class Steps:
         """The clocks that it cannot do without."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
-        return (self._named | factor | picture.at.keys()) & CLOCKS.keys()
+        return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
+
+    @property
+    def measured(self) -> set[str]:
+        """What x names of measures, unless an axis has that name."""
+        return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
     def change_values(self) -> bool:
@@ -88,22 +94,23 @@ class Steps:
     @property
     def along_rates(self) -> bool:
         """Whether x is made of the rates that a learner tries: its own axis, of which it has a run each."""
-        axes = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
-        return RATE in self._named - axes
+        return RATE in self._named - self._of_axes
 
     @property
     def x_of_axes(self) -> bool:
         """Whether x is made of axes alone."""
-        names = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
-        return self._named <= names | {"n", "d"}
+        return self._named <= self._of_axes | {"n", "d"}
+
+    @property
+    def _of_axes(self) -> set[str]:
+        return {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
 
     @property
     def along_axes(self) -> bool:
         """Whether several points make a curve or a map: each is a number there, once it is known."""
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
-        axes = {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
-        return bool(axes & (along | over)) or self.along_rates
+        return bool(self._of_axes & (along | over)) or self.along_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""

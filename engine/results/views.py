@@ -327,7 +327,8 @@ class _Reduction:
             y=y,
             clock=next(iter(first.samples.clocks.values())) if along else None,
             point=first.number if len(self._taken) == 1 else None,
-            is_ordered=along and self._picture.x in first.samples.clocks,
+            is_ordered=along and self._picture.x in first.samples.clocks and not self._steps.measured,
+            is_passed=along and bool(self._steps.measured),
             planned=curve.capacity if along else len(self._wanted),
             stderr=stderr,
             replicas=self._replicas,
@@ -397,6 +398,8 @@ class _Reduction:
         first, *_ = only.trace.planned
         if self._picture.x == first:
             return at
+        if self._steps.measured:
+            return None
         place = self._steps.place(only.point, only.trace.clocks_at(at, only.curve))
         return None if np.isnan(place) else place
 
@@ -499,13 +502,13 @@ def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
                 here, name = point.at_rate(rate), curve.learner
             key = name, apart
             order = found.numbers.setdefault(key, len(found.numbers))
-            if not steps.clocks <= _clocks_of(curve, trace, point):
+            if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
-            samples = of_curve(curve, picture.measure, trace)
+            samples = of_curve(curve, picture.measure, trace, steps.measured)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
-            if samples is None:
+            if samples is None or not steps.measured <= samples.clocks.keys():
                 continue
             if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
                 found.curves[key].append(Stretch(number, here, trace, curve, samples))

@@ -21,7 +21,9 @@ Floats = NDArray[np.float64]
 class Solver(Part, frozen=True):
     """A learner that is told the examples one by one and always holds the fit to those it was told."""
 
-    declares: ClassVar[frozenset[str]] = frozenset(("linear_in_labels", "invariance"))
+    declares: ClassVar[frozenset[str]] = frozenset(
+        ("linear_in_labels", "of_margins", "from_start", "names_norm", "norm", "invariance")
+    )
 
     linear_in_labels: ClassVar[bool] = False
     """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.
@@ -34,6 +36,23 @@ class Solver(Part, frozen=True):
 
     labels: ClassVar[Values] = "any"
     """What labels must be."""
+
+    of_margins: ClassVar[bool] = False
+    """Whether it is about the margins of the examples, and not about fitting their labels."""
+
+    @property
+    def names_norm(self) -> bool:
+        """Whether its solutions are those of least `norm`."""
+        return type(self).norm is not Solver.norm
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
+        raise NotImplementedError
+
+    @property
+    def from_start(self) -> bool:
+        """Whether what is nearest to a start w₀ is w₀ with its solution for the labels y − Xw₀ added."""
+        return False
 
     def refuses(self, d: int) -> str | None:
         """Why this solver cannot learn from instances with d features, in one sentence; None if it can."""
@@ -51,7 +70,7 @@ class Solver(Part, frozen=True):
 
         By default as many as a kernel and a program on all features take together.
         """
-        return 8 * n * d + 3 * n * n + 4 * d * d
+        return 8 * n * d + 3 * n * n + 30 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that it takes, with what it makes of them while it solves."""

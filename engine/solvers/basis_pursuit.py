@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.core.lazy import torch
+from engine.core.lengths import length
 from engine.core.parts import Verdict
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -20,6 +22,9 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     equally short, HiGHS decides. Labels that no w fits are replaced by those that least squares fits.
     Source: Chen, Donoho, Saunders 1998; theory.md §4.
     """
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        return length(weights, "1")
 
     def begin(self, data: Data) -> Hypothesis:
         return Refit(data, shortest)

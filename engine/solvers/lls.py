@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
+from engine.core.lengths import length
 from engine.core.parts import Verdict
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -25,6 +26,13 @@ class LLS(Solver, frozen=True, tag="lls"):
     """
 
     linear_in_labels: ClassVar[bool] = True
+
+    @property
+    def from_start(self) -> bool:
+        return True
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        return length(weights, "2")
 
     def begin(self, data: Data) -> Hypothesis:
         return Fit(data)

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from engine.core.lazy import torch
+from engine.core.lengths import length
 from engine.core.parts import Values, Verdict
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -28,6 +30,10 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """
 
     labels: ClassVar[Values] = "signs"
+    of_margins: ClassVar[bool] = True
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        return length(weights, "2")
 
     def begin(self, data: Data) -> Hypothesis:
         return Refit(data, widest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.core.lazy import torch
+from engine.core.lengths import length
 from engine.core.parts import Verdict
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -19,6 +21,9 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     size along all axes, as those of sign descent and Adam, tend to about this solution.
     Source: theory-symmetry.md §65.
     """
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        return length(weights, "max")
 
     def begin(self, data: Data) -> Hypothesis:
         return Refit(data, flattest)

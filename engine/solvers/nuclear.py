@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import TRIVIAL, rotations
+from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
@@ -40,6 +41,11 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
     def refuses(self, d: int) -> str | None:
         return no_pair(self.factors, d)
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        rows, columns = pair_of(self.factors, weights.shape[1])
+        values: torch.Tensor = torch.linalg.svdvals(weights.double().view(-1, rows, columns)).sum(1)
+        return values
 
     def begin(self, data: Data) -> Hypothesis:
         shape = pair_of(self.factors, data.instances.d)

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from engine.core import catalogue
+from engine.core.expressions import names_in
 from engine.learners.learner import Learner
-from engine.measures import Measure, named
+from engine.measures import Measure, measures_in, named
 from engine.spec.experiment import Experiment
 
 
@@ -18,6 +19,7 @@ def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     wanted = [one for name, one in named().items() if one.recorded_always or name == ends]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     shown = [picture.measure for picture in experiment.pictures]
+    shown += [one for picture in experiment.pictures for one in measures_in(names_in(picture.x)).values()]
     every = {measure.name: measure for measure in (*wanted, *experiment.run.measures, *claimed, *shown)}
     there = {
         name: measure for name, measure in every.items() if missing(measure, experiment, learner) is None

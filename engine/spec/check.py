@@ -8,6 +8,7 @@ from engine.learners.learner import Learner
 from engine.losses import Loss
 from engine.measures import named
 from engine.problems.problem import Problem
+from engine.solvers import Solver
 from engine.spec.asked import missing, no_hessian
 from engine.spec.check_claims import check_claims, check_places
 from engine.spec.check_pictures import check_pictures
@@ -68,8 +69,8 @@ def _check_loss(loss: Loss, problem: Problem) -> None:
 
 
 def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: Loss) -> None:
-    problem, architecture, solver = experiment.problem, learner.architecture, learner.solver
-    if experiment.protocol.trains and learner.update is None and solver is None:
+    problem, architecture = experiment.problem, learner.architecture
+    if experiment.protocol.trains and learner.update is None and learner.solver is None:
         raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
     if reason := experiment.protocol.refuses(learner):
         raise BadInput(f"{place}.update", reason)
@@ -89,8 +90,14 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
             raise BadInput(f"{place}.architecture.outputs", what)
     if learner.rate_unit != "one" and (reason := no_hessian(experiment, learner)):
         raise BadInput(f"{place}.rate_unit", f"there is a sharpness only where {reason}")
-    if solver is not None and (reason := solver.refuses(d)):
-        raise BadInput(f"{place}.solver", reason)
-    if solver is not None and solver.labels not in ("any", problem.label_values):
+    for field in ("solver", "tends_to"):
+        if (solver := getattr(learner, field)) is not None:
+            _check_solver(f"{place}.{field}", solver, problem)
+
+
+def _check_solver(place: str, solver: Solver, problem: Problem) -> None:
+    if reason := solver.refuses(problem.matrix.shape()[1]):
+        raise BadInput(place, reason)
+    if solver.labels not in ("any", problem.label_values):
         what = f"{solver.kind} needs labels +1 and −1, and there are others; "
-        raise BadInput(f"{place}.solver", what + 'take labels = "sign" without noise')
+        raise BadInput(place, what + 'take labels = "sign" without noise')

@@ -9,6 +9,7 @@ from engine.core import catalogue
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.measures import measures_in
 from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
 from engine.spec.asked import missing
@@ -26,6 +27,9 @@ class Dimensions(NamedTuple):
 
     clocks: list[str]
     indices: list[str]
+    measures: list[str]
+    """The names in x of measures that are recorded where the one of the picture is."""
+
     rates: list[str]
     """The name of the rates, where a learner tries several."""
 
@@ -119,7 +123,14 @@ def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: S
     axes = {axis.name: list(axis.bound(axis.grid[0])) for axis in experiments[0].axes}
     several = any(isinstance(getattr(learner.update, "lr", None), tuple) for _, learner in there)
     rates = [RATE] if several else []
-    return Dimensions(axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), rates)
+    named = [
+        name
+        for name, measure in measures_in(names_in(picture.x)).items()
+        if any(missing(measure, one, learner) is None for one, learner in measured)
+    ]
+    return Dimensions(
+        axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), named, rates
+    )
 
 
 def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
@@ -128,7 +139,11 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), there, f"{where}.{key}")
     rates = [name for name in there.rates if name in _named(picture, "x", where)]
-    _check_known(_named(picture, "x", where), [*along, *there.rates, *SIZES], f"{where}.x")
+    by_measure = there.measures if picture.y is None else []
+    _check_known(_named(picture, "x", where), [*along, *by_measure, *there.rates, *SIZES], f"{where}.x")
+    if by_measure and picture.relative is not None:
+        what = f"along {by_measure[0]} learners have no places in common"
+        raise BadInput(f"{where}.relative", f"{what}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
     if made := [name for name in sorted(up) if name in (*there.clocks, *there.indices)]:
@@ -156,7 +171,7 @@ def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None
     """See that x and y name nothing that is read off or set, and that all else is. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
-    clocks = [name for name in there.clocks if name in x]
+    clocks = [name for name in (*there.clocks, *there.measures) if name in x]
     if over == "record" and clocks:
         what = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
         raise BadInput(f"{where}.x", f"{what}; name an axis or an index, or leave out read")

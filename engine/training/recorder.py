@@ -15,6 +15,7 @@ from engine.core.params import Params
 from engine.core.sizes import CELLS
 from engine.core.spectrum import looked_at
 from engine.hypotheses.hypothesis import Parametrised, Weighted
+from engine.learners.limit import Limit
 from engine.measures import Measure, Probe
 from engine.measures.error import right_less_wrong
 from engine.problems.data import Data
@@ -121,6 +122,7 @@ class Recorder:
             if measure.name not in self._evaluator.serves and not (measure.of_weights and weights is None)
         ]
         self._every_record, self._last = every_record, records - 1
+        self._limit = None if inputs.learner.tends_to is None else Limit(inputs.learner.tends_to, data)
         self._start: Params | None = None
         self._taken = 0
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
@@ -165,6 +167,7 @@ class Recorder:
                 lambda: seen_counts(self._data, self._order, seen),
                 self._start,
                 self._first,
+                self._limit,
             )
             for measure in due:
                 self._values[measure.name][self._waiting] = probe.value(measure).cpu()

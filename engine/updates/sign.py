@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Verdict
+from engine.core.parts import BadField, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, signs
 
@@ -16,13 +18,22 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     """Sign descent: w ← w − η sign(g), and an entry that is only rounding beside others does not move.
 
     Every entry is divided by its own size: RMSProp without a memory. All that it forgets is what steepest
-    descent in ‖·‖∞ forgets, so it tends to what fits with a small ‖w‖∞. Source: Bernstein et al. 2018;
-    theory-symmetry.md §65.
+    descent in ‖·‖∞ forgets, so it tends to what fits with a small ‖w‖∞. With `steepest` the step is that of
+    steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the gradient.
+    Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
     continuous: ClassVar[bool] = False
 
     lr: Rate = 0.001953125
+    steepest: Annotated[
+        bool, Meta(title="steepest", description="times mean |g|, so that steps shrink with the gradient")
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.steepest and self.shared:
+            raise BadField("steepest", "shared rates know no mean of |g|; leave out one of the two")
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions = signs(gradients)
@@ -30,11 +41,16 @@ class Sign(Diagonal, frozen=True, tag="sign"):
             first, size = next(iter(self.squares(gradients).items()))
             moves = directions[first].any(-1, keepdim=True)
             directions[first] = torch.where(moves, gradients[first] / size.sqrt(), 0.0)
+        if self.steepest:
+            mean = torch.cat([g.flatten(1) for g in gradients.values()], 1).abs().mean(1)
+            directions = {name: mean.view(-1, *[1] * (v.dim() - 1)) * v for name, v in directions.items()}
         return descended(params, directions, rates), state
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
         if not architecture.trains_weights:
             return None
+        if self.steepest:
+            return lambda slope, rate, memory: (rate * slope, memory)
         return lambda slope, rate, memory: (rate * slope.sign(), memory)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

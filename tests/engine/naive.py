@@ -5,6 +5,7 @@ Nothing here uses the engine. One weight, one row, one layer at a time.
 
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
 from collections.abc import Callable
@@ -428,6 +429,27 @@ class Sign(GD):
         self.w -= self.lr * _signs(g)
 
 
+class Coordinate(GD):
+    """w_j ← w_j − η g_j at the first of the largest |g_j|."""
+
+    @staticmethod
+    def step_together(rules: dict[str, Coordinate], gradients: dict[str, Array]) -> None:
+        entries = [(name, j) for name, g in gradients.items() for j in np.ndindex(g.shape)]
+        most = max(abs(gradients[name][j]) for name, j in entries)
+        name, j = next(one for one in entries if abs(gradients[one[0]][one[1]]) >= (1 - 1e-13) * most)
+        rules[name].w[j] -= rules[name].lr * gradients[name][j]
+
+
+class Polyak(GD):
+    """w ← w − η g/‖g‖²."""
+
+    @staticmethod
+    def step_together(rules: dict[str, Polyak], gradients: dict[str, Array]) -> None:
+        square = sum(x * x for g in gradients.values() for x in g.flat)
+        for name, rule in rules.items() if square > 0 else ():
+            rule.w -= rule.lr * gradients[name] / square
+
+
 class Lion(GD):
     """w ← w − η sign(β₁m + (1 − β₁)g), m ← β₂m + (1 − β₂)g."""
 
@@ -721,6 +743,8 @@ RULES = {
     "agd-layerwise": AGDLayerwise,
     "agd-momentum": AGDMomentum,
     "sign": Sign,
+    "coordinate": Coordinate,
+    "polyak": Polyak,
     "lion": Lion,
     "lars": LARS,
     "lamb": LAMB,
@@ -1357,7 +1381,12 @@ def excess_risk(w: Array, w_star: Array, second_moment: Array) -> float:
 
 
 def length(w: Array, p: str) -> float:
-    """‖w‖_p, entry by entry."""
+    """‖w‖_p, entry by entry, or the sum of the sizes of its Fourier coefficients, by their definition."""
+    if p == "2/3":
+        return sum(abs(x) ** (2 / 3) for x in w) ** 1.5
+    if p == "fourier":
+        turns = [[cmath.exp(-2j * math.pi * f * i / len(w)) for i in range(len(w))] for f in range(len(w))]
+        return sum(abs(np.dot(turn, w)) for turn in turns) / math.sqrt(len(w))
     return {"1": sum(map(abs, w)), "2": math.sqrt(sum(x * x for x in w)), "max": max(map(abs, w))}[p]
 
 

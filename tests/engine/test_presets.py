@@ -99,6 +99,8 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
             for family in ("architectures", "updates", "solvers"):
                 if (part := getattr(learner, family[:-1])) is not None:
                     used[family].add(part.kind)
+            if learner.tends_to is not None:
+                used["solvers"].add(learner.tends_to.kind)
         used["measures"] |= {
             each.kind for learner in described.learners for each in asked_measures(described, learner)
         }

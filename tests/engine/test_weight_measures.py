@@ -21,10 +21,15 @@ OF_WEIGHTS = (
     "norm-1",
     "norm-2",
     "norm-max",
+    "norm-2/3",
+    "norm-fourier",
     "margin-1",
     "margin-2",
     "margin-max",
+    "margin-2/3",
+    "margin-fourier",
 )
+LENGTHS = ("1", "2", "max", "2/3", "fourier")
 
 
 def claims_of(*names, learner="it", k=0):
@@ -73,14 +78,14 @@ def test_measures_of_weights_equal_their_naive_twins(learner, target):
     naively = {
         "excess-risk": lambda w, star: naive.excess_risk(w, star, np.eye(D)),
         "angle-error": naive.angle_error,
-        **{f"norm-{p}": lambda w, _, p=p: naive.length(w, p) for p in ("1", "2", "max")},
+        **{f"norm-{p}": lambda w, _, p=p: naive.length(w, p) for p in LENGTHS},
     }
     for name, twin in naively.items():
         values, _ = recorded(name, learner, **words)
         for at, each in enumerate(found):
             expected = averaged([twin(w, star) for w, star in zip(each, of_member, strict=True)])
             np.testing.assert_allclose(values[at], expected, rtol=1e-9, atol=3e-8, err_msg=f"{name} {at}")
-    for q in ("1", "2", "max"):
+    for q in LENGTHS:
         values, _ = recorded(f"margin-{q}", learner, **words)
         assert np.isnan(values[0]).all()
         for k in range(1, D + 1):

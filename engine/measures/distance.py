@@ -1,0 +1,39 @@
+"""The distance of a learner's weights to the solution that it is said to tend to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class Distance(Measure, frozen=True, tag="distance"):
+    """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
+
+    The solution is that on the examples seen so far, by a solver that has nothing of the learner but, where
+    theory speaks of what is nearest to its start, its weights there. None before the first example. Unit:
+    none. Source: GLSS18a; theory-bias.md §47.
+    """
+
+    label: ClassVar[str] = "distance to the predicted solution"
+    is_risk: ClassVar[bool] = True
+    of_weights: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+    of_start: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return None if learner.tends_to is not None else "the learner says which solution it tends to"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * parameters
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        weights, limit = probe.weights, probe.limit.double()
+        assert weights is not None, "a measure of weights is asked where there are any"
+        away = torch.linalg.vector_norm(weights.double() - limit, dim=1)
+        return probe.data.over_targets((away / torch.linalg.vector_norm(limit, dim=1))[None])[0]

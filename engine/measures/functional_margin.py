@@ -1,0 +1,31 @@
+"""The functional margin: the least product of a label and its prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
+    """min_j y_j f(x_j) over the examples seen so far, of any predictions f, averaged over targets.
+
+    For labels ±1; positive once all are on the right side, and none before the first example. Along training
+    on losses with exponential tails it grows without end, and tells how far that has come: directions settle
+    like its inverse. Unit: that of a prediction. Source: LL20; theory-bias.md §47.
+    """
+
+    label: ClassVar[str] = "least y·f(x)"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return None if problem.label_values == "signs" else "labels are +1 and −1"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        margins = probe.predictions.double() * probe.data.labels
+        least = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
+        return probe.data.over_targets(torch.where(least.isfinite(), least, torch.nan)[None])[0]

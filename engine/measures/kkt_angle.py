@@ -1,0 +1,32 @@
+"""How far parameters are from a stationary point of the margin problem, by an angle."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+
+class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
+    """1 − cos(θ, −∇L) for all parameters θ: 0 where θ is a stationary point of its margin problem.
+
+    Of min ‖θ‖² with y_j f(θ, x_j) ≥ 1, for a loss with an exponential tail and a net f that is homogeneous in
+    θ: there θ is a combination of the gradients of the margins, with weights ≥ 0 on the least of them alone.
+    L is the training loss over the rows seen, and its direction is taken from ∇ ln L = ∇L/L. None where that
+    is 0. Averaged over nets. Unit: none. Source: LL20; theory-bias.md §47.
+    """
+
+    label: ClassVar[str] = "1 − cos(θ, −∇L)"
+    of_parameters: ClassVar[bool] = True
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (3 * parameters + 3 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        layers = (probe.parameters[name] for name in probe.architecture.layers)
+        whole = torch.cat([w.flatten(1) for w in layers], 1).double()
+        against = -probe.gradient_of_logarithm.double()
+        lengths = torch.linalg.vector_norm(whole, dim=1) * torch.linalg.vector_norm(against, dim=1)
+        cosine = (whole * against).sum(1) / lengths
+        return probe.data.over_targets(torch.where(lengths > 0, 1 - cosine, torch.nan)[None])[0]

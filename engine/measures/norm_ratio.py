@@ -1,0 +1,48 @@
+"""The norm that a learner is said to make small, relative to the least there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class NormRatio(Measure, frozen=True, tag="norm-ratio"):
+    """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ has least of.
+
+    1 once the learner fits as ŵ does with as small a norm; below 1 as long as it does not fit yet. Where ŵ is
+    nearest to the start of the learner, both norms are of what was added to that. Where ŵ has the largest
+    margin, w is first divided by its least margin min_j y_j x_jᵀw: then it is never below 1, and none until
+    all examples are on the right side. None before the first example. Averaged over targets. Unit: none.
+    Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
+    """
+
+    label: ClassVar[str] = "norm, relative to the least"
+    of_weights: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+    of_start: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        names_norm = learner.tends_to is not None and learner.tends_to.names_norm
+        return (
+            None if names_norm else "the learner says which solution it tends to, and that has a least norm"
+        )
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * parameters
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        weights, solver = probe.weights, probe.solver_of_limit
+        assert weights is not None, "a measure of weights is asked where there are any"
+        from_start = probe.start_weights if solver.from_start else 0.0
+        own, least = solver.norm(weights - from_start), solver.norm(probe.limit - from_start)
+        if solver.of_margins:
+            margins = probe.predictions.double() * probe.data.labels
+            smallest = torch.where(probe.counts > 0, margins, torch.inf).amin(1)
+            own = torch.where(smallest > 0, own / smallest, torch.nan)
+        return probe.data.over_targets((own / least)[None])[0]

@@ -1,0 +1,143 @@
+"""The largest margin in norms whose programs are linear."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from engine.core.lazy import torch
+from engine.core.lengths import length
+from engine.core.parts import Values, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Floats, Refit, Solver
+
+Complex = NDArray[np.complex128]
+
+OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+"""The least that HiGHS accepts."""
+
+GAP = 1e-9
+"""How far Σ|c_f| of the solution may be above the program with cuts, which is a lower bound, as a share."""
+
+ACCEPTED = 1e-4
+"""The same of a solution that is taken after all ROUNDS: where minimisers are many it closes slowly."""
+
+ROUNDS = 30
+"""Programs at most until the gap is closed; 15 are usual."""
+
+INFEASIBLE = 2
+"""What scipy calls the status of a program that no w satisfies."""
+
+
+class LPMargin(Solver, frozen=True, tag="lp-margin"):
+    """The w of least ‖w‖ with y_j x_jᵀw ≥ 1 on the examples so far, by linear programs.
+
+    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖; there is no bias, and labels are
+    ±1. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary discrete
+    Fourier transform. For the first two it is one linear program; for the third every |c_f| is the largest
+    of Re(e^(−ia) c_f), of which one program after the other takes those of the angles a found so far, until
+    the lower bound that it is meets Σ|c_f| up to 1e-9; ArithmeticError if a share of 1e-4 is left in the end.
+    Solved by HiGHS, anew for every k. As soon as no w separates the examples there is none, w is NaN, and the
+    learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
+    """
+
+    labels: ClassVar[Values] = "signs"
+    of_margins: ClassVar[bool] = True
+
+    q: Annotated[
+        Literal["1", "max", "fourier"],
+        Meta(title="q", description="Σ|w_i|, max|w_i|, or Σ|c_f| of Fourier coefficients"),
+    ] = "1"
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        return length(weights, self.q)
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Refit(data, partial(shortest, norm=self.q))
+
+    def size(self, n: int, d: int) -> int:
+        return 2 * n * d + 30 * d * d  # (ROUNDS + 4) cuts of d/2 rows and 3d/2 columns
+
+    def invariance(self) -> Verdict:
+        return Verdict(False, "the norm is measured along axes of its own, which singles them out")
+
+
+def shortest(X: Floats, y: Floats, norm: str) -> Floats:
+    """The w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+
+    Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
+    """
+    unit = np.abs(X).max() or 1.0
+    Z = X * y[:, None] / unit
+    solve = {"1": _least_sum, "max": _least_maximum, "fourier": _least_spectrum}[norm]
+    w = solve(Z)
+    return np.full(X.shape[1], np.nan) if w is None else w / unit
+
+
+def _least_sum(Z: Floats) -> Floats | None:
+    """w = w₊ − w₋ of least Σ(w₊ + w₋)."""
+    d = Z.shape[1]
+    found = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
+    return None if found is None else found[:d] - found[d:]
+
+
+def _least_maximum(Z: Floats) -> Floats | None:
+    """w of least t with |w_i| ≤ t."""
+    n, d = Z.shape
+    identity, above = np.eye(d), np.full((d, 1), -1.0)
+    bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
+    found = _program(np.append(np.zeros(d), 1.0), bounded, np.append(np.zeros(2 * d), np.full(n, -1.0)))
+    return None if found is None else found[:d]
+
+
+def _least_spectrum(Z: Floats) -> Floats | None:
+    """w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f for the angles a found so far."""
+    n, d = Z.shape
+    transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
+    count = len(transform)
+    times = np.full(count, 2.0)  # each stands for its conjugate too
+    times[0] = 1.0
+    if d % 2 == 0:
+        times[-1] = 1.0
+    cuts = [_cut(transform, np.full(count, quarter * np.pi / 2)) for quarter in range(4)]
+    for _ in range(ROUNDS):
+        rows = np.vstack((*cuts, np.hstack((-Z, np.zeros((n, count))))))
+        sides = np.append(np.zeros(len(rows) - n), np.full(n, -1.0))
+        found = _program(np.append(np.zeros(d), times), rows, sides)
+        if found is None:
+            return None
+        coefficients = transform @ found[:d]
+        least, reached = float(times @ found[d:]), float(times @ np.abs(coefficients))
+        w: Floats = found[:d]
+        if reached - least <= GAP * reached:
+            return w
+        cuts.append(_cut(transform, np.angle(coefficients)))
+    if reached - least <= ACCEPTED * reached:
+        return w
+    raise ArithmeticError(f"lp-margin on {n} examples: a gap of {reached / least - 1:.1e} is left")
+
+
+def _cut(transform: Complex, angles: Floats) -> Floats:
+    """Re(e^(−ia_f) c_f) − t_f of w and t, as rows [h, d + h]."""
+    turned = np.exp(-1j * angles)[:, None] * transform
+    return np.hstack((turned.real, -np.eye(len(angles))))
+
+
+def _program(
+    cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
+) -> Floats | None:
+    """The solution of least cost with rows · w ≤ sides; None if there is none. Raises: ArithmeticError."""
+    from scipy.optimize import linprog  # type: ignore[import-untyped]
+
+    solved = linprog(cost, A_ub=rows, b_ub=sides, bounds=bounds, method="highs", options=OPTIONS)
+    if solved.status == INFEASIBLE:
+        return None
+    if solved.x is None:
+        raise ArithmeticError(f"lp-margin: HiGHS cannot solve its program: {solved.message}")
+    w: Floats = solved.x
+    return w

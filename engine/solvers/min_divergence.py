@@ -1,0 +1,169 @@
+"""What fits and is nearest to the start of mirror descent, as its potential measures it."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import BadField, Positive, Verdict
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Floats, Refit, Solver
+
+RESIDUAL = 1e-9
+"""How far a label of size 1 may be missed, in coordinates where the instances are orthonormal."""
+
+DEPENDENT = 1e-12
+"""Singular values below this share of the largest are rounding."""
+
+
+class MinDivergence(Solver, frozen=True, tag="min-divergence"):
+    """The w of least Bregman divergence D_Ψ(w, w₀) among those with Xw = y on the examples so far.
+
+    There mirror descent with the potential Ψ ends from w₀, whatever its step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in
+    the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
+    1/d) it is w = w₀ exp(Xᵀν), of `egu`: only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1, from 0 it
+    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. scipy's trust-region Newton method on the dual,
+    anew for every k; ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no w, or
+    no w ≥ 0, fits are replaced by those that least squares with such w fits. Source: GLSS18a; theory-bias.md
+    §47.
+    """
+
+    potential: Annotated[
+        Literal["entropy", "p-norm"], Meta(title="potential Ψ", description="entropy, or ½‖w‖_q²")
+    ] = "entropy"
+    w0: Annotated[
+        Positive | None, Meta(title="start w₀", description="of every weight, for the entropy; none: 1/d")
+    ] = None
+    p: Annotated[
+        Annotated[float, Meta(ge=2, le=1000)] | None,
+        Meta(title="p", description="for p-norm; 2 is least squares, none: 2 ln d"),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.potential == "entropy" and self.p is not None:
+            raise BadField("p", "this is for the potential p-norm; leave it out")
+        if self.potential == "p-norm" and self.w0 is not None:
+            raise BadField("w0", "this is for the entropy, the other starts at 0; leave it out")
+
+    @property
+    def names_norm(self) -> bool:
+        return self.potential == "p-norm"
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        power = self.p or max(2.0, 2 * math.log(weights.shape[1]))
+        found: torch.Tensor = torch.linalg.vector_norm(weights.double(), power / (power - 1), 1)
+        return found
+
+    def begin(self, data: Data) -> Hypothesis:
+        d = data.instances.d
+        if self.potential == "entropy":
+            return Refit(data, partial(nearest, dual=Entropy(self.w0 or 1 / d)))
+        return Refit(data, partial(nearest, dual=Power(self.p or max(2.0, 2 * math.log(d)))))
+
+    def size(self, n: int, d: int) -> int:
+        return 6 * n * d + 3 * n * n
+
+    def invariance(self) -> Verdict:
+        if self.potential == "p-norm" and self.p == 2:
+            return Verdict(True, "½‖w‖₂² is the same along all axes: it is least squares")
+        return Verdict(False, "the potential sums over the entries of w, which singles out the axes")
+
+
+class Entropy:
+    """Ψ*(θ) = w₀ Σ e^θ_i: with its gradient w and its Hessian."""
+
+    def __init__(self, start: float) -> None:
+        self._start = start
+
+    def value(self, theta: Floats) -> float:
+        """Ψ*."""
+        return float(self.weights(theta).sum())
+
+    def weights(self, theta: Floats) -> Floats:
+        """∇Ψ*."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self._start * np.exp(theta))
+
+    def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
+        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        w = self.weights(theta)
+        return w, np.zeros_like(w)
+
+
+class Power:
+    """Ψ*(θ) = ½‖θ‖_p², of Ψ = ½‖w‖_q²."""
+
+    def __init__(self, p: float) -> None:
+        self._p = p
+
+    def value(self, theta: Floats) -> float:
+        """Ψ*."""
+        return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
+
+    def weights(self, theta: Floats) -> Floats:
+        """∇Ψ*."""
+        norm = float(np.linalg.norm(theta, self._p))
+        if norm == 0:
+            return np.zeros_like(theta)
+        part = theta / norm
+        return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
+
+    def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
+        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        norm = float(np.linalg.norm(theta, self._p)) or 1.0
+        part = np.abs(theta) / norm
+        along = np.sign(theta) * part ** (self._p - 1)
+        return (self._p - 1) * part ** (self._p - 2), math.sqrt(self._p - 2) * along
+
+
+def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
+    """∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or that least squares fits if there is none.
+
+    Of orthonormal rows A and labels b that say the same, ν has the least Ψ*(Aᵀν) − ν·b.
+
+    Raises: ArithmeticError if that does not fit.
+    """
+    from scipy.optimize import minimize, nnls  # type: ignore[import-untyped]
+
+    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    rank = int((sizes > DEPENDENT * sizes[:1]).sum())
+    A, b = right[:rank], left[:, :rank].T @ y / sizes[:rank]
+    if isinstance(dual, Entropy):
+        b = A @ nnls(A, b, maxiter=30 * A.shape[1])[0]
+    elif not b.any():
+        return np.zeros(X.shape[1])
+
+    def hessian(nu: Floats) -> Floats:
+        diagonal, across = dual.curvature(nu @ A)
+        other = A @ across
+        return np.asarray((A * diagonal) @ A.T - np.outer(other, other))
+
+    # p-norms are flat at 0: the start is where least squares would end.
+    start = b.copy() if isinstance(dual, Power) else np.zeros(rank)
+    solved = minimize(
+        lambda nu: dual.value(nu @ A) - nu @ b,
+        start,
+        jac=lambda nu: A @ dual.weights(nu @ A) - b,
+        hess=hessian,
+        method="trust-exact",
+        options={"gtol": 1e-12 * max(1.0, float(np.abs(b).max(initial=0.0))), "maxiter": 2000},
+    )
+    nu = solved.x
+
+    def missed(nu: Floats) -> float:
+        return float(np.abs(A @ dual.weights(nu @ A) - b).max(initial=0.0))
+
+    for _ in range(3):  # the trust region ends where values no longer tell, gradients still do
+        further = nu - np.linalg.lstsq(hessian(nu), A @ dual.weights(nu @ A) - b)[0]
+        if missed(further) < missed(nu):
+            nu = further
+    if not missed(nu) <= RESIDUAL * max(1.0, float(np.abs(b).max(initial=0.0))):
+        raise ArithmeticError(f"min-divergence on {len(X)} examples misses a label by {missed(nu):.1e}")
+    return dual.weights(nu @ A)

@@ -1,0 +1,43 @@
+"""Coordinate descent."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.groups import SIGN_FLIPS
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import ROUNDING, Rate, Rates, State, Update
+
+
+class Coordinate(Update, frozen=True, tag="coordinate"):
+    """Coordinate descent: w_j ← w_j − η g_j at the entry with the largest |g_j|, the others stay.
+
+    It is steepest descent in ‖·‖₁; of entries that are equal up to rounding the first moves. The entry is
+    sought among all layers. On exponential loss it is AdaBoost: features are the weak learners, the shares of
+    the loss are the weights of the examples, and with steps along ∇ ln L, g_j is the edge of the weak learner
+    that is chosen. AdaBoost itself takes ½ ln((1 + g_j)/(1 − g_j)), the best step for features ±1; steps
+    η g_j are its form with shrinkage, which tends to the largest margin in ‖·‖₁. Source: Freund, Schapire
+    1997; Telgarsky 2013; GLSS18a; theory-bias.md §47.
+    """
+
+    continuous: ClassVar[bool] = False
+
+    lr: Rate = 0.03125
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        whole = torch.cat([g.flatten(1) for g in gradients.values()], 1)
+        sizes = whole.abs()
+        least = (1 - ROUNDING * torch.finfo(sizes.dtype).eps) * sizes.amax(1, keepdim=True)
+        largest = (sizes >= least).int().argmax(1, keepdim=True)
+        chosen = torch.zeros_like(whole).scatter_(1, largest, whole.gather(1, largest))
+        pieces = torch.split(chosen, [g[0].numel() for g in gradients.values()], 1)
+        return {
+            name: params[name] - rates[name] * piece.view_as(params[name])
+            for name, piece in zip(gradients, pieces, strict=True)
+        }, state
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(False, "one weight moves at a time, the first of equal ones", SIGN_FLIPS)
