@@ -34,8 +34,8 @@ def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str])
     return {
         measure.name: measure
         for line in lines
-        if line.measure in there and line.holds(experiment).holds
-        if line.binds(learner, experiment).holds
+        if line.measure in there and line.binds(learner, experiment).holds
+        if line.holds(experiment).holds
         for measure in line.asks(learner, experiment)
     }
 

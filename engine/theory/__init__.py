@@ -307,6 +307,18 @@ def whole_cube(experiment: Setup) -> Finding | None:
     return Finding(False, f"requires all vectors of ±1 as rows, and the matrix is {matrix.kind}")
 
 
+def along_every_step(experiment: Setup) -> Finding | None:
+    """What keeps steps from following the gradient over all rows, each with a record; None if nothing."""
+    protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
+    if not protocol.full_batch or protocol.clock != "step":
+        return Finding(False, "requires steps along the gradient over all rows")
+    if protocol.record_count(n) <= protocol.last(n):
+        return Finding(False, "requires an evaluation point after every step, as with records = steps")
+    if protocol.examples_seen(n)[-1] < n:
+        return Finding(False, "requires steps along the gradient over all rows, and some are held back")
+    return None
+
+
 def signed_hadamard(experiment: Setup) -> Finding | None:
     """What keeps rows from being those of a Hadamard matrix with random signs, seen once; None if nothing."""
     matrix = experiment.problem.matrix

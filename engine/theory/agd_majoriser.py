@@ -12,7 +12,7 @@ from engine.measures import Measure
 from engine.measures.gradient_summary import GradientSummary
 from engine.measures.loss import AverageLoss
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, only_square
+from engine.theory import At, Direction, Floats, Line, along_every_step, only_square
 
 
 class ByDerivation(Line, frozen=True):
@@ -30,14 +30,10 @@ class ByDerivation(Line, frozen=True):
     source: ClassVar[str] = "BMHY23, constants corrected"
 
     def holds(self, experiment: Setup) -> Finding:
-        protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
-        clocks = protocol.clocks(n)
-        if not protocol.full_batch or "step" not in clocks or protocol.examples_seen(n)[-1] < n:
-            return Finding(False, "requires steps along the gradient over all rows")
-        if (np.diff(clocks["step"]) != 1).any():
-            return Finding(False, "requires an evaluation point after every step, as with records = steps")
-        return only_square(experiment) or Finding(
-            True, "every step follows the gradient of the loss measured"
+        return (
+            along_every_step(experiment)
+            or only_square(experiment)
+            or Finding(True, "every step follows the gradient of the loss measured")
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

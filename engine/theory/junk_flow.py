@@ -14,7 +14,7 @@ from engine.learners.learner import Learner
 from engine.measures.row_gradients import RowGradients
 from engine.problems.targets.zero import Zero
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line, OtherRun, only_square, whole_cube
+from engine.theory import At, Direction, Floats, Line, OtherRun, along_every_step, only_square, whole_cube
 
 JUNK = "junk"
 """The name of the run on labels that are fair coins: of square loss, in the mean over these, on labels 0."""
@@ -42,18 +42,15 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
     source: ClassVar[str] = "after AS20, by Bessel's inequality"
 
     def holds(self, experiment: Setup) -> Finding:
-        problem, protocol = experiment.problem, experiment.protocol
-        n, _ = problem.matrix.shape()
+        problem = experiment.problem
         if other := whole_cube(experiment):
             return other
         if not problem.target.is_random_feature or problem.label_values != "signs":
             return Finding(
                 False, f"requires a product drawn from all as the target, not {problem.target.kind}"
             )
-        if not protocol.full_batch or "step" not in protocol.clocks(n) or protocol.examples_seen(n)[-1] < n:
-            return Finding(False, "requires steps along the gradient over all rows, the mean over the cube")
-        if (np.diff(protocol.clocks(n)["step"]) != 1).any():
-            return Finding(False, "requires an evaluation point after every step, as with records = steps")
+        if other := along_every_step(experiment):
+            return other
         return only_square(experiment) or Finding(
             True, "the target is one of all products of the bits, which are orthogonal over the cube"
         )

@@ -359,7 +359,7 @@ HOLDS_NOT = [
     ("junk-flow", {**PARITY, "matrix": "hadamard"}, "the matrix is hadamard"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
     ("junk-flow", {**PARITY, "target": {"kind": "sparse", "r": 2}}, "not sparse"),
-    ("junk-flow", {**PARITY, "protocol": "one-pass"}, "the mean over the cube"),
+    ("junk-flow", {**PARITY, "protocol": "one-pass"}, "along the gradient over all rows"),
     ("junk-flow", {**PARITY, "protocol": {**PARITY["protocol"], "train": 4}}, "over all rows"),
     ("junk-flow", {**PARITY, "protocol": {**PARITY["protocol"], "records": 2}}, "records = steps"),
     ("junk-flow", {**PARITY, "loss": "logistic"}, "the loss is logistic"),
