@@ -53,7 +53,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
         if picture.name is not None and picture.name in [one.name for one in first.pictures[:number]]:
             raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
         _check_measure(experiments, picture, learners, where)
-        _check_dimensions(_dimensions(experiments, picture, learners), picture, where)
+        _check_dimensions(_dimensions(experiments, picture, learners, where), picture, where)
         _check_relative(picture, learners, where)
         lines = catalogue.members("theory")
         for line in picture.lines or ():
@@ -106,7 +106,9 @@ def _check_measure(
         raise BadInput(f"{where}.measure", f"{picture.measure.kind} is measured only where {reasons[0]}")
 
 
-def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str]) -> Dimensions:
+def _dimensions(
+    experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
+) -> Dimensions:
     """What there is for a picture: all that there could be, if learners are at none of these points."""
     there = [(one, learner) for one in experiments for learner in one.learners]
     if {learner.name for _, learner in there} < set(learners):
@@ -125,7 +127,7 @@ def _dimensions(experiments: Sequence[Experiment], picture: Picture, learners: S
     rates = [RATE] if several else []
     named = [
         name
-        for name, measure in measures_in(names_in(picture.x)).items()
+        for name, measure in measures_in(_named(picture, "x", where)).items()
         if any(missing(measure, one, learner) is None for one, learner in measured)
     ]
     return Dimensions(

@@ -207,8 +207,9 @@ def test_no_two_purposes_share_a_stream(kind, target):
     loss = catalogue.make("losses", described.protocol.loss)
     begin(TrainingInputs(described.learners[0], data, loss, streams))
     assert {"noise", "init"} <= set(streams.names)
-    if (target["kind"] == "classes" or kind == "outer") and "order" in streams.names:
-        streams.names.remove("order")  # the classes of rows come in the order of these, and their factors too
+    if target["kind"] == "classes" or kind == "outer":  # drawn with the rows, and in the order of these
+        for shared in {"order", "classes"} & set(streams.names):
+            streams.names.remove(shared)
     assert len(set(streams.names)) == len(streams.names)
 
 

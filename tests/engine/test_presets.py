@@ -66,7 +66,7 @@ def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_wor
     check(whole.experiment)
     learners = {each.name for point in whole.points for each in point.experiment.learners}
     compared = {each.name for each in whole.experiment.learners if each.role == "learner"}
-    assert (1 if whole.axes else 2) <= len(learners) <= 6
+    assert (1 if whole.axes else 2) <= len(learners) <= 9
     assert len(whole.claims) >= 2
     named = {getattr(claim, field) for claim in whole.claims for field in claim.curve_fields} - {None}
     spoken_of = {name.split(", ")[0] for name in named} if whole.axes else named
