@@ -50,6 +50,7 @@ Empty().run()
 """
 SPY = """
 import sys, time
+from weakref import WeakSet
 log = open(sys.argv.pop(1), "a", buffering=1)
 def note(what):
     log.write(f"{what} {time.monotonic():.6f}\\n")
@@ -65,11 +66,11 @@ def spied(self, event):
     note(type(event).__name__)
     hear(self, event)
 session.Session.hear = spied
-show, shown = Laboratory._show, []
+show, shown = Laboratory._show, WeakSet()
 def drawn(self, of, context):
     show(self, of, context)
     if of.over and of not in shown:
-        shown.append(of)
+        shown.add(of)
         self.call_after_refresh(note, "curves")
 Laboratory._show = drawn
 from hadamard_tui.cli import main
