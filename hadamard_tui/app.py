@@ -435,11 +435,12 @@ class HadamardApp(App[None]):
         os._exit(code)
 
 
-GARBAGE = 50_000
-"""How many objects are made between two looks at the young ones for garbage.
+GARBAGE, TIMES = 50_000, 1
+"""How many objects are made between two looks at the young ones for garbage; every fourth looks at all.
 
 Textual makes some ten dictionaries for every line of every frame. With Python's own 700 the collector takes a
-quarter of the time that keys take, and a key may wait until it has looked at all there is.
+quarter of the time that keys take. With its own 10 for how many looks there are at the young ones between two
+at the older ones, what is left of two thousand runs would be there before the first of them is gone.
 """
 
 
@@ -448,7 +449,7 @@ def open_app(start: Start) -> int:
 
     Quitting takes a second, unless a file is still being made.
     """
-    gc.set_threshold(GARBAGE)
+    gc.set_threshold(GARBAGE, TIMES, TIMES)
     app = HadamardApp(
         EditableExperiment(start.document, start.preset, start.off, start.left_out),
         start.autorun,
