@@ -172,11 +172,11 @@ async def test_keys_and_clicks_go_from_place_to_place_of_a_picture_along_an_axis
     app = app_of(editable())
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
-        await until(pilot, lambda: "at size = 16:  best 12 GD" in status_of(app))
+        await until(pilot, lambda: "at size = 16:  best 12 bound 12" in status_of(app))
         assert cells(app)["k"] == "12"
         assert chart(app)._playhead is None
         await pilot.press("left")
-        await until(pilot, lambda: "at size = 8:  best 6 GD" in status_of(app))
+        await until(pilot, lambda: "at size = 8:  best 6 bound 6" in status_of(app))
         assert (cells(app)["k"], cells(app, 1)["learner"]) == ("6", "LLS")
         assert chart(app)._playhead == 8
         await pilot.press("home")
@@ -299,7 +299,7 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 
 @pytest.mark.parametrize(
     ("size", "whose"),
-    [(SMALL, "Rotation-invariant ones not before k = 15."), (WIDE, "follow that line exactly.")],
+    [(SMALL, "EGU below 0.1 after k = 11, EGU± 12, spindly 12, GD 15."), (WIDE, "follow that line exactly.")],
 )
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
     editable: EditableExperiment, size: tuple[int, int], whose: str

