@@ -115,7 +115,7 @@ class Session:
         names = presets.names()
         self.remembered = self.random.random() < 0.75
         if self.remembered:
-            left = state_file.Memory(experiment=msgspec.to_builtins(presets.load(self.random.choice(names))))
+            left = state_file.Memory(experiment=presets.document(self.random.choice(names)))
             state.parent.mkdir(parents=True)
             state.write_bytes(msgspec.json.encode(left))
         arguments = self.random.choice(([], ["--preset", self.random.choice(names)], ["--run"], ["--ascii"]))
