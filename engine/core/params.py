@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from engine.core.lazy import torch
 
 Params = dict[str, "torch.Tensor"]
 """Tensors by name; the first dimension of each is the batch B = replicas × variants × targets."""
+
+
+def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Tensors [B, …] one after the other, [B, P]."""
+    return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
+
+
+def unflat(whole: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
+    """The tensors of which `whole` [B, P] is made, under the names and in the shapes of others."""
+    pieces = torch.split(whole, [tensor[0].numel() for tensor in like.values()], 1)
+    return {
+        name: piece.reshape(tensor.shape) for (name, tensor), piece in zip(like.items(), pieces, strict=True)
+    }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.core.cost import Cost
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, flat
 from engine.problems.instances import Instances
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Curvature:
         """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
         gradients = self._architecture.penalised(self._tensors, gradients)
-        return _flat([gradients[name] for name in self._architecture.layers])
+        return flat(gradients[name] for name in self._architecture.layers)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
         """∇²L v of every net for vectors v [N, P]."""
@@ -136,11 +136,6 @@ class Curvature:
                 predictions, list(leaves.values()), self._slopes(predictions), create_graph=True
             )
         return list(leaves.values()), list(gradients)
-
-
-def _flat(tensors: list[torch.Tensor]) -> torch.Tensor:
-    """Tensors [B, …] as [B, P]."""
-    return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 
 def _operator(curvature: Curvature) -> LinearOperator:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, flat
 from engine.core.parts import LARGEST, BadField
 
 Most = Annotated[float, Meta(gt=0, le=LARGEST)]
@@ -34,7 +34,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         if self.value is not None:
             return {name: g.clamp(-self.value, self.value) for name, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
-        whole = torch.cat([g.flatten(1) for g in gradients.values()], 1)
+        whole = flat(gradients.values())
         lengths = torch.linalg.vector_norm(whole, dim=1)
         factors = torch.where(lengths > self.norm, self.norm / lengths, 1.0)
         return {name: g * factors.view(-1, *[1] * (g.dim() - 1)) for name, g in gradients.items()}

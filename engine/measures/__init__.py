@@ -119,6 +119,11 @@ class Probe:
         return self._parametrised.params
 
     @property
+    def layers(self) -> Params:
+        """The same, input layer first, as gradients have them."""
+        return {name: self.parameters[name] for name in self.architecture.layers}
+
+    @property
     def tensors(self) -> Params:
         """All tensors that the function takes: the trained ones and those that belong to it."""
         return self._parametrised.tensors

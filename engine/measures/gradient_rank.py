@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.core.lazy import torch
+from engine.core.params import unflat
 from engine.measures import Index, Measure, Probe
 from engine.measures.layer_norms import LayerNorms, spectral_norm
 
@@ -31,10 +32,8 @@ class GradientRank(Measure, frozen=True, tag="gradient-rank"):
         return batch * (5 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        layers = [probe.parameters[name] for name in probe.architecture.layers]
-        parts = torch.split(probe.gradient, [w[0].numel() for w in layers], 1)
         found = []
-        for part, w in zip(parts, layers, strict=True):
-            lengths = torch.linalg.vector_norm(part.double(), dim=1)
-            found.append(lengths / spectral_norm(part.reshape(w.shape)))
+        for gradient in unflat(probe.gradient, probe.layers).values():
+            lengths = torch.linalg.vector_norm(gradient.flatten(1).double(), dim=1)
+            found.append(lengths / spectral_norm(gradient))
         return probe.data.over_targets(torch.stack(found)).movedim(0, -1)

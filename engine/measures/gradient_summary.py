@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
+from engine.core.params import unflat
 from engine.measures import Measure, Probe
 from engine.updates.agd import ratio
 
@@ -25,11 +26,7 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
         return batch * (2 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        net = probe.architecture
-        layers = [probe.parameters[name] for name in net.layers]
-        parts = torch.split(probe.gradient.double(), [w[0].numel() for w in layers], 1)
-        sizes = [
-            ratio(w) * torch.linalg.vector_norm(part, dim=1) for w, part in zip(layers, parts, strict=True)
-        ]
-        mean = torch.stack(sizes).mean(0) / net.outputs  # [N]
+        gradients = unflat(probe.gradient.double(), probe.layers).values()
+        sizes = [ratio(g) * torch.linalg.vector_norm(g.flatten(1), dim=1) for g in gradients]
+        mean = torch.stack(sizes).mean(0) / probe.architecture.outputs  # [N]
         return probe.data.over_targets(mean.square()[None])[0]

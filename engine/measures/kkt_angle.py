@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
+from engine.core.params import flat
 from engine.measures import Measure, Probe
 
 
@@ -24,8 +25,7 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
         return batch * (3 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        layers = (probe.parameters[name] for name in probe.architecture.layers)
-        whole = torch.cat([w.flatten(1) for w in layers], 1).double()
+        whole = flat(probe.layers.values()).double()
         against = -probe.gradient_of_logarithm.double()
         lengths = torch.linalg.vector_norm(whole, dim=1) * torch.linalg.vector_norm(against, dim=1)
         cosine = (whole * against).sum(1) / lengths

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
+from engine.core.params import flat
 from engine.measures import Measure, Probe
 
 
@@ -25,6 +26,5 @@ class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
         return batch * (3 * parameters + 3 * signals)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        layers = (probe.parameters[name] for name in probe.architecture.layers)
-        whole = torch.cat([w.flatten(1) for w in layers], 1).double()
+        whole = flat(probe.layers.values()).double()
         return probe.data.over_targets((whole * probe.gradient.double()).sum(1)[None])[0]

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from engine.core.groups import SIGN_FLIPS
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, flat, unflat
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import ROUNDING, Rate, Rates, State, Update
+from engine.updates import ROUNDING, Rate, Rates, State, Update, descended
 
 
 class Coordinate(Update, frozen=True, tag="coordinate"):
@@ -28,16 +28,12 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     lr: Rate = 0.03125
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        whole = torch.cat([g.flatten(1) for g in gradients.values()], 1)
+        whole = flat(gradients.values())
         sizes = whole.abs()
         least = (1 - ROUNDING * torch.finfo(sizes.dtype).eps) * sizes.amax(1, keepdim=True)
         largest = (sizes >= least).int().argmax(1, keepdim=True)
         chosen = torch.zeros_like(whole).scatter_(1, largest, whole.gather(1, largest))
-        pieces = torch.split(chosen, [g[0].numel() for g in gradients.values()], 1)
-        return {
-            name: params[name] - rates[name] * piece.view_as(params[name])
-            for name, piece in zip(gradients, pieces, strict=True)
-        }, state
+        return descended(params, unflat(chosen, gradients), rates), state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(False, "one weight moves at a time, the first of equal ones", SIGN_FLIPS)

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.core.parts import BadField, Dimension, Values
 from engine.core.streams import Streams
@@ -60,10 +61,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
         return arranged(streams, self.d, self.permute, self.row_signs)
 
     def rows(self, streams: Streams) -> Rows:
-        matrix, (order, signs, _) = hadamard(self.d), self.arrangement(streams)
-        rows = matrix[order].astype(np.float32)
-        rows *= signs.astype(np.float32)[:, :, None]
-        return rows
+        return placed(hadamard(self.d), self.arrangement(streams))
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
@@ -73,15 +71,22 @@ def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrang
     return Arrangement(order, signs)
 
 
+def placed(matrix: NDArray[np.int8], arrangement: Arrangement) -> Rows:
+    """The rows of a matrix where an arrangement has them, with its signs."""
+    rows = matrix[arrangement.order].astype(np.float32)
+    rows *= arrangement.signs.astype(np.float32)[:, :, None]
+    return rows
+
+
 def is_power_of_two(d: int) -> bool:
     """Whether Sylvester's matrix has this order."""
     return d & (d - 1) == 0
 
 
-def check_order(d: int) -> None:
-    """Raises: BadField if there is no construction of a Hadamard matrix of order d here."""
+def check_order(d: int, field: str = "d") -> None:
+    """Raises: BadField if there is no construction of a Hadamard matrix of order d here, as a field asks."""
     if not reached(d):
         below, above = nearest(d)
         raise BadField(
-            "d", f"{d} is no order of a Hadamard matrix that can be made here; take {below} or {above}"
+            field, f"{d} is no order of a Hadamard matrix that can be made here; take {below} or {above}"
         )

@@ -11,7 +11,7 @@ from engine.core.parts import Dimension, Values
 from engine.core.streams import Streams
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.matrices import Arrangement, Floats, Matrix, PermuteRows, Rows, RowSigns
-from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two
+from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 
 class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
@@ -72,9 +72,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
         return Arrangement(order, signs, shifted=True)
 
     def rows(self, streams: Streams) -> Rows:
-        matrix, (order, signs, _) = hadamard(self.d), self.arrangement(streams)
-        rows = matrix[order].astype(np.float32)
-        rows *= signs.astype(np.float32)[:, :, None]
+        rows = placed(hadamard(self.d), self.arrangement(streams))
         rows += 1
         rows *= 0.5
         return rows

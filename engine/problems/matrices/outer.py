@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from engine.core.factors import Factors, Several, Side, check_factors, sizes_of
 from engine.core.parts import MOST, BadField, Values
 from engine.core.streams import Streams
-from engine.problems.hadamard_matrices import hadamard, nearest, reached
+from engine.problems.hadamard_matrices import hadamard
 from engine.problems.matrices import Arrangement, Matrix, PermuteRows, Rows
-from engine.problems.matrices.hadamard import is_power_of_two
+from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 BY_DEFAULT = (8, 8)
 """The factors where nothing says which."""
@@ -49,10 +49,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
         check_factors(self.factors, self.side, self.count)
         place = "factors" if self.side is None else "side"
         for size in self.sizes:
-            if not reached(size):
-                below, above = nearest(size)
-                what = f"{size} is no order of a Hadamard matrix that can be made here"
-                raise BadField(place, f"{what}; take {below} or {above}")
+            check_order(size, place)
         if (product := math.prod(self.sizes)) > MOST:
             raise BadField(place, f"the product of all sizes is {product}; take at most {MOST}")
 
@@ -107,15 +104,8 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return Arrangement(order, signs)
 
     def rows(self, streams: Streams) -> Rows:
-        order, signs, _ = self.arrangement(streams)
-        matrix = reduce(np.kron, map(hadamard, self.sizes))
-        rows = matrix[order].astype(np.float32)
-        rows *= signs.astype(np.float32)[:, :, None]
-        return rows
+        return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
         """The number of the product that comes at every step, [R, D]."""
-        count = math.prod(self.sizes)
-        if self.permute:
-            return streams("order").permutation(count)
-        return np.tile(np.arange(count), (len(streams.seeds), 1))
+        return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order
