@@ -21,3 +21,8 @@ def unflat(whole: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
     return {
         name: piece.reshape(tensor.shape) for (name, tensor), piece in zip(like.items(), pieces, strict=True)
     }
+
+
+def per_member(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """A number of every member of the batch [B], shaped [B, 1, …] to go with a tensor."""
+    return values.view(-1, *[1] * (like.dim() - 1))

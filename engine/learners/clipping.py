@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.params import Params, flat
+from engine.core.params import Params, flat, per_member
 from engine.core.parts import LARGEST, BadField
 
 Most = Annotated[float, Meta(gt=0, le=LARGEST)]
@@ -37,4 +37,4 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         whole = flat(gradients.values())
         lengths = torch.linalg.vector_norm(whole, dim=1)
         factors = torch.where(lengths > self.norm, self.norm / lengths, 1.0)
-        return {name: g * factors.view(-1, *[1] * (g.dim() - 1)) for name, g in gradients.items()}
+        return {name: g * per_member(factors, g) for name, g in gradients.items()}

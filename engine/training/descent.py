@@ -7,7 +7,7 @@ from collections.abc import Callable
 from engine.architectures import Architecture
 from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, per_member
 from engine.hypotheses.curvature import Curvature
 from engine.hypotheses.eigenvalues import largest
 from engine.hypotheses.hypothesis import Hypothesis
@@ -81,7 +81,7 @@ class Descent:
     def _divide_rates(self, units: torch.Tensor) -> None:
         """Make the rates of every net multiples of 1/units."""
         for name, w in self._params.items():
-            self._rates[name] = self._rates[name] / units.view(-1, *[1] * (w.dim() - 1))
+            self._rates[name] = self._rates[name] / per_member(units, w)
 
     def _begun(self, params: Params) -> tuple[Params, State]:
         """The parameters as the rule starts them, if there is one, and what it remembers at first."""
@@ -243,12 +243,12 @@ def curve_name(learner: Learner, rate: float) -> str:
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """One rate per member of the batch, shaped so that it multiplies w [B, …]; each rate has so many nets."""
     each = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
-    return each.repeat(len(w) // len(each)).view(-1, *[1] * (w.dim() - 1))
+    return per_member(each.repeat(len(w) // len(each)), w)
 
 
 def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
     """The new tensors for the members of the batch that are active, the old ones for the others."""
-    return {name: torch.where(active.view(-1, *[1] * (w.dim() - 1)), w, old[name]) for name, w in new.items()}
+    return {name: torch.where(per_member(active, w), w, old[name]) for name, w in new.items()}
 
 
 def begin(inputs: TrainingInputs) -> Hypothesis:

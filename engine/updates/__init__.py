@@ -15,7 +15,7 @@ from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.mirror import Mirror
 from engine.core.multiplicative_step import MultiplicativeStep
-from engine.core.params import Params
+from engine.core.params import Params, per_member
 from engine.core.parts import BadField, Part, Positive, Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.losses import Loss
@@ -328,7 +328,7 @@ def signs(directions: Params) -> Params:
     by_layer = [v.flatten(1).abs().amax(1) for v in directions.values()]
     largest, found = torch.stack(by_layer).amax(0), {}
     for name, v in directions.items():
-        least = ROUNDING * torch.finfo(v.dtype).eps * largest.view(-1, *[1] * (v.dim() - 1))
+        least = ROUNDING * torch.finfo(v.dtype).eps * per_member(largest, v)
         found[name] = torch.where(v.abs() > least, v.sign(), 0.0)
     return found
 
@@ -338,7 +338,7 @@ def norms(params: Params) -> Params:
     found = {}
     for name, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
-        found[name] = norm.view(-1, *[1] * (w.dim() - 1))
+        found[name] = per_member(norm, w)
     return found
 
 

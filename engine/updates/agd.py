@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, per_member
 from engine.core.parts import LARGEST, SELDOM, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update
@@ -105,7 +105,7 @@ def ratio(w: torch.Tensor) -> float:
 def frobenius(g: torch.Tensor) -> torch.Tensor:
     """The Frobenius norm of every member of the batch, shaped [B, 1, …] to divide g."""
     norms: torch.Tensor = torch.linalg.vector_norm(g.flatten(1), dim=1)
-    return norms.view(-1, *[1] * (g.dim() - 1))
+    return per_member(norms, g)
 
 
 def direction(g: torch.Tensor) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.core.lazy import torch
-from engine.core.params import Params
+from engine.core.params import Params, per_member
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, descended
@@ -24,7 +24,7 @@ class Polyak(Update, frozen=True, tag="polyak"):
         scale = torch.where(square > 0, 1 / square, 0.0)
         return descended(
             params,
-            {name: scale.view(-1, *[1] * (g.dim() - 1)) * g for name, g in gradients.items()},
+            {name: per_member(scale, g) * g for name, g in gradients.items()},
             rates,
         ), state
 

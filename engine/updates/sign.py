@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.core.lazy import torch
-from engine.core.params import Params, flat
+from engine.core.params import Params, flat, per_member
 from engine.core.parts import BadField, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, signs
@@ -43,7 +43,7 @@ class Sign(Diagonal, frozen=True, tag="sign"):
             directions[first] = torch.where(moves, gradients[first] / size.sqrt(), 0.0)
         if self.steepest:
             mean = flat(gradients.values()).abs().mean(1)
-            directions = {name: mean.view(-1, *[1] * (v.dim() - 1)) * v for name, v in directions.items()}
+            directions = {name: per_member(mean, v) * v for name, v in directions.items()}
         return descended(params, directions, rates), state
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
