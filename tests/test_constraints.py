@@ -104,6 +104,12 @@ def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
     assert plain <= {str(Requirement(line)) for line in known["requires-dist"]}
 
 
+@pytest.mark.parametrize("part", FILES)
+def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
+    """Several GB that a build for the processor has no use for; a build for CUDA brings its own."""
+    assert not [name for name in entries(FILES[part]) if name.startswith(("nvidia-", "cuda-", "triton"))]
+
+
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])
 def test_what_the_readme_shows_needs_no_extra(name: str) -> None:
     assert name in {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}
