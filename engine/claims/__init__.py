@@ -168,6 +168,50 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
+class ComparingTwo(Comparing, frozen=True, kw_only=True):
+    """A number made of a curve and another curve, or a line of the theory, at one place or at every one.
+
+    Of all places that is told at which it fits least. Its standard error is that of pairs: replica by replica
+    both have the same data, and so has a line that is made of them.
+    """
+
+    curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
+    line_fields: ClassVar[tuple[str, ...]] = ("to",)
+
+    to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
+    at: MaybePlace = None
+
+    def made(self, own: Floats, other: Floats) -> Floats:
+        """The number at every place, NaN where there is none."""
+        raise NotImplementedError
+
+    @property
+    def needs(self) -> str:
+        """What places must have beside a curve and another that are known, in words with {name}."""
+        return ""
+
+    def judge(self, view: View) -> Outcome:
+        curve = self.of(view)
+        name, other = other_at(view, self.to, curve)
+        if self.at is None and (why := unfinished(view, curve)):
+            return self.fails(why)
+        numbers = self.made(curve.y, other(whole))
+        known = curve.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
+        places = places_of(curve, known, self.at)
+        if not len(places):
+            lacking = self.needs.format(name=name)
+            return self.fails(f"there is no place at which both it and {name} are known{lacking}")
+        errors = reductions.standard_error(
+            curve.summary,
+            curve.replicas,
+            lambda some: self.made(curve.over(some), other(lambda one: one.over(some))),
+        )
+        allowed = errors[places] if errors is not None and self.standard_errors else None
+        worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
+        what = f"at {where(view, curve.x[worst])} the {self.kind} to {name} is "
+        return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), what)
+
+
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
