@@ -209,16 +209,20 @@ class Flowing(InPieces):
                 yield
 
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
+        """Raises: BadInput where no more evaluations are allowed."""
         protocol = self._protocol
         accuracy = Accuracy(protocol.method, protocol.rtol, protocol.atol, protocol.evaluations)
         fields = list(self._fields(descent))
         trajectories = [Trajectory(field, protocol.time, accuracy) for field in fields]
         for time in self._times[1:]:
-            for trajectory in trajectories:
-                while not trajectory.reaches(time):
-                    self._step(trajectory)
-                    yield
-            places = np.stack([trajectory.at(time) for trajectory in trajectories])
+            try:
+                for trajectory in trajectories:
+                    while not trajectory.reaches(time):
+                        trajectory.step()
+                        yield
+                places = np.stack([trajectory.at(time) for trajectory in trajectories])
+            except OutOfEvaluations as out:
+                raise self._too_few(out.time) from None
             descent.place(fields[0].weights(places))
             self._take(time, max(trajectory.evaluations for trajectory in trajectories))
             yield
@@ -246,17 +250,12 @@ class Flowing(InPieces):
                 self._loss,
             )
 
-    def _step(self, trajectory: Trajectory) -> None:
-        """Raises: BadInput where no more evaluations are allowed."""
-        try:
-            trajectory.step()
-        except OutOfEvaluations:
-            protocol, name = self._protocol, self._learner.name
-            what = f"{name} has come to time {trajectory.time:.3g} of {protocol.time:g} with so many"
-            stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
-            raise BadInput(
-                "protocol.evaluations", f"{what}; take more, an earlier end, a larger rtol{stiff}"
-            ) from None
+    def _too_few(self, time: float) -> BadInput:
+        """What to say where the evaluations allowed suffice to a time only."""
+        protocol, name = self._protocol, self._learner.name
+        what = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
+        stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
+        return BadInput("protocol.evaluations", f"{what}; take more, an earlier end, a larger rtol{stiff}")
 
     def _take(self, time: float, evaluations: int) -> None:
         rows = self._rows if time > 0 else 0

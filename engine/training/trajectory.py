@@ -37,7 +37,11 @@ class Accuracy(NamedTuple):
 
 
 class OutOfEvaluations(Exception):
-    """A solution needs more evaluations of its field than are allowed."""
+    """A solution needs more evaluations of its field than are allowed; it has come to a `time`."""
+
+    def __init__(self, time: float) -> None:
+        super().__init__(time)
+        self.time = time
 
 
 class Trajectory:
@@ -63,7 +67,10 @@ class Trajectory:
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
-        """The solution at a time of the last step; NaN where it has broken off before."""
+        """The solution at a time of the last step; NaN where it has broken off before.
+
+        Raises: OutOfEvaluations, for some methods evaluate between two times once more.
+        """
         if self._solver is None or self.time < time:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
         with np.errstate(all="ignore"):
@@ -102,7 +109,7 @@ class Trajectory:
 
     def _velocity(self, time: float, place: Floats) -> Floats:
         if self.evaluations == self._accuracy.evaluations:
-            raise OutOfEvaluations
+            raise OutOfEvaluations(self.time)
         self.evaluations += 1
         return self._field.velocity(place)
 

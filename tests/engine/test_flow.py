@@ -243,6 +243,14 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
         assert word in caught.value.what
 
 
+@pytest.mark.parametrize("allowed", range(26, 31))
+def test_evaluations_for_places_between_two_steps_are_among_those_allowed(allowed):
+    """The first two steps of dop853 take 26 of them, and what lies between their ends three more."""
+    with pytest.raises(BadInput) as caught:
+        measured(flow(evaluations=allowed), gd(1.0))
+    assert caught.value.where == "protocol.evaluations"
+
+
 def test_implicit_methods_take_few_evaluations_of_a_stiff_flow():
     columns = np.geomspace(0.1, 5, D)
     A = np.diag(2 * columns**2)
