@@ -43,6 +43,12 @@ def summaries_agree(line: str | None, curve: str) -> bool:
     return (line in TYPICAL) == (curve in TYPICAL)
 
 
+def _place(places: Floats, x: float) -> int | None:
+    """The number of the first place at x; None if there is none."""
+    found = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
+    return int(found[0]) if len(found) else None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CurveView:
     """A curve of a picture."""
@@ -164,9 +170,8 @@ class CurveView:
         if self.is_passed:
             sides = np.sign(self.x - x)
             found = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
-        else:
-            found = np.flatnonzero(np.abs(self.x - x) <= NEAR * abs(x))
-        return int(found[0]) if len(found) else None
+            return int(found[0]) if len(found) else None
+        return _place(self.x, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +242,10 @@ class LineView:
 
     of_some: Callable[[Sequence[int]], Floats] | None = None
     """The same line made of some of the replicas alone; None where it is the same for all."""
+
+    def place(self, x: float) -> int | None:
+        """The number of the place at x; None if nothing is there."""
+        return _place(self.x, x)
 
     def over(self, replicas: Sequence[int]) -> Floats:
         """The line of some of the replicas."""

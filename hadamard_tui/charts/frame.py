@@ -180,7 +180,7 @@ def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str
     for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         placed = [
             (slot // dots_across, label)
-            for value, label in ticks(axes.x_limits, axes.x_log, most)
+            for value, label in ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
             if (slot := across.slot(value)) is not None
         ]
         if _apart(placed, columns):

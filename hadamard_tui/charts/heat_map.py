@@ -9,7 +9,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.grid import borders
-from hadamard_tui.charts.series import Axes, Limits, LineStyle
+from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 
@@ -142,6 +142,7 @@ class HeatMap:
             (float(low), float(high)),
             self.x_log,
             self.y_log,
+            are_whole(self.x),
             self.y_down,
             self.y_names,
         )

@@ -15,6 +15,8 @@ Limits = tuple[float, float]
 _LARGEST = 8e307
 # Narrower ranges (relative to the values) are rounding noise and treated as constant data.
 _NOISE = 1e-12
+# Ticks of wider ranges are further apart than 1.
+_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,9 @@ class Axes:
     y_limits: Limits
     x_log: bool = False
     y_log: bool = False
+    x_whole: bool = False
+    """Whether there is nothing but at whole numbers of x."""
+
     y_down: bool = False
     """Whether y increases downwards, as the numbers of the rows of a matrix do."""
 
@@ -75,6 +80,12 @@ class Axes:
                 raise ValueError(f"{name}_limits must be finite and increasing, got ({low}, {high})")
             if log and low <= 0:
                 raise ValueError(f"{name}_limits must be positive on a log axis, got ({low}, {high})")
+
+
+def are_whole(values: np.ndarray) -> bool:
+    """Whether values in increasing order are whole numbers, and so few that ticks might fall between them."""
+    few = len(values) > 0 and values[-1] - values[0] < _MANY
+    return few and bool((values == np.rint(values)).all())
 
 
 def limits(values: np.ndarray) -> Limits:

@@ -16,10 +16,13 @@ _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
 
 
-def ticks(limits: Limits, log: bool, most: int) -> tuple[Tick, ...]:
+def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:
     """At most `most` (value, label) pairs within the limits, increasing.
 
     On a log axis these are decades; where fewer than two fit in, 1-2-5 multiples, or else linear ticks.
+
+    Args:
+        whole: at whole numbers only, for there is nothing between them.
     """
     if most < 1:
         return ()
@@ -27,13 +30,15 @@ def ticks(limits: Limits, log: bool, most: int) -> tuple[Tick, ...]:
         for values in (_decades(limits, most), _multiples(limits)):
             if min(2, most) <= len(values) <= most:
                 return tuple((value, _log_label(value)) for value in values)
-    values = [value for value in _linear(limits, most) if value > 0 or not log]
+    values = [value for value in _linear(limits, most, whole) if value > 0 or not log]
     return tuple(zip(values, _labels(values), strict=True))
 
 
-def _linear(limits: Limits, most: int) -> list[float]:
+def _linear(limits: Limits, most: int, whole: bool) -> list[float]:
     low, high = limits
     for step in _steps(limits, most):
+        if whole and step != int(step):
+            continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most:
             return [index * step for index in range(first, last + 1)]

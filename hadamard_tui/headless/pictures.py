@@ -24,6 +24,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
 from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
+from hadamard_tui.charts.ticks import ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 
@@ -126,7 +127,10 @@ def _table(found: View, width: int) -> Table:
 
 
 def _places(found: View, most: int) -> list[float]:
-    """Some of the places at which there is something, the last one among them."""
+    """Some of the places at which there is something, the last one among them; round ones that are passed."""
+    if any(curve.is_passed for curve in found.curves):
+        axes = plot(Look(found)).axes
+        return [x for x, _ in ticks(axes.x_limits, axes.x_log, most)]
     parts = [*(curve.x for curve in found.curves), *(line.x for line in found.lines)]
     every = np.unique(np.concatenate(parts or [np.empty(0)]))
     if len(every) > most:
@@ -135,14 +139,14 @@ def _places(found: View, most: int) -> list[float]:
 
 
 def _cell(one: CurveView | LineView, x: float) -> str:
-    at = np.flatnonzero(one.x == x)
-    if not len(at) or np.isnan(one.y[at[0]]):
+    place = one.place(x)
+    if place is None or np.isnan(one.y[place]):
         return NOTHING
-    y = float(one.y[at[0]])
+    y = float(one.y[place])
     stderr = one.stderr if isinstance(one, CurveView) else None
     if np.isinf(y):
         return "never" if y > 0 else NOTHING
-    error = "" if stderr is None or not np.isfinite(stderr[at[0]]) else f" ± {stderr[at[0]]:.1g}"
+    error = "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {stderr[place]:.1g}"
     return f"{_number(y)}{error}"
 
 

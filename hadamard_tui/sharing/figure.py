@@ -147,7 +147,7 @@ def _upon(plot: Any, path: np.ndarray, name: str, **how: Any) -> None:
 def _axes(axes: Axes) -> tuple[Any, Any]:
     """A sheet with axes on it."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogFormatter, MaxNLocator, StrMethodFormatter
 
     sheet = Figure(INCHES, layout="constrained")
     plot = sheet.add_subplot(
@@ -163,6 +163,8 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
         if logarithmic:
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))  # not formulas: those are not parsed
             axis.set_minor_formatter(LogFormatter())
+    if axes.x_whole and not axes.x_log:
+        plot.xaxis.set_major_locator(MaxNLocator(integer=True))
     return sheet, plot
 
 

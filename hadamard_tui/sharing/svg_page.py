@@ -151,7 +151,7 @@ class Page:
     def _x_ticks(self, axes: Axes) -> tuple[Tick, ...]:
         """As many ticks as have room for their labels."""
         for most in range(MOST_X_TICKS, 0, -1):
-            found = ticks(axes.x_limits, axes.x_log, most)
+            found = ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
             places = self.across(axes, values_of(found))
             widths = np.array([length(label, SMALL) for _, label in found])
             if (np.diff(places) > (widths[1:] + widths[:-1]) / 2 + GAP).all():

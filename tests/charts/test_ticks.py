@@ -14,6 +14,13 @@ def test_linear_ticks_are_round():
     assert labels((-3, 3), most=7) == ["-3", "-2", "-1", "0", "1", "2", "3"]
 
 
+def test_ticks_of_what_is_counted_are_whole_numbers():
+    for most in range(2, 20):
+        assert all("." not in each for each in [label for _, label in ticks((0.9, 5.1), False, most, True)])
+    assert [label for _, label in ticks((0.9, 5.1), False, 9, whole=True)] == ["1", "2", "3", "4", "5"]
+    assert [label for _, label in ticks((2.9, 9.5), True, 4, whole=True)] == ["4", "6", "8"]
+
+
 def test_powers_of_two_are_divided_in_halves():
     assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
     assert labels((1, 1024), most=4) == ["256", "512", "768", "1024"]

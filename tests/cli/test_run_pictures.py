@@ -48,6 +48,18 @@ measure = "loss"
 """
 
 
+ALONG_THE_LOSS = """
+protocol = "one-pass"
+problem = { matrix = { kind = "hadamard", d = 8 }, target = "feature" }
+run = { device = "cpu" }
+learners = [
+  { name = "GD", architecture = "linear", update = { kind = "gd", lr = "1/(2d)" } },
+  { name = "half", architecture = "linear", update = { kind = "gd", lr = "1/(4d)" } },
+]
+pictures = [{ x = "loss", measure = "norm" }]
+"""
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -65,6 +77,18 @@ def test_it_prints_the_chart_and_a_row_for_every_place(call, file):
     for row, (size, there) in zip(rows, ((4, True), (8, True), (16, False)), strict=True):
         assert row[1:4] == [str(size // 2), "±", "0"]
         assert row[4] == (str(size // 2) if there else "—")
+
+
+def test_along_a_measure_a_row_tells_where_every_curve_first_passes_a_round_value(call, tmp_path):
+    """Loss 1 − k/8 and norm √(k/8) of gradient descent; 1 − 3k/32 and √(k/8)/2 with half of its rate."""
+    path = tmp_path / "norm.toml"
+    path.write_text(ALONG_THE_LOSS)
+    code, out, _ = call("run", str(path))
+    assert code == 0
+    rows = {row[0]: row[1:] for line in out.splitlines() if len(row := line.split()) == 3}
+    for loss, first, second in (("0.3", 6, 8), ("0.5", 4, 6), ("0.8", 2, 3)):
+        assert rows[loss] == [f"{(first / 8) ** 0.5:.4g}", f"{(second / 8) ** 0.5 / 2:.4g}"]
+    assert rows["0.2"][1] == "—"
 
 
 def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(call, file):
