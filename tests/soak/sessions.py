@@ -192,8 +192,7 @@ class Session:
                 return self.terminal.gone(10) or self._kill()
             time.sleep(0.003)
         lag = time.monotonic() - begun
-        later = self._waiting_for_processor()
-        idle = max(0.0, lag - sum(later[thread] - waited.get(thread, 0.0) for thread in later))
+        idle = _on_an_idle_machine(lag, waited, self._waiting_for_processor())
         self.outcome.most("longest lag s", idle)
         if 0 < self.unrested <= FEW:  # and not before the first picture
             self.outcome.most("longest after few keys s", idle)
@@ -216,16 +215,20 @@ class Session:
     def _end(self) -> int:
         """Ask for the end, with a key or with a signal; the exit status."""
         self.asked = asked = self.random.choice(ENDINGS)
-        begun = time.monotonic()
+        begun, waited = time.monotonic(), self._waiting_for_processor()
         if isinstance(asked, signal.Signals):
             os.kill(self.terminal.pid, asked)
         else:
             self._send(asked)
-        status = self.terminal.gone(HUNG)
+        status, later = None, dict(waited)
+        while status is None and time.monotonic() - begun < HUNG:
+            later |= self._waiting_for_processor()  # an ended thread keeps what it had when last seen
+            status = self.terminal.gone(0.05)
         took = time.monotonic() - begun
-        self.outcome.most("longest end s", took)
-        if status is not None and took > END:
-            self._fail("hang", f"it ended {took:.1f} s after {asked!r}")
+        idle = _on_an_idle_machine(took, waited, later)
+        self.outcome.most("longest end s", idle)
+        if status is not None and idle > END:
+            self._fail("hang", f"it ended {idle:.1f} s ({took:.1f} s on this busy machine) after {asked!r}")
         if status is None:
             os.kill(self.terminal.pid, signal.SIGABRT)
             self._fail("hang", f"it had not ended {HUNG:.0f} s after {asked!r}")
@@ -278,6 +281,11 @@ class Session:
         stacks = innermost(_text(self.stacks)) + _text(self.traceback)
         last = f"keys: {keys!r}\nwrote: {json.dumps(tail, ensure_ascii=False)}\n{stacks}".rstrip()
         self.outcome.fail(kind, f"session {self.seed}: {what}", again, last)
+
+
+def _on_an_idle_machine(took: float, before: dict[str, float], after: dict[str, float]) -> float:
+    """The seconds that something took less those for which threads waited for the processor meanwhile."""
+    return max(0.0, took - sum(after[thread] - before.get(thread, 0.0) for thread in after))
 
 
 def _text(file: Path) -> str:
