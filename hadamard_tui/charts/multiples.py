@@ -12,15 +12,24 @@ from hadamard_tui.charts.series_builder import Plot, letter_of
 from hadamard_tui.charts.view_plot import plot
 
 
+def has_multiples(look: Look) -> bool:
+    """Whether there are several curves, references left out, so that each may have a chart of its own."""
+    return len(_curves(look)) > 1
+
+
 def multiples(look: Look, most: int, learner: str) -> tuple[list[Plot], int]:
     """The first charts of at most so many, that of a learner among them; and how many are left out."""
-    curves = [curve for curve in look.view.curves if not curve.is_reference]
+    curves = _curves(look)
     chosen = curves[:most]
     own = next((curve for curve in curves if curve.learner == learner), None)
     if own is not None and own not in chosen:
         chosen[-1] = own
     axes = plot(look).axes
     return [_alone(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
+
+
+def _curves(look: Look) -> list[CurveView]:
+    return [curve for curve in look.view.curves if not curve.is_reference]
 
 
 def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:

@@ -316,7 +316,7 @@ class Laboratory(Predicting, Comparing):
             return
         rows = self.query_one(Scoreboard).learners
         names = [learner["name"] for learner in self._editable.learners]
-        if event.cursor_row < len(rows) and rows[event.cursor_row] in names:
+        if 0 <= event.cursor_row < len(rows) and rows[event.cursor_row] in names:
             self._pick(names.index(rows[event.cursor_row]))
 
     @on(Setup.Changed)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 
 from textual import on
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
 from engine.results.trace import Curve, Trace
@@ -194,8 +196,9 @@ class Running(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _hear(self, session: Session, event: engine.Event) -> None:
-        """Called in the engine's thread."""
-        self.post_message(EngineSpoke(session, event))
+        """Called in the engine's thread, which may outlive an app that fails."""
+        with suppress(NoActiveAppError):
+            self.post_message(EngineSpoke(session, event))
 
     @on(EngineSpoke)
     def _engine_spoke(self, message: EngineSpoke) -> None:

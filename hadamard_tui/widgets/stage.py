@@ -17,7 +17,7 @@ from engine.spec.experiment import Experiment
 from hadamard_tui.charts.difference import difference
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.multiples import multiples
+from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
@@ -235,7 +235,7 @@ class Stage(Vertical):
             switcher.current = "loss"
             _draw(chart, difference(look))
             return
-        if look.options.multiples and len(look.view.curves) > 1 and not refused:
+        if look.options.multiples and has_multiples(look) and not refused:
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner)

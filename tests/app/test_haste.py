@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import pkgutil
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual import events
@@ -16,10 +18,12 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 from textual.widgets import OptionList
 
+from engine.runtime.worker import Failed
 from hadamard_tui import screens
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.looks.themes import after
+from hadamard_tui.running.session import Session
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands
@@ -217,3 +221,29 @@ async def test_keys_in_the_table_select_a_learner_each_and_come_to_rest(
             await asyncio.sleep(0.005)
         assert len(selected) <= 3
         assert table.cursor_row == app.laboratory.query_one(Setup).learner > 0
+
+
+async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        table = app.laboratory.query_one(Scoreboard)
+        table.focus()
+        await settled(app, pilot)
+        table.name_learners({}, {})
+        await pilot.press("up")
+        assert app.laboratory.query_one(Setup).learner == 0
+
+
+def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
+    """An app that fails lets go of its screens at once, and the engine's thread may still be at work."""
+    failures: list[BaseException] = []
+
+    def speak() -> None:
+        try:
+            app.laboratory._hear(cast(Session, None), Failed("Traceback"))
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=speak)
+    thread.start()
+    thread.join()
+    assert not failures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.multiples import multiples
+from hadamard_tui.charts.multiples import has_multiples, multiples
 from hadamard_tui.charts.view_plot import plot
 
 from .test_view_plot import FIRST, SECOND, TWO
@@ -26,3 +26,11 @@ def test_where_there_is_little_room_the_selected_learner_is_among_those_shown():
     shown, more = multiples(Look(TWO), 1, SECOND.learner)
     assert [chart.axes.title for chart in shown] == ["B eta = 0.2"]
     assert more == 1
+
+
+def test_only_what_is_compared_has_charts_of_its_own():
+    """References alone have none, such as those of a picture along an axis before its first point."""
+    assert has_multiples(Look(TWO))
+    references = [replace(curve, is_reference=True) for curve in TWO.curves]
+    assert not has_multiples(Look(replace(TWO, curves=references)))
+    assert not has_multiples(Look(replace(TWO, curves=[TWO.curves[0], *references])))
