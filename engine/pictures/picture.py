@@ -36,7 +36,8 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a dimension becomes one number: what is read off along it.
 
-    `over` is `record` (how far training has come), an axis, or an index of the measure. `first_below` and
+    `over` is `record` (how far training has come), an axis, an index of the measure, or the `rate` where a
+    learner tries several, of which `take = "min"` is the best. `first_below` and
     `first_above` are the place along it at which the measure first is, of every replica, or with
     `of = "mean"` of their mean: the first of those measured, or with `between` a place before it, where a
     straight line from the one before crosses the threshold (linear), or one in the logarithms of place and

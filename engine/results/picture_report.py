@@ -23,6 +23,7 @@ def picture_report(
 ) -> dict[str, Any]:
     """The experiment as given and as resolved at every point, its pictures, and its claims.
 
+    Learners that are skipped at a point are those whose reading along an axis is known without it.
     Numbers that are not finite are null.
     """
     plan = results.plan
@@ -38,6 +39,7 @@ def picture_report(
                 "names": dict(point.names),
                 "label": point.label,
                 "finished": place in results.finished,
+                "skipped": sorted(results.skipped.get(place, ())),
                 "runs": _runs(results.traces.get(place)),
             }
             for place, point in enumerate(plan.points)

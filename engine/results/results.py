@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
 from engine.spec.plan import only
@@ -14,22 +16,43 @@ from engine.spec.points import Plan
 class Results:
     """The traces of a plan, by the number of the point.
 
-    Traces appear when their runs begin and grow meanwhile; `finished` says which are complete.
+    Traces appear when their runs begin and grow meanwhile; `finished` says which are complete. A point at
+    which no learner needs to be run has none.
     """
 
     plan: Plan
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
+    skipped: dict[int, frozenset[str]] = field(default_factory=dict)
+    """The learners of a point that are not run there, as what is read off along an axis is known before."""
 
     def snapshot(self) -> Results:
         """The results as far as they have come, which do not grow."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
-        return Results(self.plan, traces, set(self.finished))
+        return Results(self.plan, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
-        """Whether every point is."""
-        return len(self.finished) == len(self.plan.points)
+        """Whether every point is, or need not be run."""
+        return len(self.finished) + len(self.left_out) == len(self.plan.points)
+
+    @property
+    def left_out(self) -> list[int]:
+        """The points at which no learner is run."""
+        points = self.plan.points
+        return [
+            number
+            for number, names in sorted(self.skipped.items())
+            if len(names) == len(points[number].experiment.learners)
+        ]
+
+    def experiment(self, number: int) -> Experiment:
+        """What is run at a point: its learners but those that are skipped there."""
+        whole, skipped = self.plan.points[number].experiment, self.skipped.get(number)
+        if not skipped:
+            return whole
+        kept = tuple(learner for learner in whole.learners if learner.name not in skipped)
+        return structs.replace(whole, learners=kept)
 
 
 def of_one(experiment: Experiment, trace: Trace) -> Results:

@@ -46,9 +46,14 @@ class Steps:
         """What every point contributes, once all is read off. Raises: BadInput."""
         parts = [self._at_point(point, samples) for point, samples in taken]
         reading = self._reading
-        if reading is not None and any(axis.name == reading.over for axis in self._axes):
+        if reading is not None and reading.over in self._along:
             return list(self._read_over_axis(reading, parts))
         return parts
+
+    @property
+    def _along(self) -> list[str]:
+        """What every point has a place along: the axes and, as an axis of its own, the rates."""
+        return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float:
         """y of a heat map at a point. Raises: BadInput."""
@@ -97,6 +102,11 @@ class Steps:
         return RATE in self._named - self._of_axes
 
     @property
+    def over_rates(self) -> bool:
+        """Whether something is read off along these."""
+        return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
+
+    @property
     def x_of_axes(self) -> bool:
         """Whether x is made of axes alone."""
         return self._named <= self._of_axes | {"n", "d"}
@@ -110,7 +120,7 @@ class Steps:
         """Whether several points make a curve or a map: each is a number there, once it is known."""
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
-        return bool(self._of_axes & (along | over)) or self.along_rates
+        return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """x where the clocks say this."""
@@ -173,18 +183,19 @@ class Steps:
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         """What is read off along an axis, for every place on the others."""
-        number = next(at for at, axis in enumerate(self._axes) if axis.name == reading.over)
+        number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
             place = part.point.place
             groups[place[:number] + place[number + 1 :]].append(part)
         for group in groups.values():
-            group.sort(key=lambda part: coordinate(self._axes, part.point, number))
-            places = np.array([coordinate(self._axes, part.point, number) for part in group])
-            values = np.stack([part.values for part in group], 1)  # [R, P, N]
+            group.sort(key=lambda part: coordinate(reading.over, part.point, number))
+            places = np.array([coordinate(reading.over, part.point, number) for part in group])
+            longest = max(group, key=lambda part: len(part.x))
+            values = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
             if reading.of == "mean":
                 values = reductions.summary("mean", values)[None]
-            yield AtPoint(group[0].point, group[0].x, reductions.read(reading, values, places, 1))
+            yield AtPoint(longest.point, longest.x, reductions.read(reading, values, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
         """See that no axis varies along a curve but those that x is made of. Raises: BadInput."""
@@ -198,6 +209,12 @@ class Steps:
                 raise BadInput("pictures", what)
 
 
-def coordinate(axes: tuple[Axis, ...], point: Point, number: int) -> float:
-    """Where a point is on an axis: its number, or of words and tables which one it is, from 1 on."""
-    return point.names.get(axes[number].name, point.place[number] + 1.0)
+def coordinate(name: str, point: Point, number: int) -> float:
+    """Where a point is on the axis of a name and number: its own number, or of words and tables which one
+    it is, from 1 on."""
+    return point.names.get(name, point.place[number] + 1.0)
+
+
+def _extended(values: Floats, length: int) -> Floats:
+    """Values [R, N] with NaN after their end, where a run ended before others did."""
+    return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -23,65 +21,16 @@ from engine.pictures.view import (
     HeatView,
     LineView,
     View,
-    summaries_agree,
 )
 from engine.protocols import CLOCKS
+from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
 from engine.results.results import Results
-from engine.results.samples import Samples, of_curve, of_line
+from engine.results.samples import Samples, of_line
 from engine.results.steps import AtPoint, Steps
-from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.marks import marks_of
 from engine.spec.points import Plan, Point
 
 Floats = NDArray[np.float64]
-
-NOTHING = np.empty(0)
-
-Key = tuple[str, Apart]
-LineKey = tuple[str, str, Apart]
-"""The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
-
-Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
-
-
-class Stretch(NamedTuple):
-    """What a curve of a picture has of one point."""
-
-    number: int
-    point: Point
-    trace: Trace
-    curve: Curve
-    samples: Samples
-
-
-Curves = dict[Key, list[Stretch]]
-
-
-class Gathered(NamedTuple):
-    """What there is of a picture."""
-
-    curves: Curves
-    lines: Lines
-    absent: dict[str, str]
-    numbers: dict[Key, int]
-    """The number of every curve that there may be, those without records among them."""
-
-    to_come: dict[Key, CurveView]
-    """Curves along records that have none yet."""
-
-    divisor: Lines
-    """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
-
-    def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
-
-        It is at the same values of the axes that tell curves apart; empty where there is nothing of it.
-        """
-        (name, apart), to = key, str(picture.relative)
-        if (to, apart) in self.curves:
-            return [(one.point, one.samples) for one in self.curves[to, apart]]
-        own = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
-        return [(point, samples) for point, samples, _ in own]
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -92,7 +41,7 @@ def view(picture: Picture, results: Results) -> View:
     plan = results.plan
     logarithmic = _is_logarithmic(picture.x, plan)
     steps = Steps(picture, plan.axes)
-    gathered = _gathered(picture, results, steps)
+    there = gathered(picture, results, steps)
     found = View(
         picture=picture,
         x_label=CLOCKS.get(picture.x, picture.x),
@@ -104,30 +53,33 @@ def view(picture: Picture, results: Results) -> View:
         clock=plan.experiment.protocol.clock,
         as_measured=not steps.change_values,
         marks=marks_of(plan, picture),
-        absent=gathered.absent,
+        absent=there.absent,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
         y_of=lambda number: None if picture.y is None else steps.height(plan.points[number]),
     )
     if picture.y is not None:
         found.heats.extend(
-            _heat(results, steps, learner, taken) for (learner, _), taken in gathered.curves.items()
+            _heat(results, steps, learner, taken) for (learner, _), taken in there.curves.items()
         )
         return found
-    for key, number in gathered.numbers.items():
-        if key in gathered.to_come:
-            found.curves.append(gathered.to_come[key])
-        elif key in gathered.curves and key[0] != picture.relative:
-            reduction = _Reduction(picture, results, steps, gathered, key)
+    for key, number in there.numbers.items():
+        if key in there.to_come:
+            found.curves.append(there.to_come[key])
+        elif key in there.curves and key[0] != picture.relative:
+            reduction = _Reduction(picture, results, steps, there, key)
             found.curves.append(reduction.view(number))
-    for (kind, curve, apart), taken in gathered.lines.items():
+    for (kind, curve, apart), taken in there.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
+        points = _points_of(results, picture, apart)
+        without = [point for number, point in points.items() if number not in results.traces]
+        y = _if_known(picture, steps, x, y, without)
         of_some = None
         if len(values) > 1 and picture.relative is None:
             of_some = partial(_of_some, picture.summary, values)
         if picture.relative is not None:
-            y = _divided(x, y, _Replicas(steps, gathered.divisor_of(picture, (curve, apart))))
+            y = _divided(x, y, Replicas(steps, there.divisor_of(picture, (curve, apart))))
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
@@ -150,35 +102,31 @@ def view(picture: Picture, results: Results) -> View:
     return found
 
 
+def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
+    """The points of a picture with these values of the axes that tell its curves apart, by number."""
+    plan = results.plan
+    return {
+        number: point
+        for number, point in enumerate(plan.points)
+        if point.is_in(picture) and plan.apart(picture, point) == apart
+    }
+
+
+def _if_known(picture: Picture, steps: Steps, x: Floats, y: Floats, without: Sequence[Point]) -> Floats:
+    """y, but where points of an axis that is read off are `without` values: "never" is not known there."""
+    reading = picture.reading
+    if reading is None or reading.over == "record" or not steps.x_of_axes:
+        return y
+    places = [steps.place(point, {}) for point in without]
+    return np.where(np.isinf(y) & np.isin(x, places), np.nan, y)
+
+
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     """The summary of some of the replicas, of values [R, N]."""
     return reductions.summary(how, values[list(replicas)])
 
 
-class _Replicas:
-    """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
-
-    def __init__(self, steps: Steps, taken: list[tuple[Point, Samples]]) -> None:
-        self._steps, self.taken = steps, taken
-
-    @cached_property
-    def whole(self) -> tuple[Floats, Floats]:
-        """x [N] and the values [R, N] of all replicas."""
-        return self._steps.curve(self.taken)
-
-    def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of all replicas or of some; where there is one only, it is the same for all."""
-        reading, how = self._steps.picture.reading, self._steps.picture.summary
-        if replicas is not None and reading is not None and reading.of == "mean":
-            x, values = self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
-        else:  # all steps take every replica by itself
-            x, values = self.whole
-            if replicas is not None and len(values) > 1:
-                values = values[[one for one in replicas if one < len(values)]]
-        return x, reductions.summary(how, values)
-
-
-def _divided(x: Floats, y: Floats, divisor: _Replicas, replicas: Sequence[int] | None = None) -> Floats:
+def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
     """A curve or line over what a picture is relative to; NaN where there is nothing of that."""
     if not divisor.taken:
         return np.full_like(y, np.nan)
@@ -280,13 +228,11 @@ def _error(how: str, values: Floats) -> Floats:
 class _Reduction:
     """One curve on its way into a view, of all replicas or of some."""
 
-    def __init__(
-        self, picture: Picture, results: Results, steps: Steps, gathered: Gathered, key: Key
-    ) -> None:
+    def __init__(self, picture: Picture, results: Results, steps: Steps, there: Gathered, key: Key) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._key, self._taken = key, gathered.curves[key]
-        self._samples = _Replicas(steps, [(one.point, one.samples) for one in self._taken])
-        self._divisor = _Replicas(steps, gathered.divisor_of(picture, key))
+        self._key, self._taken = key, there.curves[key]
+        self._samples = Replicas(steps, [(one.point, one.samples) for one in self._taken])
+        self._divisor = Replicas(steps, there.divisor_of(picture, key))
         self._replicas = min(
             one.curve.replicas if picture.measure.is_number else len(one.samples.values)
             for one in self._taken
@@ -300,7 +246,7 @@ class _Reduction:
         else:
             self._check_kept()
             x, y = self._estimate(None)
-            y = np.where(np.isinf(y) & np.isin(x, self._incomplete), np.nan, y)
+            y = _if_known(self._picture, self._steps, x, y, self._to_come)
             stderr = reductions.standard_error(
                 self._picture.summary, self._replicas, lambda some: self._estimate(some)[1]
             )
@@ -336,7 +282,7 @@ class _Reduction:
             over=self._over,
             divergences=self._divergences if along else NOTHING,
             missing=missing,
-            is_reference=_is_reference(curve, first.point),
+            is_reference=is_reference(curve, first.point),
             diverged=diverged,
             diverged_at=diverged_at,
             ended=all(one.curve.ended for one in self._taken),
@@ -407,68 +353,26 @@ class _Reduction:
         if along:
             only = self._taken[0].curve
             return only.sound == only.capacity
-        axes = len(self._results.plan.axes)
-        there = {one.point.place[:axes] for one in self._taken}
         ended = [one.curve.complete or one.curve.diverged == one.curve.replicas for one in self._taken]
-        return all(ended) and there.issuperset(point.place for point in self._wanted)
+        return all(ended) and not self._to_come
 
     @property
-    def _incomplete(self) -> list[float]:
-        """Where on x points of an axis that is read off are still to come: "never" is not known there."""
-        reading = self._picture.reading
-        if reading is None or reading.over == "record" or not self._steps.x_of_axes:
-            return []
-        there = {one.point.place for one in self._taken}
-        return [self._steps.place(point, {}) for point in self._wanted if point.place not in there]
+    def _to_come(self) -> list[Point]:
+        """The points of those that it is to go through at which there is nothing yet."""
+        there = {one.number for one in self._taken}
+        return [point for number, point in self._wanted.items() if number not in there]
 
     @property
-    def _wanted(self) -> list[Point]:
-        """The points that it is to go through."""
+    def _wanted(self) -> dict[int, Point]:
+        """The points that it is to go through, which are those that are not skipped, by number."""
         _, apart = self._key
         learner = self._taken[0].curve.learner
-        return [
-            point
-            for point in self._results.plan.points
-            if point.is_in(self._picture)
-            and self._results.plan.apart(self._picture, point) == apart
-            and any(one.name == learner for one in point.experiment.learners)
-        ]
-
-
-def _is_reference(curve: Curve, point: Point) -> bool:
-    """Whether its learner is one that others are compared with."""
-    return any(one.name == curve.learner and one.role == "reference" for one in point.experiment.learners)
-
-
-def _to_come(
-    name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
-) -> CurveView:
-    """A curve along the records of a run of which there are none yet."""
-    return CurveView(
-        name=name,
-        number=number,
-        learner=curve.learner,
-        apart=apart,
-        is_best=lambda: curve.best,
-        verdict=curve.verdict,
-        bound_class=trace.bound_class(curve),
-        rate=curve.rate,
-        oracle_tuned=curve.oracle_tuned,
-        x=NOTHING,
-        y=NOTHING,
-        clock=NOTHING,
-        point=at[0],
-        is_ordered=True,
-        planned=curve.capacity,
-        stderr=None if curve.replicas == 1 else NOTHING,
-        replicas=curve.replicas,
-        over=lambda replicas: NOTHING,
-        divergences=NOTHING,
-        is_reference=_is_reference(curve, at[1]),
-        diverged=0,
-        diverged_at=None,
-        complete=False,
-    )
+        return {
+            number: point
+            for number, point in _points_of(self._results, self._picture, apart).items()
+            if any(one.name == learner for one in point.experiment.learners)
+            and learner not in self._results.skipped.get(number, ())
+        }
 
 
 def _label(picture: Picture, results: Results) -> str:
@@ -481,98 +385,3 @@ def _label(picture: Picture, results: Results) -> str:
     if picture.times is not None:
         label = f"{label} × {picture.times}"
     return label if picture.relative is None else f"{label}, relative to {picture.relative}"
-
-
-def _gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
-    """What there is of every curve and of every line of a picture, and why other lines are not there.
-
-    Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
-    """
-    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list))
-    for number, trace in sorted(results.traces.items()):
-        point = results.plan.points[number]
-        if not point.is_in(picture):
-            continue
-        apart = results.plan.apart(picture, point)
-        for curve in trace.curves:
-            here, name = point, curve.name
-            if steps.along_rates:
-                if (rate := _rate_of(curve, point)) is None:
-                    continue
-                here, name = point.at_rate(rate), curve.learner
-            key = name, apart
-            order = found.numbers.setdefault(key, len(found.numbers))
-            if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
-                continue
-            samples = of_curve(curve, picture.measure, trace, steps.measured)
-            if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
-                name = results.plan.name(name, picture, apart)
-                found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
-            if samples is None or not steps.measured <= samples.clocks.keys():
-                continue
-            if curve.ended or not steps.along_axes or steps.along_records(samples.clocks):
-                found.curves[key].append(Stretch(number, here, trace, curve, samples))
-        _gather_lines(found, picture, steps, (point, trace), apart)
-    return found
-
-
-def _gather_lines(
-    found: Gathered, picture: Picture, steps: Steps, at: tuple[Point, Trace], apart: Apart
-) -> None:
-    """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
-    point, trace = at
-    for line in trace.lines:
-        into = [found.divisor] if line.kind == picture.relative and line.on_problem.holds else []
-        if why := _absence(line, picture):
-            found.absent[line.kind] = why
-        else:
-            into.append(found.lines)
-        if not into:
-            continue
-        own = of_line(line, trace, picture.reads_places, steps.clocks)
-        for name, samples in own.items():
-            for here, whose in _places_of_line(name, point, trace, steps):
-                for lines in into:
-                    lines[line.kind, whose, apart].append((here, samples, line))
-        if not own and len(line.values) and not line.applies_to:
-            found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
-
-
-def _places_of_line(name: str, point: Point, trace: Trace, steps: Steps) -> list[tuple[Point, str]]:
-    """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
-    if not steps.along_rates:
-        return [(point, name)]
-    curves = [curve for curve in trace.curves if name in (curve.name, "")]
-    rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
-    return [(point.at_rate(rate), whose) for rate, whose in rates.items() if rate is not None]
-
-
-def _rate_of(curve: Curve, point: Point) -> float | None:
-    """The rate of a curve, one of several or the only one; None for learners without."""
-    (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
-    only = getattr(learner.update, "lr", None)
-    return only if curve.rate is None and isinstance(only, float) else curve.rate
-
-
-def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Why a line is not in a picture; nothing for one that is."""
-    if picture.lines is not None and line.kind not in picture.lines:
-        return "the picture does not name it among its lines"
-    if not line.on_problem.holds:
-        return line.on_problem.reason
-    if line.measure != picture.measure.name:
-        return f"it is about the {line.measure}, and this is the {picture.measure.name}"
-    if line.running not in (None, picture.running):
-        return (
-            f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
-        )
-    if picture.lines is None and not summaries_agree(line.summary, picture.summary):
-        return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
-    return ""
-
-
-def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """The names of the clocks that a curve has, or is going to have."""
-    protocol, learners = point.experiment.protocol, point.experiment.learners
-    measured = [protocol.measured_clocks(one) for one in learners if one.name == curve.learner]
-    return set(trace.planned).union(curve.clocks, *measured)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.results.readings import known_at
 from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData, Stopped
 from engine.runtime.pacing import MOST
@@ -43,14 +44,20 @@ def sweep(
     """Run every point of a plan; `gate`, `notify` and `turn` are those of `run`, `Finished` comes at the end.
 
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
-    end of the program, a sweep goes on where it was. Points whose data are the same share them. A gate that
+    end of the program, a sweep goes on where it was. Points whose data are the same share them. Along an axis
+    that goes on only until something is read off, learners of whom that is known are skipped. A gate that
     stops a run is not asked while numbers are drawn, and `stopped` is: whether to end there.
 
     Raises: BadInput, with the point that cannot be run.
     """
     results, data = Results(plan), DrawnData(stopped)
     notify(Begun(results))
-    for number, point in enumerate(plan.points):
+    for number in range(len(plan.points)):
+        if skipped := known_at(results, number):
+            results.skipped[number] = skipped
+        experiment = results.experiment(number)
+        if not experiment.learners:
+            continue
 
         def heard(event: RunEvent, number: int = number) -> None:
             if isinstance(event, Loaded):
@@ -59,7 +66,7 @@ def sweep(
                 notify(event)
 
         try:
-            trace = run(point.experiment, gate, heard, store, turn, data)
+            trace = run(experiment, gate, heard, store, turn, data)
         except Stopped:
             return results
         if not trace.ended:

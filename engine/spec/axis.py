@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeGuard
+from itertools import pairwise
+from typing import Annotated, Literal, TypeGuard
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import LARGEST, BadField
+from engine.core.parts import LARGEST, SELDOM, BadField
 
 MOST_POINTS = 10_000
 """Values of an axis at most: each is at least one run."""
@@ -32,6 +33,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Values are numbers, or tables that give several names a number each. With `set` they are put in a place of
     the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
     `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
+    With `until = "read"` it is an inner axis: for every place on the others a learner goes along it, upwards,
+    only until all is known that pictures read off along it, with its error, as how many rows are enough.
     """
 
     name: Annotated[
@@ -59,7 +62,26 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
 
+    until: Annotated[
+        Literal["read"] | None,
+        Meta(
+            title="until",
+            description="read: go on only until what pictures read off along it is known",
+            extra=SELDOM,
+        ),
+    ] = None
+
     def __post_init__(self) -> None:
+        self._check_values()
+        if self.until is not None and any(one >= other for one, other in pairwise(self._numbers)):
+            raise BadField("until", "what is read off is the first place, so values must grow; sort them")
+
+    @property
+    def _numbers(self) -> list[float]:
+        """Its values that are numbers."""
+        return [value for value in self.grid if _is_number(value)]
+
+    def _check_values(self) -> None:
         if self.values is None:
             self._check_range()
         elif self.from_ is not None or self.to is not None or self.points is not None:

@@ -156,7 +156,9 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
     _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
     if picture.reading is not None:
-        _check_known([picture.reading.over], ["record", *there.axes, *there.indices], f"{where}.read")
+        _check_known(
+            [picture.reading.over], ["record", *there.axes, *there.indices, *there.rates], f"{where}.read"
+        )
     _check_what_is_left(there, picture, where)
 
 

@@ -23,7 +23,20 @@ def check_points(plan: Plan) -> None:
                 raise BadInput(f"pictures[{number}]", what)
         marks_of(plan, picture)
         _check_varying(plan, picture, f"pictures[{number}]")
+    _check_until(plan)
     _check_claims(plan)
+
+
+def _check_until(plan: Plan) -> None:
+    """See that something is read off along every axis that goes on only until then. Raises: BadInput."""
+    readings = [picture.reading for picture in plan.experiment.pictures]
+    for number, axis in enumerate(plan.axes):
+        there = [how for how in readings if how is not None and how.over == axis.name]
+        if axis.until is None or (there and all(how.is_place for how in there)):
+            continue
+        what = "the least, say, of all values is not known before the last" if there else "there is none"
+        right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
+        raise BadInput(f"axes[{number}].until", f"it is for pictures with {right}, and {what}; leave it out")
 
 
 def _check_varying(plan: Plan, picture: Picture, where: str) -> None:

@@ -33,9 +33,9 @@ class Point:
         wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
         return all(abs(here - value) <= NEAR * abs(value) for here, value in wanted)
 
-    def at_rate(self, rate: float) -> Point:
-        """The same where one of the rates of a learner is a name, too."""
-        return replace(self, place=(*self.place, 0), names={**self.names, RATE: rate})
+    def at_rate(self, number: int, rate: float) -> Point:
+        """The same where one of the rates of a learner, its own axis, is a name, too."""
+        return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -18,7 +18,7 @@ from engine.spec.experiment import Experiment
 from engine.spec.plan import only
 from engine.spec.points import Plan
 from hadamard_tui.headless import console
-from hadamard_tui.running.progress import share
+from hadamard_tui.running.progress import share, skipped
 
 POLL_SECONDS = 0.05
 
@@ -75,4 +75,5 @@ def state(results: Results) -> tuple[str, float]:
         return "preparing", 0.0
     where = f" {points[here].label}," if points[here].label else ""
     memory = results.traces[here].environment["memory"]
-    return f"running,{where} in about {memory}", share(results)
+    left_out = f", {words}" if (words := skipped(results)) else ""
+    return f"running,{where} in about {memory}{left_out}", share(results)

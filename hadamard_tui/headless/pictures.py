@@ -27,6 +27,7 @@ from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
 from hadamard_tui.charts.ticks import ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
+from hadamard_tui.running.progress import skipped
 
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
@@ -64,6 +65,8 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
             yield Padding(_table(found, console.width), (1, 0, 0, 0))
         yield from claims([one for one in own if id(one) not in told])
         told.update(map(id, own))
+    if words := skipped(results):
+        yield Text(f"\n{words}", "dim")
     yield from claims([one for one in outcomes if id(one) not in told], "Other claims" if told else "Claims")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
+from engine.results.readings import WHY
 from engine.results.results import Results
 from engine.results.trace import Trace
 
@@ -15,13 +17,26 @@ SHORTEST = 2.0
 
 
 def share(results: Results) -> float:
-    """The share of all points that is done, that of the present one included."""
+    """The share of all points that is done, that of the present one and those left out included."""
+    points, left = points_done(results)
+    return 1 - left / len(results.plan.points) if points else 0.0
+
+
+def points_done(results: Results) -> tuple[float, float]:
+    """How many points are computed, that of the present one in part, and how many may still have to be."""
     here = max(results.traces, default=None)
     if here is None:
-        return 0.0
+        return 0.0, float(len(results.plan.points))
     trace = results.traces[here]
     part = 0.0 if here in results.finished else done(trace) / max(whole(trace), 1)
-    return (len(results.finished) + part) / len(results.plan.points)
+    computed = len(results.finished) + part
+    return computed, len(results.plan.points) - len(results.left_out) - computed
+
+
+def skipped(results: Results) -> str:
+    """What is not computed along an axis that goes on only until something is read off, in words."""
+    runs = sum(map(len, results.skipped.values()))
+    return f"{runs} {'run' if runs == 1 else 'runs'} skipped: {WHY}" if runs else ""
 
 
 def done(trace: Trace) -> int:
@@ -39,21 +54,22 @@ class Remaining:
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
+        self._left = math.inf
 
-    def see(self, seconds: float, share: float) -> None:
-        """Take note of how far it is after so many more seconds of work."""
-        worked = self._seen[-1][0] + seconds
-        self._seen.append((worked, share))
+    def see(self, seconds: float, done: float, left: float) -> None:
+        """Take note of how much is done after so many more seconds of work, and how much is left."""
+        worked, self._left = self._seen[-1][0] + seconds, left
+        self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
             self._seen.popleft()
 
     @property
     def words(self) -> str:
         """The time that is left, as "about 2 min left"; nothing where it is not known."""
-        (then, before), (now, share) = self._seen[0], self._seen[-1]
-        if now - then < SHORTEST or share <= before or share >= 1:
+        (then, before), (now, done) = self._seen[0], self._seen[-1]
+        if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
             return ""
-        return f"{in_words((1 - share) * (now - then) / (share - before))} left"
+        return f"{in_words(self._left * (now - then) / (done - before))} left"
 
 
 def in_words(seconds: float) -> str:

@@ -30,7 +30,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.editing.fitting_claims import LeftOut
 from hadamard_tui.running.certificate_worker import Measuring
 from hadamard_tui.running.playback import Pace, Playback
-from hadamard_tui.running.progress import Remaining, share
+from hadamard_tui.running.progress import Remaining, points_done, skipped
 from hadamard_tui.running.snapshot_worker import Looking
 from hadamard_tui.running.viewed import Viewed
 
@@ -102,8 +102,9 @@ class Session:
             case Begun(results):
                 self.results = results
             case Loaded(trace):
+                assert self.results is not None, "a sweep begins before its runs"
+                self.point = next(number for number, known in self.results.traces.items() if known is trace)
                 if self.trace is not None:  # the next point is played from its start
-                    self.point += 1
                     self._begin_playback(self.experiment)
                 self.trace = trace
                 self._since = time.perf_counter()
@@ -116,8 +117,10 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment at the point that is shown."""
-        return self.plan.points[self.point].experiment
+        """The experiment at the point that is shown, of learners that are not skipped there."""
+        if self.results is None:
+            return self.plan.points[self.point].experiment
+        return self.results.experiment(self.point)
 
     @property
     def where(self) -> str:
@@ -128,6 +131,11 @@ class Session:
     def count(self) -> str:
         """Which of how many points that is; nothing where there are no axes."""
         return f"{self.point + 1}/{len(self.plan.points)}" if self.plan.axes else ""
+
+    @property
+    def skipped(self) -> str:
+        """What need not be computed, in words; nothing where that is nothing."""
+        return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
         """Picture 1, 2, … of the experiment; 0 is that of the run which is shown."""
@@ -282,8 +290,12 @@ class Session:
 
     @property
     def remaining(self) -> str:
-        """How long the points of the axes that are left are going to take, in words; nothing if unknown."""
-        return self._remaining.words if self.plan.axes and self.computing else ""
+        """How long the points of the axes that are left are going to take, in words; nothing if unknown.
+
+        Where some may be skipped it is the longest.
+        """
+        words = self._remaining.words if self.plan.axes and self.computing else ""
+        return f"at most {words}" if words and any(axis.until for axis in self.plan.axes) else words
 
     @property
     def speed(self) -> float:
@@ -298,7 +310,7 @@ class Session:
         if self.trace is None:
             return
         if self.plan.axes and self.results is not None and self.computing:
-            self._remaining.see(seconds, share(self.results))
+            self._remaining.see(seconds, *points_done(self.results))
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1
         replaying = self.playback.replaying

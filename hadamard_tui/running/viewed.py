@@ -50,7 +50,7 @@ class Viewed:
 
 def _extent(results: Results) -> object:
     """What differs once there is more of some results."""
-    return [
+    return len(results.skipped), [
         (
             number,
             trace,

@@ -128,7 +128,9 @@ def _points(session: Session | None) -> tuple[str, str, str]:
         return "", "", ""
     where, count, left = session.where, session.count, session.remaining
     brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
-    return f"  {where} ({count.replace('/', ' of ')}{left})", f" {brief} {count}{left}", f" {count}{left}"
+    skipped = f", {session.skipped}" if session.skipped else ""
+    long = f"  {where} ({count.replace('/', ' of ')}{skipped}{left})"
+    return long, f" {brief} {count}{left}", f" {count}{left}"
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:

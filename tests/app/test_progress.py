@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.runtime.sweep import Event, PointDone, sweep
+from engine.spec.plan import plan
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.progress import SPAN, Remaining, in_words
@@ -12,11 +14,21 @@ from hadamard_tui.widgets.status import status_text
 
 from .test_pictures import editable
 
+INNER_AXIS = {
+    "axes": [
+        {"name": "size", "values": [4, 8]},
+        {"name": "rows", "from": 4, "to": 32, "log": True, "until": "read"},
+    ],
+    "problem": {"matrix": {"kind": "gaussian", "n": "rows", "d": "size"}, "target": "feature"},
+    "learners": [{"name": "LLS", "solver": "lls"}],
+    "pictures": [{"x": "size", "measure": "excess-risk", "read": {"over": "rows", "first_below": 0.1}}],
+}
+
 
 def seen(*steps: tuple[float, float]) -> Remaining:
     made = Remaining()
     for seconds, share in steps:
-        made.see(seconds, share)
+        made.see(seconds, 100 * share, 100 * (1 - share))
     return made
 
 
@@ -56,3 +68,29 @@ def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -
         line = status_text(session, described, Pace(), 30, width).plain
         assert "(1 of 3, about 2 min left)" in line or "1/3, about 2 min left" in line
         assert len(line) <= width
+
+
+def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped() -> None:
+    points = plan(INNER_AXIS)
+    session = Session(points, INNER_AXIS, lambda *told: None, 1, Pace())
+    assert session.skipped == ""
+    at = []
+
+    def heard(event: Event) -> None:
+        session.hear(event)
+        if isinstance(event, PointDone):
+            at.append((session.point, event.number))
+
+    results = sweep(points, notify=heard)
+    assert at == [(number, number) for number in results.traces]
+    assert len(at) < len(points.points)
+    count = len(results.left_out)
+    line = status_text(session, EditableExperiment(INNER_AXIS, None), Pace(), 30, 300).plain
+    assert f"{count} runs skipped: the reading is known" in line
+
+
+def test_where_points_may_be_skipped_the_time_left_is_the_longest() -> None:
+    session = Session(plan(INNER_AXIS), INNER_AXIS, lambda *told: None, 1, Pace())
+    session._since = 0.0
+    session._remaining.see(30.0, 1.0, 4.0)
+    assert session.remaining == "at most about 2 min left"

@@ -1,0 +1,254 @@
+"""What there is of a picture: the samples of every curve and line, from all points of the axes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.pictures import reductions
+from engine.pictures.picture import Picture
+from engine.pictures.view import Apart, CurveView, summaries_agree
+from engine.results.results import Results
+from engine.results.samples import Samples, of_curve, of_line
+from engine.results.steps import Steps
+from engine.results.trace import Curve, TheoryLine, Trace
+from engine.spec.points import Point
+
+Floats = NDArray[np.float64]
+
+NOTHING = np.empty(0)
+
+NO_RATE = float("nan")
+"""One and the same, so that learners without rates are told from others by it alone."""
+
+Key = tuple[str, Apart]
+LineKey = tuple[str, str, Apart]
+"""The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+
+Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
+
+
+class Stretch(NamedTuple):
+    """What a curve of a picture has of one point."""
+
+    number: int
+    point: Point
+    trace: Trace
+    curve: Curve
+    samples: Samples
+
+
+Curves = dict[Key, list[Stretch]]
+
+
+class Gathered(NamedTuple):
+    """What there is of a picture."""
+
+    curves: Curves
+    lines: Lines
+    absent: dict[str, str]
+    numbers: dict[Key, int]
+    """The number of every curve that there may be, those without records among them."""
+
+    to_come: dict[Key, CurveView]
+    """Curves along records that have none yet."""
+
+    divisor: Lines
+    """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+
+    def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
+        """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
+
+        It is at the same values of the axes that tell curves apart; empty where there is nothing of it.
+        """
+        (name, apart), to = key, str(picture.relative)
+        if (to, apart) in self.curves:
+            return [(one.point, one.samples) for one in self.curves[to, apart]]
+        own = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
+        return [(point, samples) for point, samples, _ in own]
+
+
+class Replicas:
+    """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
+
+    def __init__(self, steps: Steps, taken: list[tuple[Point, Samples]]) -> None:
+        self._steps, self.taken = steps, taken
+
+    @property
+    def how(self) -> str:
+        """What is taken over replicas."""
+        return self._steps.picture.summary
+
+    @cached_property
+    def whole(self) -> tuple[Floats, Floats]:
+        """x [N] and the values [R, N] of all replicas."""
+        return self._steps.curve(self.taken)
+
+    def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+        """x and y of all replicas or of some; where there is one only, it is the same for all."""
+        reading = self._steps.picture.reading
+        if replicas is not None and reading is not None and reading.of == "mean":
+            x, values = self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
+        else:  # all steps take every replica by itself
+            x, values = self.whole
+            if replicas is not None and len(values) > 1:
+                values = values[[one for one in replicas if one < len(values)]]
+        return x, reductions.summary(self.how, values)
+
+
+def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
+    """What there is of every curve and of every line of a picture, and why other lines are not there.
+
+    Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
+    """
+    found = Gathered(defaultdict(list), defaultdict(list), {}, {}, {}, defaultdict(list))
+    for number, trace in sorted(results.traces.items()):
+        point = results.plan.points[number]
+        if not point.is_in(picture):
+            continue
+        apart = results.plan.apart(picture, point)
+        for curve in trace.curves:
+            here, name = point, curve.name
+            if steps.along_rates or steps.over_rates:
+                if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
+                    continue
+                here, name = point.at_rate(*_rate_of(curve, point)), curve.learner
+            key = name, apart
+            order = found.numbers.setdefault(key, len(found.numbers))
+            if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
+                continue
+            samples = of_curve(curve, picture.measure, trace, steps.measured)
+            if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
+                name = results.plan.name(name, picture, apart)
+                found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
+            if samples is None or not steps.measured <= samples.clocks.keys():
+                continue
+            if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
+                found.curves[key].append(Stretch(number, here, trace, curve, samples))
+        _gather_lines(found, picture, steps, (point, trace), apart)
+    return found
+
+
+def _gather_lines(
+    found: Gathered, picture: Picture, steps: Steps, at: tuple[Point, Trace], apart: Apart
+) -> None:
+    """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
+    point, trace = at
+    for line in trace.lines:
+        into = [found.divisor] if line.kind == picture.relative and line.on_problem.holds else []
+        if why := _absence(line, picture):
+            found.absent[line.kind] = why
+        else:
+            into.append(found.lines)
+        if not into:
+            continue
+        own = of_line(line, trace, picture.reads_places, steps.clocks)
+        for name, samples in own.items():
+            for here, whose in _places_of_line(name, point, trace, steps):
+                for lines in into:
+                    lines[line.kind, whose, apart].append((here, samples, line))
+        if not own and len(line.values) and not line.applies_to:
+            found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
+
+
+def _has_ended(curve: Curve, trace: Trace, steps: Steps) -> bool:
+    """Whether a curve has the one number that a picture along axes takes of it."""
+    if not steps.along_axes:
+        return True
+    beside = [one for one in trace.curves if one.learner == curve.learner] if steps.over_rates else [curve]
+    return all(one.ended for one in beside)
+
+
+def _places_of_line(name: str, point: Point, trace: Trace, steps: Steps) -> list[tuple[Point, str]]:
+    """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
+    if not (steps.along_rates or steps.over_rates):
+        return [(point, name)]
+    curves = [curve for curve in trace.curves if name in (curve.name, "")]
+    rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
+    return [
+        (point.at_rate(*rate), whose)
+        for rate, whose in rates.items()
+        if steps.over_rates or not np.isnan(rate.rate)
+    ]
+
+
+class Rate(NamedTuple):
+    """One of the rates of a learner."""
+
+    number: int
+    rate: float
+    """NaN for learners without."""
+
+
+def _rate_of(curve: Curve, point: Point) -> Rate:
+    """The rate of a curve: one of several, or the only one."""
+    (learner,) = (one for one in point.experiment.learners if one.name == curve.learner)
+    rates = getattr(learner.update, "lr", None)
+    if curve.rate is None:
+        return Rate(0, rates if isinstance(rates, float) else NO_RATE)
+    return Rate(rates.index(curve.rate) if isinstance(rates, tuple) else 0, curve.rate)
+
+
+def _absence(line: TheoryLine, picture: Picture) -> str:
+    """Why a line is not in a picture; nothing for one that is."""
+    if picture.lines is not None and line.kind not in picture.lines:
+        return "the picture does not name it among its lines"
+    if not line.on_problem.holds:
+        return line.on_problem.reason
+    if line.measure != picture.measure.name:
+        return f"it is about the {line.measure}, and this is the {picture.measure.name}"
+    if line.running not in (None, picture.running):
+        return (
+            f"it is about the {line.running} of all evaluation points so far: take running = {line.running}"
+        )
+    if picture.lines is None and not summaries_agree(line.summary, picture.summary):
+        return f"it is about the {line.summary} of many replicas, and this is the {picture.summary}"
+    return ""
+
+
+def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
+    """The names of the clocks that a curve has, or is going to have."""
+    protocol, learners = point.experiment.protocol, point.experiment.learners
+    measured = [protocol.measured_clocks(one) for one in learners if one.name == curve.learner]
+    return set(trace.planned).union(curve.clocks, *measured)
+
+
+def is_reference(curve: Curve, point: Point) -> bool:
+    """Whether its learner is one that others are compared with."""
+    return any(one.name == curve.learner and one.role == "reference" for one in point.experiment.learners)
+
+
+def _to_come(
+    name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
+) -> CurveView:
+    """A curve along the records of a run of which there are none yet."""
+    return CurveView(
+        name=name,
+        number=number,
+        learner=curve.learner,
+        apart=apart,
+        is_best=lambda: curve.best,
+        verdict=curve.verdict,
+        bound_class=trace.bound_class(curve),
+        rate=curve.rate,
+        oracle_tuned=curve.oracle_tuned,
+        x=NOTHING,
+        y=NOTHING,
+        clock=NOTHING,
+        point=at[0],
+        is_ordered=True,
+        planned=curve.capacity,
+        stderr=None if curve.replicas == 1 else NOTHING,
+        replicas=curve.replicas,
+        over=lambda replicas: NOTHING,
+        divergences=NOTHING,
+        is_reference=is_reference(curve, at[1]),
+        diverged=0,
+        diverged_at=None,
+        complete=False,
+    )

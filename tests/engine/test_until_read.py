@@ -1,0 +1,163 @@
+"""An axis that goes on only until what is read off along it is known: the same readings from fewer runs."""
+
+import numpy as np
+import pytest
+from building import gd
+
+from engine.core.parts import BadInput
+from engine.results.picture_report import picture_report
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.store import Store
+from engine.runtime.sweep import sweep
+from engine.spec.plan import plan
+from hadamard_tui.headless.compute import state
+from hadamard_tui.running.progress import points_done, share, skipped
+
+READ = {"over": "rows", "first_below": 0.1, "of": "mean"}
+
+
+def document(read=READ, until="read", **words):
+    """Examples that least squares and ridge regression need for each of two numbers of features."""
+    rows = {"name": "rows", "from": 2, "to": 64, "log": True} | ({"until": until} if until else {})
+    return {
+        "axes": [{"name": "size", "values": [4, 8]}, rows],
+        "problem": {"matrix": {"kind": "gaussian", "n": "rows", "d": "size"}, "target": "feature"},
+        "learners": [
+            {"name": "LLS", "solver": "lls"},
+            {"name": "ridge", "solver": {"kind": "ridge", "lam": 1}, "where": "rows >= 4"},
+        ],
+        "pictures": [{"x": "size", "measure": "excess-risk", "read": read}],
+        "run": {"replicas": 4, "device": "cpu", "dtype": "float64"},
+        **words,
+    }
+
+
+def runs(results):
+    return [(number, curve.name) for number, trace in results.traces.items() for curve in trace.curves]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        READ,
+        READ | {"first_below": 0.5, "between": "log"},
+        READ | {"of": "replica"},
+        READ | {"first_below": 0.02, "of": "replica", "between": "linear"},
+    ],
+)
+def test_readings_and_their_errors_are_those_of_all_points_from_fewer_runs(read):
+    whole, short = sweep(plan(document(read, until=None))), sweep(plan(document(read)))
+    (picture,) = whole.plan.experiment.pictures
+    for one, other in zip(view(picture, whole).curves, view(picture, short).curves, strict=True):
+        np.testing.assert_array_equal(one.y, other.y)
+        np.testing.assert_array_equal(one.stderr, other.stderr)
+        assert np.isfinite(one.y).all()
+        assert one.complete
+        assert other.complete
+    assert short.complete
+    assert set(runs(short)) < set(runs(whole))
+    assert sum(map(len, short.skipped.values())) == len(runs(whole)) - len(runs(short))
+
+
+def test_a_reading_that_never_comes_takes_all_points():
+    results = sweep(plan(document(READ | {"first_below": -1})))
+    assert not results.skipped
+    assert results.complete
+
+
+def test_who_is_skipped_is_not_run_and_others_go_on():
+    results = sweep(plan(document()))
+    for number, trace in results.traces.items():
+        names = {learner.name for learner in results.plan.points[number].experiment.learners}
+        assert {curve.name for curve in trace.curves} == names - results.skipped.get(number, frozenset())
+        assert [one.name for one in results.experiment(number).learners] == [one.name for one in trace.curves]
+    assert set(results.left_out) == set(range(len(results.plan.points))) - results.traces.keys()
+    assert any(0 < len(names) < 2 for number, names in results.skipped.items() if number in results.traces)
+
+
+def test_every_picture_that_reads_off_along_the_axis_counts():
+    pictures = [
+        {"x": "size", "measure": "excess-risk", "read": READ},
+        {"name": "less", "x": "size", "measure": "excess-risk", "read": READ | {"first_below": 0.01}},
+    ]
+    one, two = sweep(plan(document())), sweep(plan(document(pictures=pictures)))
+    assert set(runs(one)) < set(runs(two))
+
+
+def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
+    store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
+    stopped = sweep(plan(document()), lambda: next(rounds), store=store)
+    assert not stopped.complete
+    resumed, whole = sweep(plan(document()), store=store), sweep(plan(document()))
+    assert resumed.skipped == whole.skipped
+    assert runs(resumed) == runs(whole)
+
+
+def test_progress_and_json_say_what_is_skipped_and_why():
+    results = sweep(plan(document()))
+    count = sum(map(len, results.skipped.values()))
+    assert skipped(results) == f"{count} runs skipped: the reading is known"
+    assert state(results)[0].endswith(skipped(results))
+    assert share(results) == 1.0
+    assert points_done(results) == (len(results.traces), 0)
+    assert skipped(Results(results.plan)) == ""
+    said = [point["skipped"] for point in picture_report({}, results, [])["points"]]
+    assert said == [sorted(results.skipped.get(number, ())) for number in range(len(said))]
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "what"),
+    [
+        ({"pictures": []}, "axes[1].until", "there is none"),
+        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "not known before the last"),
+        ({"until": "dawn"}, "axes[1].until", "dawn"),
+    ],
+)
+def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, what):
+    with pytest.raises(BadInput) as refused:
+        plan(document(**words))
+    assert refused.value.where == where
+    assert what in refused.value.what
+
+
+def test_values_of_such_an_axis_grow():
+    falling = {"name": "rows", "values": [8, 4], "until": "read"}
+    with pytest.raises(BadInput, match="sort them"):
+        plan(document(axes=[{"name": "size", "values": [4]}, falling]))
+
+
+@pytest.mark.parametrize("of", ["mean", "replica"])
+def test_the_best_of_the_rates_is_read_off_along_them(of):
+    described = document(axes=[{"name": "size", "values": [4, 8]}])
+    described["problem"]["matrix"]["n"] = 16
+    rates = [0.01, 0.05, 0.1]
+    described |= {
+        "protocol": {"kind": "steps", "steps": 20},
+        "learners": [
+            {"name": "GD", **gd(rates)},
+            {"name": "LLS", "solver": "lls"},
+            {"name": "one", **gd(0.05)},
+        ],
+        "pictures": [
+            {"x": "size", "measure": "loss", "read": {"over": "rate", "take": "min", "of": of}},
+            {"x": "step", "curves": "size", "measure": "loss", "read": {"over": "rate", "take": "min"}},
+        ],
+    }
+    results = sweep(plan(described))
+    best, along = (view(picture, results) for picture in results.plan.experiment.pictures)
+    assert [curve.name for curve in best.curves] == ["GD", "LLS", "one"]
+    for number, trace in results.traces.items():
+        last = np.array([curve.values("loss")[-1] for curve in trace.curves])
+        gds = last[:3].mean(1).min() if of == "mean" else last[:3].min(0).mean()
+        found = [curve.y[number] for curve in best.curves]
+        np.testing.assert_allclose(found, [gds, last[3].mean(), last[4].mean()], rtol=1e-12)
+        every = np.array([curve.values("loss") for curve in trace.curves[:3]])
+        curve = next(curve for curve in along.curves if curve.name == f"GD, size = {4 * (number + 1)}")
+        np.testing.assert_allclose(curve.y, every.min(0).mean(1), rtol=1e-12)
+
+
+def test_without_several_rates_there_is_nothing_to_read_off_along_them():
+    described = document(until=None, read={"over": "rate", "take": "min"})
+    with pytest.raises(BadInput, match="there is no 'rate'"):
+        plan(described)
