@@ -68,13 +68,14 @@ class Architecture(Part, frozen=True):
             "signals",
             "kernel_at_start",
             "hidden_layers",
+            "affine",
             "trains_weights",
             "power",
             "layered",
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
-        ("gradient", "weights", "preactivations", "rotated", "through", "edges")
+        ("gradient", "weights", "preactivations", "rotated", "through", "edges", "affine_layers")
     )
 
     @property
@@ -142,6 +143,11 @@ class Architecture(Part, frozen=True):
         return None
 
     @property
+    def affine(self) -> bool:
+        """Whether a prediction is made by layers z = Wa + b alone, as `affine_layers` has them."""
+        return False
+
+    @property
     def layered(self) -> bool:
         """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
         return False
@@ -205,6 +211,13 @@ class Architecture(Part, frozen=True):
         Of hidden layers the first so many units. An edge that is not there is 0. [] for what is no such net.
         """
         return []
+
+    def affine_layers(self, params: Params) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """W [B, units, units below] and b [B, units] of every layer as it acts, from the input up.
+
+        Only of those that are `affine`.
+        """
+        raise NotImplementedError
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

@@ -326,6 +326,20 @@ class Dense(Architecture, frozen=True, tag="dense"):
             yield signal
 
     @property
+    def affine(self) -> bool:
+        return True
+
+    def affine_layers(self, params: Params) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        layers = []
+        for number in self._numbers:
+            weights = params[f"W{number}"]
+            if (forward := params.get(f"m{number}")) is not None:
+                weights = forward * weights
+            bias = params.get(f"b{number}")
+            layers.append((weights, torch.zeros_like(weights[..., 0]) if bias is None else bias[..., 0]))
+        return layers
+
+    @property
     def layered(self) -> bool:
         return True
 

@@ -33,6 +33,9 @@ sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
 """They have no slope at 0, where all signals of weights 0 lie, and on orthogonal instances stay."""
 
+BENT = ("relu", "sqrt2_relu", "leaky_relu")
+"""They are linear above 0 and below, with another slope."""
+
 if TYPE_CHECKING:
     Name = str
 else:

@@ -39,6 +39,7 @@ UPPER = {
     "matrix": "hadamard01",
     "protocol": {"kind": "one-pass", "replacement": True, "average": True, "clip": 1.0},
 }
+BENT_NET = gd(0.1, kind="dense", widths=[8], activation="relu", cw=2, cb=1)
 BOUND = {
     "two-layer-gap": {"net": gd(0.5, kind="two-layer-decoder")},
     "svd-two-layer": {
@@ -55,6 +56,8 @@ BOUND = {
     "layer-recursion": {"net": NET},
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "chi-perp": {"net": NET},
+    "pieces-one-layer": {"net": BENT_NET},
+    "pieces-wide": {"net": BENT_NET},
     "two-over-eta": {"GD": gd(0.01)},
     "rank-two-layer": {"net": NET},
     "agd-majoriser": AUTOMATIC,
@@ -97,6 +100,10 @@ PARITY = {
 
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
+
+
+PIECES = ("pieces-one-layer", "pieces-wide")
+NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
 
 
 def outer(*factors, **words):
@@ -177,6 +184,7 @@ HOLDS = [
     ("ridge-limit", HALF_SPACE),
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
+    *((kind, NUMBERS) for kind in PIECES),
     ("two-over-eta", {"protocol": "steps"}),
     ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6}}),
     *((kind, {"protocol": EVERY_STEP}) for kind in DERIVED),
@@ -220,6 +228,7 @@ HOLDS_NOT = [
     ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
     ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
+    *((kind, {}, "these have 8") for kind in PIECES),
     ("ri-signed", {"matrix": {"kind": "hadamard", "row_signs": False}}, "row_signs is off"),
     ("ri-signed", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "permute": False}}, "permute is off"),
@@ -407,6 +416,9 @@ BINDS_NOT = [
     ("ridge-limit", {"solver": {"kind": "ridge", "lam": 2.0}}, "λ = d(π/2 − 1)"),
     ("max-margin-limit", LLS, "which it is not"),
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
+    *((kind, LLS, "Gaussian start") for kind in PIECES),
+    ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
+    ("pieces-wide", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1, cb=1), "C_w = 2"),
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),
     ("two-over-eta", LLS, "is a solver"),
     *((kind, LLS, "is a solver") for kind in CATAPULT),

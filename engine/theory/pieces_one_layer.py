@@ -1,0 +1,66 @@
+"""How many linear pieces a net with one hidden layer has at its start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.architectures import Signals
+from engine.core.activations import BENT
+from engine.core.parts import Finding
+from engine.formulas.linear_pieces import of_one_layer
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.theory.layer_recursion import signals_of
+
+
+class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
+    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b), n hidden units in one layer.
+
+    At the start, w ~ N(0, C_w) and b ~ N(0, C_b) for an input of one entry: a unit bends at −b/w, which is
+    1/ρ times a Cauchy number. a and b are the least and the largest instance, averaged over replicas. Source:
+    theory-nets.md §39.
+    """
+
+    measure: ClassVar[str] = "pieces"
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "exact"
+    formula: ClassVar[str] = "1 + n (arctan(b ρ) − arctan(a ρ))/π, ρ = √(C_w/C_b)"
+    source: ClassVar[str] = "theory-nets.md §39"
+
+    def holds(self, experiment: Setup) -> Finding:
+        d = experiment.problem.matrix.shape()[1]
+        if d != 1:
+            return Finding(False, f"requires instances of one entry, and these have {d}")
+        return Finding(True, "instances are numbers, along which units bend once each")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
+            what = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            return Finding(False, what)
+        return Finding(True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0")
+
+    def value(self, at: At) -> Floats:
+        signals = _bent(at)
+        rows = at.drawn.data.instances.rows.double()[..., 0]
+        ends = zip(rows.amin(1).tolist(), rows.amax(1).tolist(), strict=True)
+        cw, cb = signals.cw[0], signals.cb[0]
+        found = np.mean([of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
+        return at_the_start(at, float(found))
+
+
+def _bent(at: At) -> Signals:
+    """The law of the signals of a net that a line binds."""
+    assert at.learner is not None, "a line per learner"
+    signals = signals_of(at.learner)
+    assert signals is not None, "binds() admits no other architecture"
+    return signals
+
+
+def at_the_start(at: At, value: float) -> Floats:
+    """A value at the first record, NaN at the others, which steps have changed, [S]."""
+    records = len(next(iter(at.clocks.values())))
+    return np.where(np.arange(records) == 0, value, np.nan)

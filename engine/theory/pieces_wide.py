@@ -1,0 +1,50 @@
+"""How many linear pieces a wide net has at its start, on the whole line."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.theory.layer_recursion import signals_of
+from engine.theory.pieces_one_layer import at_the_start
+
+
+class PiecesWide(Line, frozen=True, tag="pieces-wide"):
+    """E pieces on ℝ = N + 1 + o(N) for N hidden units in any number of layers, as these grow wide.
+
+    At the start of a ReLU net of one variable in the scaling of He et al., C_w = 2, with biases. Depth buys
+    no pieces on average: the tent map composed L times has 2^L of them with 3L units, and is nowhere near a
+    random start. Source: Kogan, Jananthan, Kepner 2025; theory-nets.md §39.
+    """
+
+    measure: ClassVar[str] = "pieces-of-line"
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "asymptotic"
+    formula: ClassVar[str] = "N + 1 + o(N), N hidden units"
+    source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
+
+    def holds(self, experiment: Setup) -> Finding:
+        d = experiment.problem.matrix.shape()[1]
+        if d != 1:
+            return Finding(False, f"requires instances of one entry, and these have {d}")
+        return Finding(True, "instances are numbers, and so is the input of a net")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or signals.activation != "relu":
+            return Finding(False, f"it requires a dense ReLU net with a Gaussian start, not {learner.name}")
+        hidden = len(signals.widths)
+        if not np.allclose(signals.cw[:hidden], 2) or min(signals.cb[:hidden]) == 0:
+            return Finding(False, f"it requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}")
+        return Finding(True, f"{learner.name} has hidden layers with C_w = 2 and biases")
+
+    def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        signals = signals_of(at.learner)
+        assert signals is not None, "binds() admits no other architecture"
+        return at_the_start(at, 1.0 + sum(signals.widths))
