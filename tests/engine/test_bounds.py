@@ -530,6 +530,12 @@ def every_learner():
     return [(learner, described) for described in experiments for learner in described.learners]
 
 
+@cache
+def every_problem():
+    """An experiment on every problem of the tables of cases."""
+    return [experiment(**{"d": 8, **words}) for _, words, *_ in (*HOLDS, *HOLDS_NOT)]
+
+
 @looped("kind", catalogue.members("theory"))
 def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict(kind):
     for learner, described in every_learner():
@@ -538,8 +544,8 @@ def test_findings_are_sentences_and_rotation_invariant_bounds_follow_the_verdict
         assert "\n" not in finding.reason
         if kind.startswith("ri-") and kind != "ri-rademacher":  # whom that binds is linear, too
             assert finding.holds == (verdict(learner, described).invariant is not False)
-    for words in [case[1] for case in (*HOLDS, *HOLDS_NOT)]:
-        reason = bound(kind).holds(experiment(**{"d": 8, **words})).reason
+    for described in every_problem():
+        reason = bound(kind).holds(described).reason
         assert len(reason.split()) >= 5
         assert "\n" not in reason
 

@@ -279,20 +279,20 @@ def test_the_xor_kernel_is_refused_where_features_are_too_many_to_be_bits():
 @by_solver
 def test_labels_of_the_future_are_not_looked_at(words):
     described = experiment("gaussian", learners={"it": {"solver": words}}, d=6, noise=0.3)
-    data = data_of(described)
+    data, expected = data_of(described), predictions(described)
     blind = replace(data, labels=torch.full_like(data.labels, torch.nan))
     solver = catalogue.make("solvers", **words)
     fit = solver.begin(blind)
     for k in range(6):
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-        assert np.array_equal(fit.predict(data.instances), predictions(described)[k + 1])
+        assert np.array_equal(fit.predict(data.instances), expected[k + 1])
 
 
 @by_solver
 def test_all_rows_are_predicted_like_any_rows(words):
-    fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=6, replicas=2))
+    fit, data = beginning(experiment("gaussian", "all", {"it": {"solver": words}}, d=4, replicas=2))
     copies = Dense(data.instances.rows.clone())
-    for k in range(6):
+    for k in range(4):
         np.testing.assert_allclose(fit.predict(data.instances), fit.predict(copies), atol=1e-8)
         fit.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
 
@@ -309,8 +309,8 @@ def test_examples_together_are_examples_one_by_one(words):
 
 @by_solver
 def test_predictions_are_linear_in_the_labels_and_of_rank_k_where_that_is_promised(words):
-    X, Y = random(29, 8, 8), random(30, 8, 8)
-    found = after_each(words, X, Y)  # [9, 8 targets, 8 rows]
+    X, Y = random(29, 8, 8), random(30, 8, 8)[:, :5]
+    found = after_each(words, X, Y)  # [9, 5 targets, 8 rows]
     summed = after_each(words, X, Y[:, :1] + Y[:, 1:2])[:, 0]
     linear = np.allclose(summed, found[:, 0] + found[:, 1], atol=1e-7)
     ranks = [np.linalg.matrix_rank(found[k], 1e-7) for k in range(9)]
