@@ -105,13 +105,13 @@ class Scratch(NamedTuple):
     """[LANES], of rows that are right, less those that are wrong."""
 
 
-class Bare(Compiler):
+class Bare(Compiler):  # type: ignore[misc]
     """Compiles functions whose arrays do not overlap, and that count no references to them."""
 
     def __init__(self, *context: Any) -> None:
         flags = context[-2]
         flags.noalias, flags.nrt = True, False
-        super().__init__(*context)  # type: ignore[no-untyped-call]
+        super().__init__(*context)
 
 
 compiler: Any = njit
