@@ -21,7 +21,10 @@ from engine.spec.setup import MOST_LEARNERS
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
 
-LONG = 256
+UNITS = 8
+"""Hidden units of a layer."""
+
+LONG = 64
 """Rows from which on tests take fewer of a matrix that has so many by default."""
 
 PARTS = [(family, kind, member) for family in FAMILIES for kind, member in catalogue.members(family).items()]
@@ -114,8 +117,19 @@ def _learners() -> Iterator[tuple[str, dict[str, Any]]]:
             for words in variants(architecture):
                 every = update == "gd" or words.keys() <= {"kind", "init"}
                 if every and refusal(update, words) is None:
-                    learner = {"update": {"kind": update}, "architecture": words}
-                    yield f"{update} {name_of(words)}"[:40], learner
+                    net = {**words, **_few_units(architecture)}
+                    yield f"{update} {name_of(words)}"[:40], {"update": {"kind": update}, "architecture": net}
+
+
+def _few_units(architecture: type[Part]) -> dict[str, Any]:
+    """Few hidden units in a layer, where an architecture has many by default.
+
+    They break all that many break: what a step of some rules costs grows with their third power.
+    """
+    if "widths" in architecture.__struct_fields__:
+        return {"widths": [UNITS]}
+    usual = next((field.default for field in fields(architecture) if field.name == "width"), None)
+    return {"width": UNITS} if isinstance(usual, int) and usual > UNITS else {}
 
 
 def _few_strengths(kind: str) -> dict[str, float]:
@@ -135,7 +149,7 @@ def loss_of(learner: dict[str, Any]) -> str:
 
 EVERY = dict(_learners())
 """Every solver; gradient descent with every choice of every architecture; and every update rule with every
-start of every architecture that it does not refuse."""
+start of every architecture that it does not refuse. Nets have few hidden units."""
 
 
 def traits(learners: dict[str, dict[str, Any]]) -> dict[str, Traits]:
@@ -154,7 +168,8 @@ def few(learners: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def _traits(learner: dict[str, Any]) -> Traits:
     rule = learner.get("update") or learner["solver"]
     words = learner.get("architecture") or learner["solver"]
-    return {"rule": rule["kind"], **shape_traits(words, "architecture")}
+    shape = {name: value for name, value in words.items() if name not in ("width", "widths")}
+    return {"rule": rule["kind"], **shape_traits(shape, "architecture")}
 
 
 def shape_traits(words: dict[str, Any], family: str) -> Traits:

@@ -191,8 +191,9 @@ BRIEF = {
 @pytest.mark.parametrize("protocol", catalogue.members("protocols"))
 @pytest.mark.parametrize("loss", catalogue.members("losses"))
 def test_every_protocol_runs_with_every_loss(protocol, loss):
-    words = raw(**problem_for(loss), learners={"GD": {"update": "gd"}, "LLS": LLS, "relu": {
-        "update": "gd", "architecture": {"kind": "dense", "activation": "relu"}}}, d=8)  # fmt: skip
+    net = {"kind": "dense", "widths": [8], "activation": "relu"}
+    learners = {"GD": {"update": "gd"}, "LLS": LLS, "relu": {"update": "gd", "architecture": net}}
+    words = raw(**problem_for(loss), learners=learners, d=8)
     words["protocol"] = {"kind": protocol, "loss": loss, **BRIEF.get(protocol, {})}
     if protocol == "flow" and not catalogue.members("losses")[loss].continuous_slope:
         with pytest.raises(BadInput, match=r"protocol\.loss"):

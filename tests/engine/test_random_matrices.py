@@ -103,12 +103,6 @@ MANY = {"all": 8, "doubled": 16}
 """Targets at once, for d = 8: fewer replicas do then."""
 
 
-def small(learner: dict) -> dict:
-    """The same learner with few hidden units."""
-    net = learner.get("architecture", {})
-    return {**learner, "architecture": {**net, "widths": [8]}} if net.get("kind") == "dense" else learner
-
-
 NEAREST = ["lls", "gd linear"]
 """They come nearest to the bounds, and so tell of one that is too high."""
 
@@ -126,7 +120,7 @@ def those_for(problem: int) -> list[str]:
 @pytest.fixture(scope="module", params=PROBLEMS)
 def measured(request):
     words = {"d": 8, **PROBLEMS[request.param]}
-    learners = {name: small(LEARNERS[name]) for name in those_for(list(PROBLEMS).index(request.param))}
+    learners = {name: LEARNERS[name] for name in those_for(list(PROBLEMS).index(request.param))}
     bare = experiment(learners=learners, **words)
     replicas = 200 // MANY.get(str(words.get("target")), 1)
     return run(experiment(learners=bound_somewhere(bare), replicas=replicas, seed=1000, **words))
@@ -137,7 +131,7 @@ def bound_somewhere(described) -> dict:
     kinds = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
     holding = [bound for bound in kinds if bound.direction != "upper" and bound.holds(described).holds]
     return {
-        learner.name: small(LEARNERS[learner.name])
+        learner.name: LEARNERS[learner.name]
         for learner in described.learners
         if any(bound.binds(learner, described).holds for bound in holding)
     }
