@@ -474,7 +474,7 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 for turn in range(3):
     before = faults()
-    for _ in range(100):
+    for _ in range(10):
         torch.ones(1 << 20).add_(1)
 print(faults() - before)
 """
