@@ -13,6 +13,9 @@ import pytest
 # Tests that run side by side, and the programs that they start, would fight over the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# The workers of xdist would rewrite all tests anew, and every program that tests start compile all of ours.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 
 
@@ -22,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     crossing.whole = config.getoption("--whole")
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
@@ -31,6 +35,7 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(50_000)
+    gc.enable()
 
 
 class Homes:

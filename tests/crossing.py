@@ -50,24 +50,24 @@ def chosen(cases: Sequence[Any], traits: Sequence[Traits]) -> list[Any]:
 
 def covering(traits: Sequence[Traits], together: int = 2) -> list[int]:
     """The numbers of few cases in which every so many values meet that meet in any case, found greedily."""
-    groups = [
-        {
-            group
-            for size in range(1, together + 1)
-            for group in combinations(sorted(one.items(), key=str), size)
-        }
-        for one in traits
-    ]
-    missing = set().union(*groups)
-    queue = [(-len(found), number) for number, found in enumerate(groups)]
+    bits: dict[tuple[Any, ...], int] = {}  # sets of groups of values are numbers: their bits are counted fast
+    groups = []
+    for one in traits:
+        found = 0
+        for size in range(1, together + 1):
+            for group in combinations(sorted(one.items()), size):
+                found |= 1 << bits.setdefault(group, len(bits))
+        groups.append(found)
+    missing = (1 << len(bits)) - 1
+    queue = [(-group.bit_count(), number) for number, group in enumerate(groups)]
     heapify(queue)
     taken = []
     while missing:
         promised, number = heappop(queue)
-        found = len(groups[number] & missing)
-        if found == -promised:
+        count = (groups[number] & missing).bit_count()
+        if count == -promised:
             taken.append(number)
-            missing -= groups[number]
-        elif found:
-            heappush(queue, (-found, number))
+            missing &= ~groups[number]
+        elif count:
+            heappush(queue, (-count, number))
     return sorted(taken)
