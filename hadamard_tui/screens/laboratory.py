@@ -11,6 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -28,6 +29,7 @@ from hadamard_tui.screens.help import Help
 from hadamard_tui.screens.jump import Jump, Place
 from hadamard_tui.screens.placeholders import waiting_words
 from hadamard_tui.screens.predicting import Predicting
+from hadamard_tui.screens.styled_once import StyledOnce
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import View
 from hadamard_tui.terminal.fps import Frames
@@ -46,7 +48,7 @@ DOCKED, HUGE = 110, 180
 """From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
 
 
-class Laboratory(Predicting, Comparing):
+class Laboratory(StyledOnce, Predicting, Comparing):
     """Shows what the engine has put into the trace so far, and what sets runs up and compares them."""
 
     AUTO_FOCUS = ""
@@ -80,6 +82,7 @@ class Laboratory(Predicting, Comparing):
         """Called whenever what is shown has moved on."""
 
     def compose(self) -> ComposeResult:
+        self._fit(self.app.size)
         with Horizontal(id="body"):
             yield Setup(self._editable, id="setup")
             yield Stage(id="stage", ascii_only=self._ascii_only)
@@ -87,6 +90,12 @@ class Laboratory(Predicting, Comparing):
         yield Static(id="too-small", markup=False)
         yield Status(id="status")
         yield Keys(id="keys")
+
+    def _fit(self, size: Size) -> None:
+        """Have the classes of the first size before there are widgets, which would be styled twice else."""
+        breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
+        for cells, classes in breakpoints:
+            self.add_class(max(one for one in classes if one[0] <= cells)[1])
 
     def on_mount(self) -> None:
         if self._left.panel in ABOUT:

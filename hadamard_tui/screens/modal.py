@@ -11,9 +11,10 @@ from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 
 from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.screens.styled_once import StyledOnce
 
 
-class Modal(ModalScreen[ScreenResultType]):
+class Modal(StyledOnce, ModalScreen[ScreenResultType]):
     """A page that closes once, whatever was pressed or clicked before it was gone.
 
     Textual's own closes the page on top for every key that says so. A second key that was on its way would

@@ -65,7 +65,8 @@ class Row(Vertical):
     """
 
     DEFAULT_CSS = """
-    Row { height: auto; color: $text-muted; }
+    Row { height: 1; color: $text-muted; }
+    Row.-wrong, Row.-edited { height: auto; }
     Row > Input, Row > Select, Row > Checkbox { width: 1fr; margin: 0 0 0 14; }
     Row > Checkbox { color: $foreground; }
     Row .problem { display: none; color: $text-error; padding: 0 0 0 1; height: auto; }
@@ -107,9 +108,11 @@ class Row(Vertical):
 
     def say_value(self, value: Any) -> None:
         """Say beside the control what the expression in it comes to, or nothing."""
-        self.said = "" if value is None else f"= {text_of(value, digits=6)}"
-        self._control.styles.margin = (0, cell_len(self.said) + 1 if self.said else 0, 0, TITLE)
-        self.refresh()
+        said = "" if value is None else f"= {text_of(value, digits=6)}"
+        if said != self.said:  # else all of the form would be laid out once more
+            self.said = said
+            self._control.styles.margin = (0, cell_len(said) + 1 if said else 0, 0, TITLE)
+            self.refresh()
 
     @property
     def _ready(self) -> bool:

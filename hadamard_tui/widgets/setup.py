@@ -130,7 +130,7 @@ class Setup(VerticalScroll, can_focus=False):
     async def fill(self) -> None:
         """Make the panels, unless they are there or nobody sees them."""
         async with self._making:  # it may have been shown twice before anything is there
-            if self.filled or not self.display:  # or only until the screen knew how narrow it is
+            if self.filled or not self.display:  # it may be hidden again
                 return
             await self.mount_compose(self._panels())
             self.filled = True

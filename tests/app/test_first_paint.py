@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.form import Row
 from hadamard_tui.widgets.setup import LearnerForm, Setup
 
@@ -43,6 +51,28 @@ asyncio.run(opened())
 def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["loaded"]
+
+
+@pytest.mark.set_up("empty")
+async def test_a_screen_gets_its_styles_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+    """When its widgets are mounted: working them out again takes longer than all else that opens it."""
+    again: list[DOMNode] = []
+    update = Stylesheet.update_nodes
+
+    def noted(sheet: Stylesheet, nodes: Iterable[DOMNode], **words: Any) -> None:
+        styled = list(nodes)
+        again.extend(node for node in styled if isinstance(node, Screen) and len(styled) > 1)
+        update(sheet, styled, **words)
+
+    monkeypatch.setattr(Stylesheet, "update_nodes", noted)
+    async with app.run_test(size=SMALL) as pilot:
+        assert app.laboratory.has_class("-narrow", "-short")
+        app.push_screen(page := Help())
+        await pilot.pause()
+        assert app.screen is page
+        assert again == []
+        await pilot.resize_terminal(*WIDE)
+        await until(pilot, lambda: app.laboratory in again)
 
 
 async def test_the_fields_of_the_set_up_follow_the_first_paint(app: HadamardApp):
