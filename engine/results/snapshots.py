@@ -120,10 +120,16 @@ def _first(count: int, most: int, among: int | None = None) -> NDArray[np.int64]
 
 
 def _units(net: Parametrised, d: int) -> list[int]:
-    """How many units every layer has, by shapes alone: whole layers of edges may be too large."""
-    shapes = {name: tensor[:1].to("meta") for name, tensor in net.tensors.items()}
-    layers = net.architecture.edges(shapes, torch.arange(d, device="meta"), EVERY)
-    return [d, *(layer.shape[1] for layer in layers)]
+    """How many units every layer has, from its edges for one input and for two: all may be too many.
+
+    Tensors on torch's meta device would say it, too, but their first use imports sympy, which takes seconds.
+    """
+    first = {name: tensor[:1] for name, tensor in net.tensors.items()}
+    one, two = (
+        net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
+    )
+    counts = ((low.shape[1], high.shape[1]) for low, high in zip(one, two, strict=True))
+    return [d, *(low + (high - low) * (d - 1) for low, high in counts)]
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:

@@ -19,6 +19,7 @@ from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
+from engine.results.snapshots import take
 from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec import presets
@@ -636,6 +637,13 @@ def looked_inside(context: PanelContext) -> PanelContext:
     looking = Looking(context.experiment, context.trace, 3, context.curve.learner)
     assert looking.join(60)
     return replace(context, looking=looking)
+
+
+def test_units_are_counted_without_what_torch_takes_seconds_to_import(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch.fx.experimental.symbolic_shapes", None)
+    experiment, found = presets.load("hadamard-128", SMALL), []
+    take(experiment, experiment.learners[-1], None, None, found.append)
+    assert found[0].units == [16, 16, 1]
 
 
 @pytest.fixture(scope="module")
