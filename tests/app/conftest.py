@@ -13,7 +13,8 @@ from rich.console import RenderableType
 from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.pilot import Pilot
+from textual.message_pump import MessagePump
+from textual.pilot import Pilot, WaitForScreenTimeout
 
 from engine.spec import presets
 from engine.spec.experiment import Experiment
@@ -38,6 +39,42 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def widgets_at_rest_are_not_waited_for() -> Iterator[None]:
+    """Pilots wait for widgets that have something in hand: waking all of them takes more than most keys."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
+        yield
+
+
+async def wait_for_screen(pilot: Pilot[None], timeout: float = 30.0) -> bool:
+    """Wait until the app and the widgets of its screen have handled what they have in hand, and what they
+    then send one another; whether they could."""
+    for _ in range(3):
+        handled: list[asyncio.Event] = []
+        for pump in (pilot.app, *pilot.app.screen.walk_children(with_self=True)):
+            if not is_at_rest(pump) and pump.call_later((done := asyncio.Event()).set):
+                handled.append(done)
+        if not handled:
+            break
+        failed = asyncio.create_task(pilot.app._exception_event.wait())
+        waiting = asyncio.gather(*(done.wait() for done in handled))
+        ended, _ = await asyncio.wait((waiting, failed), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        failed.cancel()
+        waiting.cancel()
+        if not ended:
+            raise WaitForScreenTimeout("widgets did not handle what they were sent")
+        if waiting not in ended:
+            return False
+    return True
+
+
+def is_at_rest(pump: MessagePump) -> bool:
+    """Whether nothing was sent that is not handled: the task that handles it waits for more."""
+    queue = pump._message_queue
+    return queue.empty() and bool(queue.ready_event._waiters)
 
 
 @pytest.fixture(autouse=True)
@@ -87,10 +124,16 @@ def small() -> Experiment:
     )
 
 
-@pytest.fixture
-def editable(small: Experiment) -> EditableExperiment:
-    """The small experiment, to be edited."""
+@pytest.fixture(scope="session")
+def unchanged(small: Experiment) -> EditableExperiment:
+    """The set-up of the small experiment, which is copied where it is edited: making it reads presets."""
     return EditableExperiment(small, "hadamard-128")
+
+
+@pytest.fixture
+def editable(unchanged: EditableExperiment) -> EditableExperiment:
+    """The small experiment, to be edited."""
+    return unchanged.copied()
 
 
 @pytest.fixture

@@ -76,18 +76,18 @@ async def bring(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) ->
 
 
 def seen(app: HadamardApp, columns: int, rows: int) -> set[Place]:
-    """What takes keys and is on the screen, by looking at every cell: widgets, and panels by their number."""
+    """What takes keys and is on the screen, by looking everywhere: widgets, and panels by their number."""
     laboratory, tabs = app.laboratory, app.laboratory.query_one(Tabs)
-    tops = {
-        (x, y): laboratory.get_widget_at(x, y)[0] for x, y in itertools.product(range(columns), range(rows))
-    }
+    edges = [edge for both in laboratory._compositor.visible_widgets.values() for edge in both]
+    across = {x for edge in edges for x in (edge.x, edge.right) if 0 <= x < columns}
+    down = {y for edge in edges for y in (edge.y, edge.bottom) if 0 <= y < rows}  # between edges all is alike
     found: set[Place] = set()
-    for top in set(tops.values()):
+    for top in {laboratory.get_widget_at(x, y)[0] for x, y in itertools.product(across, down)}:
         found |= {one for one in top.ancestors_with_self if isinstance(one, ChartView) and one.id == "loss"}
         found |= {one for one in top.ancestors_with_self if isinstance(one, Widget) and one.focusable}
     text, column = tabs.render().plain, 0
     for number, word in enumerate(re.split(r" (?=[\d·])", text), start=1):
-        if tops.get((tabs.region.x + column, tabs.region.y)) is tabs:
+        if laboratory.get_widget_at(tabs.region.x + column, tabs.region.y)[0] is tabs:
             found.add(number)
         column += cell_len(word) + 1
     return {one for one in found if not isinstance(one, Button)}

@@ -27,7 +27,7 @@ from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 from .test_time_travel import finished
 
-pytestmark = [pytest.mark.set_up("empty"), pytest.mark.drawn]
+pytestmark = pytest.mark.set_up("empty")
 
 SIZES = [(60, 16), (61, 17), (75, 20), (80, 24), (100, 31), (109, 32), (110, 31), (110, 32), (120, 40),
          (150, 45), (179, 24), (180, 24), (180, 50), (200, 60)]  # fmt: skip
@@ -53,6 +53,7 @@ def lines_of(app: HadamardApp, widget: Widget) -> list[str]:
 def check(app: HadamardApp, size: tuple[int, int]) -> None:
     """Parts are on the screen and beside one another; every line of words is there as a whole."""
     laboratory, whole = app.laboratory, Region(0, 0, *size)
+    assert screen_text(app).strip(), f"nothing is drawn at {size}"
     regions = in_sight(app)
     for name, region in regions.items():
         assert region.area > 0, f"{name} has no room at {size}"
@@ -126,11 +127,13 @@ async def test_what_stands_where(app: HadamardApp):
                 await pilot.press("s")
                 await until(pilot, lambda setup=setup: setup.display)
                 assert chart.region == before  # the drawer lies over it
+                assert screen_text(app).strip()
                 assert setup.region.overlaps(before)
                 await pilot.press("escape", "escape")
                 await until(pilot, lambda setup=setup: not setup.display)
 
 
+@pytest.mark.drawn
 async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         for _ in range(3):
@@ -150,6 +153,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
         check(app, SMALL)
 
 
+@pytest.mark.drawn
 async def test_resizing_while_it_runs_is_safe(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")

@@ -27,7 +27,7 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
 
-pytestmark = [pytest.mark.set_up("empty"), pytest.mark.drawn]
+pytestmark = pytest.mark.set_up("empty")
 
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB.
 SIGHTS = {
@@ -176,6 +176,7 @@ async def test_the_theme_key_recolours_the_table_and_is_remembered(app: Hadamard
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         await pilot.press("t")
         assert app.theme == "light"
+        assert "GD" in screen_text(app)
         first = LOOKS["light"].palette.learners.cold[0]
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         assert first in str(app.laboratory.query_one(LearnerList).get_option_at_index(0).prompt.spans)

@@ -60,24 +60,23 @@ async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
         assert seen.chart == app.laboratory.chart_options != ChartOptions()
 
 
-@pytest.mark.parametrize(
-    ("size", "name"), [(SMALL, "curves.csv"), (WIDE, "chart.svg"), (SMALL, "result.json")]
-)
-async def test_the_export_page_writes_the_file(
-    app: HadamardApp, size: tuple[int, int], name: str, tmp_path: Path
-):
-    async with opened(app, size) as pilot:
+async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path):
+    async with opened(app, SMALL) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, Export))
-        field = app.screen.query_one(Input)
-        assert field.value == "hadamard-128.svg"
-        field.value = name
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Laboratory))
-        assert (tmp_path / name).stat().st_size > 100
-        await until(pilot, lambda: any(str(tmp_path / name) in n.message for n in app._notifications))
+        for size, name in ((SMALL, "curves.csv"), (SMALL, "result.json"), (WIDE, "chart.svg")):
+            if app.size != size:
+                await pilot.resize_terminal(*size)
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, Export))
+            field = app.screen.query_one(Input)
+            assert field.value == "hadamard-128.svg"
+            field.value = name
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Laboratory))
+            assert (tmp_path / name).stat().st_size > 100
+            told = str(tmp_path / name)
+            await until(pilot, lambda told=told: any(told in note.message for note in app._notifications))
 
 
 async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):

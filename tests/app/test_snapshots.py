@@ -17,8 +17,6 @@ from hadamard_tui.widgets.setup import Setup
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text
 
-pytestmark = pytest.mark.drawn
-
 AT_REST = 4
 """So many looks at the screen have to be the same."""
 
@@ -74,6 +72,7 @@ def test_in_ascii(snap_compare: Compare, editable: EditableExperiment) -> None:
     assert snap_compare(app, terminal_size=SMALL, run_before=finished(app))
 
 
+@pytest.mark.drawn
 def test_jump_mode(snap_compare: Compare, editable: EditableExperiment) -> None:
     app = HadamardApp(editable)
 

@@ -80,7 +80,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: at(app, TWO[0]))
-        await until(pilot, lambda: "1 of 2" in banner(app) and presets.load(TWO[0]).title in banner(app))
+        await until(pilot, lambda: "1 of 2" in banner(app) and loaded(TWO[0]).title in banner(app))
         await pilot.press("pagedown")
         await until(pilot, lambda: at(app, TWO[1]))
         await until(pilot, lambda: "2 of 2" in banner(app))
@@ -120,12 +120,16 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
 
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
-    tour = Tour(BOTH, alone=True)
+    small = ("problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]")
+    tour = Tour([Stop(TWO[0], changes=(*small, f"run.seed={seed}")) for seed in (0, 1)], alone=True)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f")
-        await until(pilot, lambda: at(app, TWO[1]), 60)
-        await until(pilot, lambda: at(app, TWO[0]), 60)
+        for seed in (1, 0):
+            await until(
+                pilot,
+                lambda seed=seed: (session := app.laboratory.session) and session.experiment.run.seed == seed,
+            )
 
 
 async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardApp):
@@ -143,7 +147,9 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
         assert app.screen.query_one(OptionList).option_count == len(FIRST) == 3
-        await until(pilot, lambda: all(presets.load(name).title in screen_text(app) for name in FIRST))
+        await until(
+            pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
+        )
         await pilot.press("down", "enter")
         await until(pilot, lambda: at(app, FIRST[1]))
         assert app.laboratory.query_one(Stage).panel is story.PANEL, (
