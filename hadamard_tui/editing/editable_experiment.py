@@ -52,7 +52,8 @@ class EditableExperiment:
         self._names = Names()
         self._classes: tuple[Experiment, Mapping[str, BoundClass | None]] | None = None
         self._origin_document = _document_of(preset) or document
-        self._origin = plans.first(self._origin_document)
+        as_it_was = self._origin_document == document
+        self._origin = experiment if as_it_was else plans.first(self._origin_document)
         if experiment == self._origin and document == plans.in_full({}, experiment):
             document = self._origin_document  # of which these are the numbers
         self._accept(experiment, document, claims)
