@@ -72,6 +72,8 @@ class Architecture(Part, frozen=True):
             "trains_weights",
             "power",
             "layered",
+            "is_relu_layer",
+            "keeps_determinant",
         )
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(
@@ -85,8 +87,13 @@ class Architecture(Part, frozen=True):
 
     @property
     def l2_penalty(self) -> float:
-        """λ, if training adds λ/2 ‖θ‖² to the loss, θ all trained numbers."""
+        """λ, if training adds λ/2 ‖θ‖² to the loss, θ the numbers of the `penalised_layers`."""
         return 0.0
+
+    @property
+    def penalised_layers(self) -> tuple[str, ...]:
+        """The names of the trained tensors that the penalty is on: by default all."""
+        return self.layers
 
     @property
     def linear_layers(self) -> int | None:
@@ -150,6 +157,19 @@ class Architecture(Part, frozen=True):
     @property
     def layered(self) -> bool:
         """Whether every trained tensor is that of a layer z = Wa, of which `through` says the rest."""
+        return False
+
+    @property
+    def keeps_determinant(self) -> bool:
+        """Whether weights are a product of square matrices, each of determinant > 0 at the start.
+
+        No gradient flow changes the sign of it: factors keep their rank as long as it goes on.
+        """
+        return False
+
+    @property
+    def is_relu_layer(self) -> bool:
+        """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained, and b and c under no penalty."""
         return False
 
     def kernel_at_start(self, d: int) -> dict[str, float] | None:
@@ -249,7 +269,11 @@ class Architecture(Part, frozen=True):
         """Gradients of the loss at these trained tensors, with that of the L2 penalty added."""
         if not self.l2_penalty:
             return gradients
-        return {name: g + self.l2_penalty * params[name] for name, g in gradients.items()}
+        penalised = self.penalised_layers
+        return {
+            name: g + self.l2_penalty * params[name] if name in penalised else g
+            for name, g in gradients.items()
+        }
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """The start that corresponds to `params` when every instance x becomes U x; `turn` makes w into U w.

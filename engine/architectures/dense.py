@@ -165,6 +165,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return self.activation == "identity" and not self.has_biases
 
     @property
+    def is_relu_layer(self) -> bool:
+        one = len(self.hidden) == self.outputs == 1 and self.activation == "relu"
+        free = self.has_biases and self.output_bias and not self.l2_penalty
+        return one and free and self.parametrisation == "standard"
+
+    @property
     def _biased(self) -> range:
         """The numbers of the layers that have biases."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)

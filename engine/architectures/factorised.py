@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
+import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
@@ -20,34 +21,69 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """xᵀWz on instances x zᵀ, W = A₁ᵀ A₂ ⋯ A_L a product of L matrices with `width` hidden units between.
 
-    x has as many entries as W has rows, z as many as it has columns: `factors`. All entries start as
-    independent N(0, s²), s = `scale`, so that rotations of x and of z, each by itself, change nothing in law.
-    From a small start gradient descent prefers matrices of low rank. Source: Gunasekar et al. 2017;
-    theory-open.md §17.
+    x has as many entries as W has rows, z as many as it has columns: `factors`. Starts, s = `scale`:
+    `gaussian`, all entries independent N(0, s²), so that rotations of x and of z, each by itself, change
+    nothing in law; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
+    kernel for L = 2 is 2s² I, with as many hidden units as W has rows and columns together, or more; and
+    `identity`, all s I, so that W = s^L I. From a small start gradient descent prefers matrices of low rank.
+    Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md §49.
     """
 
     factors: Pair = None
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="matrices")] = 2
     width: Annotated[
-        Count | None, Meta(title="width", description="hidden units; none: the rows or columns, if fewer")
+        Count | None,
+        Meta(
+            title="width",
+            description="hidden units; none: the rows or columns, if fewer, and of an orthogonal start both",
+        ),
     ] = None
+    init: Annotated[
+        Literal["gaussian", "orthogonal", "identity"],
+        Meta(title="start", description="independent entries, W = 0 by orthogonal factors, or W = s^L I"),
+    ] = "gaussian"
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def refuses(self, d: int) -> str | None:
-        return no_pair(self.factors, d)
+        if (why := no_pair(self.factors, d)) is not None:
+            return why
+        if (
+            self.init == "orthogonal"
+            and self.width is not None
+            and self.width < (least := sum(self._sides(d)))
+        ):
+            return f"an orthogonal start needs {least} hidden units, and there are {self.width}"
+        return None
+
+    @property
+    def keeps_determinant(self) -> bool:
+        square = self.factors is None or self.factors[0] == self.factors[1]
+        return self.init == "identity" and self.width is None and square
 
     @property
     def layers(self) -> tuple[str, ...]:
         return tuple(f"A{number}" for number in range(1, self.depth + 1))
 
     def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
-        rows, columns = pair_of(self.factors, d)
-        hidden = self.width or min(rows, columns)
+        rows, columns = self._sides(d)
+        hidden = self.width or (rows + columns if self.init == "orthogonal" else min(rows, columns))
         between = dict.fromkeys(self.layers[1:-1], (hidden, hidden))
         return {"A1": (hidden, rows), **between, self.layers[-1]: (hidden, columns)}
 
     def start(self, stream: Stream, d: int) -> Start:
-        return {name: self.scale * stream.normal(*shape) for name, shape in self.shapes(d).items()}
+        if self.init == "gaussian":
+            return {name: self.scale * stream.normal(*shape) for name, shape in self.shapes(d).items()}
+        below = -self._sides(d)[0] if self.init == "orthogonal" else 0
+        found: Start = {}
+        for name, shape in self.shapes(d).items():
+            units, inputs = shape
+            one = np.eye(units, inputs, below if name == self.layers[-1] else 0)
+            found[name] = np.tile(self.scale * one, (stream.replicas, 1, 1))
+        return found
+
+    def _sides(self, d: int) -> tuple[int, int]:
+        """Rows and columns of W."""
+        return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -83,6 +119,8 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """The start for instances U x (V z)ᵀ, if `turn` makes U W Vᵀ of a matrix W as a vector."""
+        if self.init == "identity":
+            return params
         first, last = params["A1"], params[self.layers[-1]]
         (hidden, rows), columns = first.shape[1:], last.shape[2]
         one = first.new_zeros(1, rows, columns)
@@ -99,5 +137,8 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         }
 
     def invariance(self, d: int) -> Verdict:
-        reason = "every factor of an instance has a layer of its own, with a Gaussian start"
-        return Verdict(False, reason, rotations(*pair_of(self.factors, d)))
+        if self.init == "identity":
+            return Verdict(False, "the start at a multiple of I singles out the entries on the diagonal")
+        law = "Gaussian" if self.init == "gaussian" else "orthogonal"
+        reason = f"every factor of an instance has a layer of its own, with a {law} start"
+        return Verdict(False, reason, rotations(*self._sides(d)))

@@ -89,7 +89,7 @@ class Curvature:
             for part, leaf in zip(torch.split(several, lengths, 2), leaves, strict=True)
         ]
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
-        penalty = self._architecture.l2_penalty * several
+        penalty = self._penalty * several
         if not pairs:  # a linear function whose loss has no curvature
             return penalty
         single = len(several) == 1
@@ -105,6 +105,13 @@ class Curvature:
         each = zip(found, parts, strict=True)
         images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in each]
         return torch.cat(images, 2) + penalty
+
+    @cached_property
+    def _penalty(self) -> torch.Tensor:
+        """What the penalty adds to the diagonal of ∇²L, [1, P]."""
+        net = self._architecture
+        rates = {name: net.l2_penalty if name in net.penalised_layers else 0.0 for name in net.layers}
+        return flat(torch.full_like(self._tensors[name][:1], rate) for name, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
         """∇²L of one net after the other, in float64."""

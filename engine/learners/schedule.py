@@ -40,12 +40,15 @@ class Constant(Schedule, frozen=True, tag="constant"):
 
 
 class Linear(Schedule, frozen=True, tag="linear", kw_only=True):
-    """1 − t/T, and 0 from T on."""
+    """1 − t/T, and 0 from T on; with `constant` c it is 1 up to cT, and falls to 0 from there."""
 
     steps: Steps
+    constant: Annotated[
+        float, Meta(ge=0, lt=1, title="constant", description="share of the steps before it falls")
+    ] = 0.0
 
     def after_warm_up(self, step: int) -> float:
-        return max(0.0, 1 - step / self.steps)
+        return min(1.0, max(0.0, (1 - step / self.steps) / (1 - self.constant)))
 
 
 class Cosine(Schedule, frozen=True, tag="cosine", kw_only=True):

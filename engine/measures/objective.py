@@ -14,8 +14,9 @@ OF_TRAINING = AverageLoss(rows="train")
 class Objective(Measure, frozen=True, tag="objective"):
     """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
 
-    That is what a net of m outputs is trained on, over m. There is none before the first example, of `steps`
-    there is at the start, too. Averaged over nets. Unit: that of a loss. Source: theory-symmetry.md §22.
+    That is what a net of m outputs is trained on, over m; θ are the numbers under the penalty. There is none
+    before the first example, of `steps` there is at the start, too. Averaged over nets. Unit: that of a loss.
+    Source: theory-symmetry.md §22.
     """
 
     label: ClassVar[str] = "loss with its penalty"
@@ -27,6 +28,7 @@ class Objective(Measure, frozen=True, tag="objective"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         net = probe.architecture
-        squares = sum(probe.parameters[name].double().square().flatten(1).sum(1) for name in net.layers)
+        penalised = [probe.parameters[name] for name in net.penalised_layers]
+        squares = sum(tensor.double().square().flatten(1).sum(1) for tensor in penalised)
         penalty = net.l2_penalty / (2 * net.outputs) * torch.as_tensor(squares)
         return probe.value(OF_TRAINING) + probe.data.over_targets(penalty[None])[0]

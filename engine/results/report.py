@@ -160,6 +160,7 @@ def _line(line: TheoryLine, trace: Trace, series: Series) -> dict[str, Any]:
         "id": line.kind,
         "kind": line.direction,
         "x": series(line.x),
+        **{index: series(places) for index, places in line.indices.items()},
         "values": series(line.values),
         "of_curves": {
             name: {

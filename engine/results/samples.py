@@ -100,11 +100,11 @@ def of_line(
     own = line.of(trace.curves)
     if not own and not len(line.values):
         return {}
-    whole = Along(trace.planned, {}, line.values[None] if line.each is None else line.each)
+    whole = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
     if beyond and line.beyond is not None:
         further = line.beyond
         extended = {name: np.append(times, further.clocks[name]) for name, times in whole.clocks.items()}
-        whole = Along(extended, {}, np.append(whole.values, further.values, 1))
+        whole = Along(extended, line.indices, np.append(whole.values, further.values, 1))
     found = {name: Samples(*along) for name, along in (own or {"": whole}).items()}
     measured = set(clocks) - trace.planned.keys()
     return _along_measured(found, line, trace, measured) if measured else found

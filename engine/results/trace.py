@@ -274,8 +274,8 @@ class TheoryLine:
     """A line of the theory on the x-axis of a trace, and the learners it binds, with the reasons.
 
     It speaks of `measure`, and stands to it as `direction` says. One that is the same for all learners has
-    `values` [S], the mean over replicas; one that is not has `of_curves`, by the name of each curve that it
-    binds.
+    `values` [S, *index], the mean over replicas; one that is not has `of_curves`, by the name of each curve
+    that it binds.
     """
 
     kind: str
@@ -301,7 +301,10 @@ class TheoryLine:
     """The line of a curve as far as that has come, where it is made of what is measured; None without one."""
 
     each: Floats | None = None
-    """The line of every replica [R, S], where they differ."""
+    """The line of every replica [R, S, *index], where they differ."""
+
+    indices: dict[str, Floats] = field(default_factory=dict)
+    """The coordinates of each index of the measure, of one that is the same for all learners."""
 
     beyond: Along | None = None
     """What it would be after the last record, where training ends before the theorem does."""

@@ -71,6 +71,8 @@ def view(picture: Picture, results: Results) -> View:
             found.curves.append(reduction.view(number))
     for (kind, curve, apart), taken in there.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
+        order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
+        x, values = x[order], values[:, order]
         y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
         points = _points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]

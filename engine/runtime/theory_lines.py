@@ -86,6 +86,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         if line.along_runs:
             along = partial(_along_runs, line, at, on_learners, others)
         elif not line.per_learner:
+            at = replace(at, indices=_indices(line, experiment.learners[0], experiment))
             each = _along(line, at).values
             beyond = _beyond(line, at)
         else:
@@ -109,6 +110,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
         of_curves=of_curves,
         along_runs=along,
         beyond=beyond,
+        indices={} if each is None else dict(at.indices),
     )
 
 

@@ -1130,6 +1130,34 @@ class Conv:
         return gradients
 
 
+class ReluLayer:
+    """Σ_j a_j max(0, w_jᵀx + b_j) + c, unit by unit."""
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return float(self._signals(params, x)[-1][0])
+
+    def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
+        units = self._units(params, x)
+        last = sum(a * max(0.0, z) for a, z in units) + float(params["b2"][0, 0])
+        return [np.array([z for _, z in units]), np.array([last])]
+
+    def _units(self, params: dict[str, Array], x: Array) -> list[tuple[float, float]]:
+        return [
+            (float(a), sum(wi * xi for wi, xi in zip(w, x, strict=True)) + float(b[0]))
+            for a, w, b in zip(params["W2"][0], params["W1"], params["b1"], strict=True)
+        ]
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        units = self._units(params, x)
+        back = [slope * a if z > 0 else 0.0 for a, z in units]
+        return {
+            "W1": np.array([[b * xi for xi in x] for b in back]),
+            "b1": np.array([[b] for b in back]),
+            "W2": np.array([[slope * max(0.0, z) for _, z in units]]),
+            "b2": np.array([[slope]]),
+        }
+
+
 class LayerByLayer:
     """z_{l+1} = √(C_b + C_w mean σ(z_l)²) g_{l+1}, mean ‖x‖²/d at first, with the chain rule written out."""
 
@@ -1181,6 +1209,7 @@ ARCHITECTURES = {
     "two-layer-decoder": TwoLayerDecoder,
     "conv": Conv,
     "layer-by-layer": LayerByLayer,
+    "relu-layer": ReluLayer,
 }
 
 

@@ -34,6 +34,17 @@ DERIVED = "agd-majoriser", "agd-rate"
 EVERY_STEP = {"kind": "steps", "steps": 4, "records": 4}
 DRAWN = {"kind": "one-pass", "replacement": True}
 TWO = {"learners": {"GD": gd(0.01), "EGU": EGU}}
+RELU = gd(0.1, kind="relu-layer", width=5)
+NUMBERS = {"matrix": "interval", "target": "function", "d": None, "protocol": {"kind": "steps", "train": 6}}
+SQUARE = gd(0.1, kind="factorised", init="identity")
+THREE_OF_FOUR = {
+    "matrix": {"kind": "entries", "factors": [2, 2], "permute": False},
+    "target": {"kind": "weights", "w": [0, 1, 1, 7]},
+    "protocol": {"kind": "flow", "train": 3},
+    "d": None,
+}
+PENALISED = {"net": gd(0.1, kind="relu-layer", l2_penalty=0.1)}
+OF_NUMBERS = "interpolation-norm", "linear-spline", "penalised-norm", "penalised-objective"
 
 UPPER = {
     "matrix": "hadamard01",
@@ -76,6 +87,11 @@ BOUND = {
     "percolation-limit": {"path": {"solver": {"kind": "path-rule", "side": 4, "count": 2}}},
     "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
     "fluctuation-dissipation": {"GD": gd(0.01), "net": NET},
+    "linear-spline": {"net": RELU},
+    "interpolation-norm": {"net": RELU, "dense": gd(0.1, kind="dense", activation="relu", biases=True)},
+    "penalised-norm": PENALISED,
+    "penalised-objective": PENALISED,
+    "missing-entry": {"W": SQUARE, "three": gd(0.1, kind="factorised", init="identity", depth=3)},
     "junk-flow": {"net": {**NET, "noise": {"on": "weights", "sigma": 0.1}}},
 }
 """Learners that a bound binds; the others bind gradient descent and least squares."""
@@ -218,12 +234,27 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
+    *((kind, NUMBERS) for kind in OF_NUMBERS),
+    ("missing-entry", THREE_OF_FOUR),
     ("parity-unknown", ANY_PARITY),
     ("ri-drawn", {"protocol": DRAWN}),
     ("ri-drawn", {"protocol": {**DRAWN, "loss": "logistic"}, "target": "doubled"}),
 ]
 
 HOLDS_NOT = [
+    ("missing-entry", {}, "the matrix is hadamard"),
+    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
+    ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here they are others"),
+    (
+        "missing-entry",
+        {**THREE_OF_FOUR, "target": {"kind": "weights", "w": [0, 1, 2]}},
+        "here they are others",
+    ),
+    ("missing-entry", {**THREE_OF_FOUR, "protocol": "flow"}, "the first three entries"),
+    ("missing-entry", {**THREE_OF_FOUR, "protocol": {"kind": "steps", "train": 3}}, "not steps here"),
+    *((kind, {"protocol": "steps"}, "instances of one entry") for kind in OF_NUMBERS),
+    *((kind, {**NUMBERS, "protocol": "one-pass"}, "the same from the first step") for kind in OF_NUMBERS),
+    *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
     ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
@@ -375,6 +406,20 @@ HOLDS_NOT = [
 ]
 
 BINDS_NOT = [
+    ("missing-entry", gd(0.1, kind="factorised"), "a product of square matrices"),
+    (
+        "missing-entry",
+        gd(0.1, kind="factorised", init="identity", factors=[2, 8]),
+        "a product of square matrices",
+    ),
+    ("missing-entry", {**SQUARE, "update": "sign"}, "the gradient flow of the loss"),
+    *((kind, LLS, "one hidden layer of relu units") for kind in OF_NUMBERS),
+    *((kind, RELU, "has none") for kind in OF_NUMBERS[2:]),
+    (
+        "interpolation-norm",
+        gd(0.1, kind="dense", activation="relu", biases=True, l2_penalty=0.1),
+        "no penalty",
+    ),
     ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
     ("ri-signed", EGU, "not rotation invariant"),
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),

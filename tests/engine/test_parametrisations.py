@@ -225,6 +225,7 @@ HIDDEN = {
     "normalised": [{"widths": [5, 4], "activation": "tanh", "of": "instances"}],
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
     "dense-spindly": [{"width": 5}],
+    "relu-layer": [{"width": 5}],
     "layer-by-layer": [{"depth": 2, "width": 5, "activation": "tanh", "cw": 2.0, "cb": 0.2}],
 }
 

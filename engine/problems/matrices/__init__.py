@@ -90,6 +90,8 @@ class Matrix(Part, frozen=True, kw_only=True):
             "features_are_seen",
             "second_moment",
             "private_entries",
+            "fixed_points",
+            "entries_of",
         )
     )
 
@@ -184,6 +186,16 @@ class Matrix(Part, frozen=True, kw_only=True):
     def private_entries(self) -> int:
         """How many entries an instance has that are 0 in all others, beside those that all have."""
         return 0
+
+    @property
+    def fixed_points(self) -> Floats | None:
+        """The instances [n], if they have one entry each and are the same in every replica."""
+        return None
+
+    @property
+    def entries_of(self) -> tuple[int, int] | None:
+        """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
+        return None
 
     @property
     def rows_are_given(self) -> bool:

@@ -7,16 +7,20 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import BadField, Count
+from engine.core.parts import LARGEST, SELDOM, BadField, Count
 from engine.core.streams import Streams
-from engine.problems.matrices import Matrix, Rows
+from engine.problems.matrices import Floats, Matrix, Rows
+
+MOST_GIVEN = 4096
+"""Points that are given one by one, at most."""
 
 
 class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
 
     They are drawn uniformly, independent of one another, or equally spaced from a to b, both included, in
-    this order. Source: theory-nets.md §§32, 39.
+    this order. With `first` these points come first, and the others fill up n: to train on some that are
+    given, and to look at a function between them. Source: theory-nets.md §§32, 39; theory-bias.md §51.
     """
 
     n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12
@@ -26,25 +30,49 @@ class Interval(Matrix, frozen=True, tag="interval"):
         Literal["uniform", "spaced"],
         Meta(title="points", description="drawn uniformly, or equally spaced with both ends"),
     ] = "uniform"
+    first: Annotated[
+        tuple[Annotated[float, Meta(ge=-LARGEST, le=LARGEST)], ...],
+        Meta(
+            max_length=MOST_GIVEN,
+            title="first points",
+            description="those that come before all others, as in -2, -1, 0.5",
+            extra=SELDOM,
+        ),
+    ] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.low < self.high:
             raise BadField("high", f"{self.high:g} is not above {self.low:g}, where the interval begins")
+        if len(self.first) > self.n:
+            raise BadField("first", f"{len(self.first)} points are given, and there are {self.n}; raise n")
 
     def size(self) -> tuple[int, int]:
         return self.n, 1
 
     @property
     def second_moment(self) -> float | None:
+        given = np.array(self.first)
         if self.points == "spaced":
-            return float(np.square(self._spaced()).mean())
-        return (self.low**2 + self.low * self.high + self.high**2) / 3
+            return float(np.square(np.append(given, self._spaced())).mean())
+        others = (self.low**2 + self.low * self.high + self.high**2) / 3
+        return float(np.square(given).sum() + (self.n - len(given)) * others) / self.n
+
+    @property
+    def fixed_points(self) -> Floats | None:
+        drawn = self.points == "uniform" and len(self.first) < self.n
+        given = not drawn and self.repeat is None and not self.rotate
+        return np.append(self.first, self._spaced()) if given else None
 
     def rows(self, streams: Streams) -> Rows:
+        replicas = len(streams.seeds)
         if self.points == "spaced":
-            return np.tile(self._spaced()[:, None], (len(streams.seeds), 1, 1))
-        return self.low + (self.high - self.low) * streams("matrix").uniform(self.n, 1)
+            others: Rows = np.tile(self._spaced(), (replicas, 1))
+        else:
+            drawn = streams("matrix").uniform(self.n - len(self.first), 1)[:, :, 0]
+            others = self.low + (self.high - self.low) * drawn
+        return np.concatenate((np.tile(self.first, (replicas, 1)), others), 1)[:, :, None]
 
-    def _spaced(self) -> Rows:
-        return np.linspace(self.low, self.high, self.n)
+    def _spaced(self) -> Floats:
+        """The points that are not given, where they are equally spaced."""
+        return np.linspace(self.low, self.high, self.n - len(self.first))

@@ -53,6 +53,7 @@ class Target(Part, frozen=True):
             "with_negatives",
             "values",
             "one_hot",
+            "given",
         )
     )
 
@@ -67,6 +68,11 @@ class Target(Part, frozen=True):
 
     with_negatives: ClassVar[bool] = False
     """Whether the targets are all features and their negatives."""
+
+    @property
+    def given(self) -> tuple[float, ...] | None:
+        """w* of the only target, up to zeros at its end, if that is given and no draw."""
+        return None
 
     @property
     def fixed_feature(self) -> int | None:

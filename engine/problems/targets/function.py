@@ -34,12 +34,7 @@ class Function(Target, frozen=True, tag="function"):
             raise BadField("f", f"{error}; it must be an expression of x, as in sin(2*x)") from error
 
     def check(self, matrix: Matrix) -> None:
-        if (count := matrix.feature_count()) != 1:
-            raise BadInput(
-                "problem.target.kind",
-                f"a function of x needs instances of one entry, and those of {matrix.kind} have {count}; "
-                'take [problem.matrix] kind = "interval"',
-            )
+        of_one_entry(matrix)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         try:
@@ -49,3 +44,13 @@ class Function(Target, frozen=True, tag="function"):
 
     def values(self, matrix: Matrix) -> Values:
         return "any"
+
+
+def of_one_entry(matrix: Matrix) -> None:
+    """Raises: BadInput where instances have more entries than a function of x takes."""
+    if (count := matrix.feature_count()) != 1:
+        raise BadInput(
+            "problem.target.kind",
+            f"a function of x needs instances of one entry, and those of {matrix.kind} have {count}; "
+            'take [problem.matrix] kind = "interval"',
+        )

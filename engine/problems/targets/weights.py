@@ -38,6 +38,10 @@ class Weights(Target, frozen=True, tag="weights"):
     copies: Annotated[Count, Meta(title="copies", description="how often the weights come", extra=SELDOM)] = 1
 
     @property
+    def given(self) -> tuple[float, ...]:
+        return self._all
+
+    @property
     def _all(self) -> tuple[float, ...]:
         return self.w * self.copies
 

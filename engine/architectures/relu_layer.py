@@ -1,0 +1,99 @@
+"""One hidden layer of rectified units, whose kinks start scattered over the instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, Start
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import LARGEST, Count, Positive, Verdict
+from engine.core.streams import Stream
+from engine.problems.instances import Instances
+
+
+class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
+    """A net of one hidden layer of rectified units: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained.
+
+    It starts with ‖w_j‖ = |a_j| = `scale` s, w_j in uniformly random directions and a_j of fair signs, c = 0,
+    and b_j = −s t_j with t_j uniform between −`reach` and `reach`: the unit bends f at the distance t_j from
+    the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the loss that is trained on, and leaves b and c
+    free. Of functions of one number the least of ½ Σ_j (a_j² + w_j²) over all units that make f is
+    max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory-bias.md §51.
+    """
+
+    is_relu_layer: ClassVar[bool] = True
+
+    width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100
+    scale: Annotated[Positive, Meta(title="scale s", description="of all weights at the start")] = 0.1
+    reach: Annotated[
+        Positive, Meta(title="reach", description="how far from the origin units bend f at the start")
+    ] = 2.5
+    l2_penalty: Annotated[
+        float,
+        Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 Σ(a² + ‖w‖²) to the loss"),
+    ] = 0.0
+
+    @property
+    def penalised_layers(self) -> tuple[str, ...]:
+        return ("W1", "W2")
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("W1", "b1", "W2", "b2")
+
+    @property
+    def units(self) -> int:
+        return self.width
+
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        return {"W1": (self.width, d), "b1": (self.width, 1), "W2": (1, self.width), "b2": (1, 1)}
+
+    def start(self, stream: Stream, d: int) -> Start:
+        directions = stream.normal(self.width, d)
+        directions /= np.linalg.norm(directions, axis=2, keepdims=True)
+        distances = self.reach * (2 * stream.uniform(self.width, 1) - 1)
+        return {
+            "W1": self.scale * directions,
+            "b1": -self.scale * distances,
+            "W2": self.scale * stream.signs(1, self.width).astype(np.float64),
+            "b2": np.zeros((stream.replicas, 1, 1)),
+        }
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        hidden = torch.relu(self._signals(params, instances))
+        return (params["W2"] @ hidden + params["b2"]).flatten(0, 1)
+
+    def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+        return [self._signals(params, instances)]
+
+    def _signals(self, params: Params, instances: Instances) -> torch.Tensor:
+        """What the units are given, [B, n units, n]."""
+        return instances.inner(params["W1"]) + params["b1"]
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        signals = self._signals(params, instances)
+        hidden = torch.relu(signals)
+        slopes = slope((params["W2"] @ hidden + params["b2"]).flatten(0, 1))[:, None]  # [B, 1, n]
+        back = params["W2"].mT * slopes * (signals > 0)
+        return {
+            "W1": instances.combine(back.flatten(0, 1)).view_as(params["W1"]),
+            "b1": back.sum(2, keepdim=True),
+            "W2": slopes @ hidden.mT,
+            "b2": slopes.sum(2, keepdim=True),
+        }
+
+    def edges(self, params: Params, inputs: torch.Tensor, units: int) -> list[torch.Tensor]:
+        return [params["W1"][:, :units][:, :, inputs], params["W2"][:, :, :units]]
+
+    def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
+        return {**params, "W1": turn(params["W1"])}
+
+    def invariance(self, d: int) -> Verdict:
+        return Verdict(True, "the input layer is fully connected, and starts in uniformly random directions")

@@ -1,0 +1,76 @@
+"""Functions of one number by nets of rectified units: what fitting some points costs at least.
+
+The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²), which is Σ_j |a_j w_j| where
+|a_j| = |w_j|. The least over all nets of any width that make f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
+Savarese, Evron, Soudry, Srebro 2019; theory-bias.md §51.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Penalised(NamedTuple):
+    """The least of mean square + λR."""
+
+    objective: float
+    norm: float
+    """R of the function that has it."""
+
+    fitted: Floats
+    """Its values at the points [m]."""
+
+
+def spline(x: Floats, y: Floats, at: Floats) -> Floats:
+    """The straight pieces between points x₁ < … < x_m with values y, of which the outer ones go on."""
+    if len(x) < 2:
+        return np.full(at.shape, y[0])
+    slopes = np.diff(y) / np.diff(x)
+    piece = np.clip(np.searchsorted(x, at) - 1, 0, len(slopes) - 1)
+    found: Floats = y[piece] + slopes[piece] * (at - x[piece])
+    return found
+
+
+def least_norm(x: Floats, y: Floats) -> float:
+    """V* = max(A, (A + B)/2), the least R of what goes through points x₁ < … < x_m with values y.
+
+    A = Σ_i |s_{i+1} − s_i| and B = |s_1 + s_{m−1}| for the slopes s_i between them: f′ takes each of them in
+    turn, so that ∫|f″| ≥ A and ∫|f″| + |f′(−∞) + f′(∞)| ≥ A + B, and kinks at the points suffice for both.
+    """
+    if len(x) < 2:
+        return 0.0
+    slopes = np.diff(y) / np.diff(x)
+    bends, ends = float(abs(np.diff(slopes)).sum()), float(abs(slopes[0] + slopes[-1]))
+    return max(bends, (bends + ends) / 2)
+
+
+def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
+    """The least of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, with R of the one that has it.
+
+    Kinks at the points suffice, so it is a Lasso over the units with these, and a constant without a price.
+    Its residual z is the point nearest to y − ȳ among those with Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all
+    units u, which Lawson and Hanson's programming of least distances finds exactly; λR = (2/m) ⟨z, y − z⟩.
+    Args: different points x [m] with values y [m], and λ > 0.
+    """
+    from scipy.optimize import nnls  # type: ignore[import-untyped]
+
+    m, centred = len(x), y - y.mean()
+    across = x[:, None] - x
+    units = np.concatenate((np.maximum(across, 0), np.maximum(-across, 0)), 1)  # [m, 2m]
+    sides = np.concatenate((units, -units), 1).T
+    basis = np.linalg.qr(np.concatenate((np.ones((m, 1)), np.eye(m)[:, 1:]), 1))[0][:, 1:]
+    rows, bounds = (
+        -sides @ basis,
+        sides @ centred - m * rate / 2,
+    )  # rows · w ≥ bounds for z = y − ȳ + basis · w
+    system = np.concatenate((rows.T, bounds[None]))
+    wanted = np.append(np.zeros(m - 1), 1.0)
+    missed = system @ nnls(system, wanted, maxiter=100 * len(sides))[0] - wanted
+    residual = centred - basis @ (missed[:-1] / missed[-1])
+    norm = float(residual @ (centred - residual)) / (m * rate / 2)
+    return Penalised(float(residual @ residual) / m + rate * norm, norm, y - residual)

@@ -1,0 +1,43 @@
+"""The singular values of weights that are a matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.core.factors import Pair, no_pair, pair_of
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
+    """s_j(W)/s_1(W): singular values of the weights as a matrix, row by row, relative to the largest.
+
+    All but the first few are small where W is nearly of low rank. NaN where W is 0. Averaged over targets.
+    Source: WGL20; theory-bias.md §49.
+    """
+
+    label: ClassVar[str] = "s_j/s_1"
+    of_weights: ClassVar[bool] = True
+
+    factors: Pair = None
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        count = min(pair_of(self.factors, problem.matrix.shape()[1]))
+        return (Index("j", np.arange(1.0, count + 1)),)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if no_pair(self.factors, problem.matrix.shape()[1]) is not None:
+            return "factors are rows and columns of a matrix with as many entries as instances have"
+        return None
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        weights = probe.drawn_weights.double()
+        matrices = weights.view(len(weights), *pair_of(self.factors, weights.shape[1]))
+        values = torch.linalg.svdvals(matrices)  # [B, j]
+        return probe.data.over_targets((values / values[:, :1]).mT).movedim(0, -1)

@@ -1,0 +1,34 @@
+"""How far predictions have moved from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import OfRows, Probe
+from engine.measures.relative_error import relative_length
+
+
+class Movement(OfRows, frozen=True, tag="movement"):
+    """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, those seen, or those never seen; ŷ₀ are the predictions at the start.
+
+    In the kernel regime predictions of rows whose kernel with all rows seen is 0 do not move. Rows seen count
+    as often as they were seen. Averaged over targets. Unit: none. Source: WGL20; theory-bias.md §49.
+    """
+
+    label: ClassVar[str] = "change since the start, relative to the labels"
+    of_parameters: ClassVar[bool] = True
+    of_start: ClassVar[bool] = True
+
+    names: ClassVar[Mapping[str, str]] = {
+        "all": "movement",
+        "train": "movement-seen",
+        "test": "movement-unseen",
+    }
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        start = {**probe.tensors, **probe.start}
+        before = probe.architecture.predict(start, probe.data.instances)
+        moved = probe.predictions.double() - before.double()
+        return relative_length(self, moved, probe.data.labels.double(), probe)

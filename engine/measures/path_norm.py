@@ -1,0 +1,43 @@
+"""The sum over all paths of a net of the products of their weights."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.architectures import Architecture
+from engine.core.lazy import torch
+from engine.core.parts import MOST
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class PathNorm(Measure, frozen=True, tag="path-norm"):
+    """Σ over all paths from an input to the output of |w₁ w₂ ⋯ w_L|, the weights along them.
+
+    Of one hidden layer Σ_j Σ_i |a_j w_ji|. Biases are on no path. A factor c on the weights into a rectified
+    unit and 1/c on those out of it leave it as it is. With one input ½ Σ_j (a_j² + w_j²) is never less, and
+    the same where |a_j| = |w_j|. Averaged over targets. Source: Neyshabur, Tomioka, Srebro 2015; SESS19;
+    theory-bias.md §51.
+    """
+
+    label: ClassVar[str] = "Σ|a w| over paths"
+    of_parameters: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        known = net is not None and type(net).edges is not Architecture.edges
+        return None if known else "the learner is a net of layers of edges"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * parameters
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        inputs = torch.arange(probe.data.instances.d, device=probe.data.labels.device)
+        layers = [layer.double().abs() for layer in probe.architecture.edges(probe.tensors, inputs, MOST)]
+        ones = torch.ones_like(layers[0][:, 0, :, None])
+        paths = reduce(lambda below, layer: layer @ below, layers, ones)  # [N, outputs, 1]
+        return probe.data.over_targets(paths.reshape(1, -1))[0]

@@ -1,0 +1,41 @@
+"""The length of errors, relative to that of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import OfRows, Probe
+
+
+class RelativeError(OfRows, frozen=True, tag="relative-error"):
+    """‖ŷ − y‖₂/‖y‖₂ over all rows, those seen, or those never seen, averaged over targets.
+
+    1 for predictions that are 0. Rows seen count as often as they were seen. Unit: none. Source: Razin, Cohen
+    2020; theory-bias.md §49.
+    """
+
+    label: ClassVar[str] = "relative error"
+    is_risk: ClassVar[bool] = True
+
+    names: ClassVar[Mapping[str, str]] = {
+        "all": "relative-error",
+        "train": "relative-error-seen",
+        "test": "relative-error-unseen",
+    }
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        labels = probe.data.labels.double()
+        return relative_length(self, probe.predictions.double() - labels, labels, probe)
+
+
+def relative_length(
+    measure: OfRows, values: torch.Tensor, labels: torch.Tensor, probe: Probe
+) -> torch.Tensor:
+    """‖values‖/‖labels‖ over the rows of a measure, averaged over targets, for [B, n] each."""
+    squares = [
+        each.square().mean(1) if measure.rows == "all" else measure.mean_over_rows(each.square(), probe)
+        for each in (values, labels)
+    ]
+    return probe.data.over_targets((squares[0] / squares[1]).sqrt()[None])[0]

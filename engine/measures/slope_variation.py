@@ -1,0 +1,38 @@
+"""How much the slope of a function of one number varies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+from engine.measures.function import function, needs_fixed_points
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+SAME = 1e-6
+"""Instances that lie nearer to one another than this share of their range are one place."""
+
+
+class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
+    """∫|f″| = Σ_i |s_{i+1} − s_i|, s_i the slopes of f between neighbouring instances of one entry x.
+
+    The total variation of f′ over the range of the instances, where each bend is between two neighbours: two
+    of opposite sign between the same two cancel in part. Unit: that of a label over that of x. Source:
+    SESS19; theory-bias.md §51.
+    """
+
+    label: ClassVar[str] = "∫|f″|"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return needs_fixed_points(problem)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        x, values = function(probe)
+        apart = x.diff() > SAME * (x[-1] - x[0])
+        different = torch.cat((apart.new_ones(1), apart))
+        x, values = x[different], values[different].double()
+        slopes = values.diff(dim=0) / x.diff()[:, None, None]
+        return slopes.diff(dim=0).abs().sum(0)

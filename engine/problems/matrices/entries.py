@@ -1,0 +1,57 @@
+"""The entries of a matrix, one by one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import MOST, BadField, Count
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix, PermuteRows, Rows
+
+
+class Entries(Matrix, frozen=True, tag="entries"):
+    """The entries of a matrix W, one by one: instances e_i e_jᵀ, of which a prediction is W_ij.
+
+    All of them, each once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has a
+    1 there and 0 elsewhere. In random order, or without `permute` row by row. Who trains on the first so many
+    of them completes the matrix. Source: WGL20; theory-bias.md §49.
+    """
+
+    factors: Annotated[
+        Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)],
+        Meta(title="factors", description="rows and columns of W, as in 10, 10"),
+    ] = (10, 10)
+    permute: PermuteRows = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows, columns = self.factors
+        if rows * columns > MOST:
+            raise BadField("factors", f"{rows} times {columns} entries are too many; take at most {MOST}")
+
+    def size(self) -> tuple[int, int]:
+        rows, columns = self.factors
+        return rows * columns, rows * columns
+
+    @property
+    def random_order(self) -> bool:
+        return self.permute
+
+    @property
+    def entries_of(self) -> tuple[int, int] | None:
+        rows, columns = self.factors
+        return None if self.permute or self.repeat or self.rotate else (rows, columns)
+
+    @property
+    def second_moment(self) -> float:
+        return 1 / self.size()[1]
+
+    def rows(self, streams: Streams) -> Rows:
+        count = self.size()[0]
+        units = np.eye(count)
+        if not self.permute:
+            return np.tile(units, (len(streams.seeds), 1, 1))
+        return units[streams("matrix").permutation(count)]

@@ -1,0 +1,49 @@
+"""A matrix of low rank as the target."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.factors import Pair, no_pair, pair_of
+from engine.core.parts import BadInput, Count, Positive
+from engine.core.streams import Streams
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Combination, Target
+
+
+class LowRank(Target, frozen=True, tag="low-rank"):
+    """A random matrix W* of low rank makes the label, y = Σ_ij W*_ij x_ij, for instances that are matrices.
+
+    W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. Read
+    row by row it is w*. Source: WGL20; theory-bias.md §49.
+    """
+
+    has_w_star: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
+
+    factors: Pair = None
+    rank: Annotated[Count, Meta(title="rank", description="of W*")] = 1
+    norm: Annotated[
+        Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
+    ] = 1.0
+
+    def check(self, matrix: Matrix) -> None:
+        d = matrix.feature_count()
+        if (why := no_pair(self.factors, d)) is not None:
+            raise BadInput("problem.target.factors", why)
+        if self.rank > (least := min(pair_of(self.factors, d))):
+            raise BadInput(
+                "problem.target.rank", f"{self.rank} is more than W* can have; take at most {least}"
+            )
+
+    def combination(self, matrix: Matrix, streams: Streams) -> Combination:
+        d = matrix.feature_count()
+        rows, columns = pair_of(self.factors, d)
+        stream = streams("target")
+        whole = stream.normal(rows, self.rank) @ stream.normal(self.rank, columns)
+        sizes = whole.reshape(len(whole), 1, d)
+        sizes *= self.norm / np.linalg.norm(sizes, axis=2, keepdims=True)
+        return Combination(np.tile(np.arange(d), (len(sizes), 1, 1)), sizes)

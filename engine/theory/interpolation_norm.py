@@ -1,0 +1,71 @@
+"""The least path norm of nets on one number that fit all examples."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.parts import Finding
+from engine.formulas.relu_interpolation import least_norm
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+
+
+class OfOneNumber(Line, frozen=True):
+    """A line about nets of one hidden layer of rectified units that are trained on some numbers."""
+
+    in_expectation: ClassVar[bool] = False
+    per_replica: ClassVar[bool] = True
+    source: ClassVar[str] = "SESS19; theory-bias.md §51"
+
+    def holds(self, experiment: Setup) -> Finding:
+        matrix, protocol = experiment.problem.matrix, experiment.protocol
+        n, d = matrix.shape()
+        if d != 1:
+            return Finding(False, f"requires instances of one entry, and those of {matrix.kind} have {d}")
+        if experiment.problem.target.columns(matrix) > 1:
+            return Finding(False, "requires one target, and here there are several")
+        if protocol.clock != "step" or len(set(protocol.examples_seen(n)[1:].tolist())) > 1:
+            return Finding(False, "requires training rows that are the same from the first step on")
+        return Finding(True, "instances are numbers, and the training rows are the same in every step")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        net = learner.architecture
+        if net is None or not net.is_relu_layer:
+            what = "one hidden layer of relu units with biases that no penalty is on"
+            return Finding(False, f"it requires {what}, and {learner.name} has something else")
+        return Finding(True, f"{learner.name} has one hidden layer of relu units with free biases")
+
+
+def training_points(at: At) -> list[NDArray[np.float64]]:
+    """The numbers trained on and their labels of every replica, from the least on: [2, m] each.
+
+    Labels of a number that comes several times are averaged, once each.
+    """
+    data, rows = at.drawn.data, int(at.k.max(initial=0))
+    x = data.instances.rows[:, :rows, 0].double().cpu().numpy()
+    y = data.labels.view(data.replicas, -1, data.instances.n)[:, 0, :rows].double().cpu().numpy()
+    found = []
+    for own, labels in zip(x, y, strict=True):
+        places, number, times = np.unique(own, return_inverse=True, return_counts=True)
+        found.append(np.stack((places, np.bincount(number, labels, len(places)) / times)))
+    return found
+
+
+class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
+    """V* = max(A, (A + B)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
+
+    A = Σ_i |s_{i+1} − s_i| and B = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
+    points, ordered by x. Gradient descent from a small start comes near it, and from a large one does not.
+    Labels of a number that comes several times are taken by their mean. Source: SESS19; theory-bias.md §51.
+    """
+
+    measure: ClassVar[str] = "path-norm"
+    direction: ClassVar[Direction] = "reference"
+    formula: ClassVar[str] = "max(A, (A + B)/2), A = Σ_i |s_{i+1} − s_i|, B = |s_1 + s_{m−1}|"
+
+    def value(self, at: At) -> Floats:
+        return np.array([[least_norm(x, y)] for x, y in training_points(at)])

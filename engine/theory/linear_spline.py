@@ -1,0 +1,27 @@
+"""The straight lines between the points that are trained on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.formulas.relu_interpolation import spline
+from engine.theory import At, Direction, Floats
+from engine.theory.interpolation_norm import OfOneNumber, training_points
+
+
+class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
+    """f(x) on the straight lines between neighbouring training points, of which the outer ones go on.
+
+    A minimiser of ∫|f″| among all that fit: one of many, as between two bends to the same side any curve that
+    bends to that side costs as much. Source: SESS19; theory-bias.md §51.
+    """
+
+    measure: ClassVar[str] = "function"
+    direction: ClassVar[Direction] = "reference"
+    formula: ClassVar[str] = "y_i + s_i (x − x_i), s_i = (y_{i+1} − y_i)/(x_{i+1} − x_i)"
+
+    def value(self, at: At) -> Floats:
+        inputs = at.indices["input"]
+        return np.stack([spline(x, y, inputs) for x, y in training_points(at)])[:, None]

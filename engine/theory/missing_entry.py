@@ -1,0 +1,74 @@
+"""How large the missing entry of a matrix must become where no factors can fit the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.core.mirror import EUCLIDEAN
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.measures.loss import AverageLoss
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_square
+
+if TYPE_CHECKING:
+    from engine.measures import Measure
+
+SEEN = (0.0, 1.0, 1.0)
+"""The entries that are seen of the matrix of two rows and two columns, row by row; the last is missing."""
+
+OF_ROWS_SEEN = AverageLoss(rows="train")
+
+
+class MissingEntry(Line, frozen=True, tag="missing-entry"):
+    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L of 2 × 2.
+
+    The entries 0, 1, 1 are seen, and W₂₂ is not. Gradient flow keeps the sign of W₁₁W₂₂ − W₁₂W₂₁, so that
+    from a determinant above 0 on |W₂₂| > W₁₂W₂₁/|W₁₁|, as long as ℓ < 1. As the loss ℓ²/3 goes to 0 every
+    norm of W goes to infinity, and so no norm is what such nets make small. Source: Razin, Cohen 2020;
+    theory-bias.md §49.
+    """
+
+    measure: ClassVar[str] = "norm-max"
+    direction: ClassVar[Direction] = "lower"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    along_runs: ClassVar[bool] = True
+    formula: ClassVar[str] = "(1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)²"
+    source: ClassVar[str] = "Razin, Cohen 2020"
+
+    def holds(self, experiment: Setup) -> Finding:
+        problem, protocol = experiment.problem, experiment.protocol
+        if problem.matrix.entries_of != (2, 2):
+            other = problem.matrix.kind
+            return Finding(
+                False, f"requires the four entries of a matrix, row by row, and the matrix is {other}"
+            )
+        given = (*(problem.target.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
+        if given != SEEN or problem.labels != "soft" or problem.noise > 0:
+            return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
+        if not protocol.flows or protocol.examples_seen(4)[-1] != len(SEEN):
+            return Finding(
+                False, f"requires gradient flow on the first three entries, not {protocol.kind} here"
+            )
+        return only_square(experiment) or Finding(True, "the entries 0, 1 and 1 are fitted by gradient flow")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        name, net, update = learner.name, learner.architecture, learner.update
+        if net is None or not net.keeps_determinant:
+            what = "a product of square matrices that start with a determinant above 0"
+            return Finding(False, f"it requires {what}, and {name} is none")
+        if update is None or update.mirror is not EUCLIDEAN or net.l2_penalty:
+            return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")
+        return Finding(True, f"{name} is a product of square matrices with determinant above 0")
+
+    def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+        return (OF_ROWS_SEEN,)
+
+    def value(self, at: At) -> Floats:
+        length = np.sqrt(len(SEEN) * at.own[OF_ROWS_SEEN.name])
+        with np.errstate(divide="ignore"):
+            return np.where(length < 1, np.square(1 - length) / length, 0.0)

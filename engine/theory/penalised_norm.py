@@ -1,0 +1,25 @@
+"""The path norm of the nets on one number whose loss with its penalty is least."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.theory import At, Direction, Floats
+from engine.theory.penalised_objective import WithPenalty
+
+
+class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
+    """R of the function that has the least (1/m) Σ_i (f(x_i) − y_i)² + λR: Σ_j |a_j w_j| of the best nets.
+
+    Below V* by a multiple of λ for small λ, as some of the fit is given up for it. Training rows are all
+    different numbers. Source: SESS19; theory-bias.md §51.
+    """
+
+    measure: ClassVar[str] = "path-norm"
+    direction: ClassVar[Direction] = "reference"
+    formula: ClassVar[str] = "R(f), f = argmin (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
+
+    def value(self, at: At) -> Floats:
+        return np.array([[np.nan if found is None else found.norm] for found in self.least(at)])

@@ -1,0 +1,54 @@
+"""The least loss with its penalty of nets on one number."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas.relu_interpolation import Penalised, penalised
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, only_square
+from engine.theory.interpolation_norm import OfOneNumber, training_points
+
+
+class WithPenalty(OfOneNumber, frozen=True):
+    """A line about the least of the mean square and λ/2 Σ_j (a_j² + w_j²) together."""
+
+    per_learner: ClassVar[bool] = True
+
+    def holds(self, experiment: Setup) -> Finding:
+        found = super().holds(experiment)
+        return (only_square(experiment) if found.holds else None) or found
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        found, net = super().binds(learner, experiment), learner.architecture
+        if found.holds and net is not None and not net.l2_penalty:
+            return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
+        return found
+
+    def least(self, at: At) -> list[Penalised | None]:
+        """What the best net reaches on the training rows of every replica; None where some are the same."""
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.architecture is not None, "binds() admits no solver"
+        rate = at.learner.architecture.l2_penalty
+        rows = int(at.k.max(initial=0))
+        return [penalised(x, y, rate) if len(x) == rows else None for x, y in training_points(at)]
+
+
+class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
+    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): no net of any width has less, R = ½ Σ_j (a_j² + w_j²).
+
+    The least over functions of one number with kinks at the training points, which suffice: a Lasso with an
+    intercept. Exact, computed by Lawson and Hanson's least-distance programming; training rows are different
+    numbers. Source: SESS19; theory-bias.md §51.
+    """
+
+    measure: ClassVar[str] = "objective"
+    direction: ClassVar[Direction] = "lower"
+    formula: ClassVar[str] = "min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f)"
+
+    def value(self, at: At) -> Floats:
+        return np.array([[np.nan if found is None else found.objective] for found in self.least(at)])
