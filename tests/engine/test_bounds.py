@@ -409,7 +409,7 @@ BINDS_NOT = [
     ("missing-entry", gd(0.1, kind="factorised"), "a product of square matrices"),
     (
         "missing-entry",
-        gd(0.1, kind="factorised", init="identity", factors=[2, 8]),
+        gd(0.1, kind="factorised", init="identity", factors=[8, 16]),
         "a product of square matrices",
     ),
     ("missing-entry", {**SQUARE, "update": "sign"}, "the gradient flow of the loss"),

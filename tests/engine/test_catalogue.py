@@ -167,6 +167,7 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
     families = set(catalogue.members("matrices"))
     expected = {(matrix, "file") for matrix in families - {"file"}}
     expected |= {(matrix, "function") for matrix in families - of_one_entry}
+    expected |= {(matrix, "linear-spline") for matrix in families - of_one_entry}
     expected |= {(matrix, "classes") for matrix in families - of_classes}
     expected |= {(matrix, target) for matrix in of_one_entry for target in ("feature", "sparse", "weights")}
     made = {

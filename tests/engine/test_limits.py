@@ -77,6 +77,8 @@ def ends(kind):
                 return {"none": []}
             if isinstance(item, inspect.FloatType):
                 lists = {"most": [1 + number / 1000 for number in items]}
+            elif isinstance(item, inspect.TupleType):  # points, one right of the other
+                lists = {"most": [[1 + number / 1000] * len(item.item_types) for number in items]}
             else:
                 lists = {"most": [ends(item)["most"] for _ in items], "many": [1 for _ in items]}
             return {end: each[:-1] for end, each in lists.items()} | {"more": lists["most"], "none": []}
