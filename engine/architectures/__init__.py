@@ -14,6 +14,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Part, Verdict
 from engine.core.streams import Stream
+from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 Start = dict[str, NDArray[np.float64]]
@@ -250,9 +251,7 @@ class Architecture(Part, frozen=True):
         leaves = {name: params[name].detach().requires_grad_() for name in self.layers}
         with torch.enable_grad():
             predictions = self.predict({**params, **leaves}, instances)
-        gradients = torch.autograd.grad(
-            predictions, list(leaves.values()), grad_outputs=slope(predictions.detach())
-        )
+        gradients = vector_jacobian(predictions, slope(predictions.detach()), list(leaves.values()))
         return dict(zip(leaves, gradients, strict=True))
 
     def through(

@@ -18,6 +18,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
 from engine.core.streams import Stream
+from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 DEFAULT_WIDTHS = (128,)
@@ -358,7 +359,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             first = {"W1": params["W1"].detach().requires_grad_()}
             signals = list(self._signals({**params, **first}, instances))
         last = signals[-1]
-        back = torch.autograd.grad(last, signals, sent(last.detach().flatten(0, 1)).view_as(last))
+        back = vector_jacobian(last, sent(last.detach().flatten(0, 1)).view_as(last), signals)
         found, biased = {}, self._biased
         for number, signal, slopes in zip(self._numbers, signals, back, strict=True):
             found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * inputs, slopes)

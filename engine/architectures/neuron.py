@@ -14,6 +14,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import BadField, Verdict
 from engine.core.streams import Stream
+from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 
@@ -74,7 +75,7 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         signal = self._signal(params, instances).detach().requires_grad_()
         with torch.enable_grad():
             predictions = transfer(self.activation, signal)
-        (by_signal,) = torch.autograd.grad(predictions, signal, grad_outputs=slope(predictions.detach()))
+        (by_signal,) = vector_jacobian(predictions, slope(predictions.detach()), [signal])
         return {"w": instances.combine(by_signal)}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:

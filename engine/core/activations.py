@@ -59,7 +59,7 @@ def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     with torch.enable_grad():
         leaf = signal.detach().requires_grad_()
         values = transfer(name, leaf)
-        (found,) = torch.autograd.grad(values, leaf, torch.ones_like(leaf))
+        (found,) = torch.autograd.grad(values.sum(), leaf)
     return values.detach(), found
 
 
