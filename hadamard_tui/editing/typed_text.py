@@ -36,7 +36,7 @@ def _item(value: Any, digits: int | None) -> str:
         return inline(value)
     if isinstance(value, str) and ("," in value or any(bracket in value for bracket in OPENING)):
         return inline(value)
-    return text_of(value, digits)
+    return f"[{text_of(value, digits)}]" if isinstance(value, list | tuple) else text_of(value, digits)
 
 
 def value_of(field: Field, text: str) -> Any:

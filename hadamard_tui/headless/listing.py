@@ -34,6 +34,7 @@ ALLOWED = {
     "wholes": "list of whole numbers",
     "numbers": "number, or list of them;",
     "floats": "list of numbers",
+    "items": "list of lists of numbers",
     "rates": "number, list of them, or best;",
     "part": "table",
 }

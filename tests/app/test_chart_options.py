@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from engine.spec import reading
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import NARROWEST, ChartOptions, why_not_log
 from hadamard_tui.charts.series import Axes
@@ -48,17 +49,13 @@ def test_a_window_before_all_that_a_logarithmic_axis_has_still_gives_limits():
         assert ChartOptions(x_log=True, window=window).x_limits(X) == (1.0, 2.0)
 
 
-async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason(app: HadamardApp):
+async def test_an_axis_that_cannot_be_logarithmic_is_refused_with_the_reason():
+    learner = {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": 0.01}}
+    problem = {"matrix": {"kind": "hadamard", "d": 16}, "target": "zero"}
+    nothing_to_learn = reading.parse({"problem": problem, "protocol": "one-pass", "learners": [learner]})
+    app = HadamardApp(EditableExperiment(nothing_to_learn, None))
     async with opened(app, WIDE) as pilot:
-        await pilot.press("n")
-        await until(pilot, lambda: session_of(app).trace is not None)
-        trace = session_of(app).trace
-        assert trace is not None
-        await until(pilot, lambda: trace.frontier >= 0)
-        for curve in trace.curves:
-            curve._series["loss"].mean[:] = 0.0
-        for bound in trace.lines:
-            bound.values[:] = 0.0
+        await finished(app, pilot)
         await pilot.press("y")
         await until(pilot, lambda: any("above 0" in note.message for note in app._notifications))
         assert not app.laboratory.chart_options.y_log

@@ -9,6 +9,7 @@ import pytest
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
+from engine.problems.targets.linear_spline import LinearSpline
 from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.asked import is_recorded
@@ -153,8 +154,8 @@ def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: Ed
 
 def test_an_axis_is_given_by_its_ends_and_back_by_its_values(edge: EditableExperiment):
     edge.give_axis_by(0, "range")
-    axis = {"name": "eta", "from": 0.05, "to": 0.3, "points": 4, "values": None, "log": False, "set": None}
-    assert edge.document["axes"] == [axis]
+    unsaid = {"values": None, "log": False, "set": None, "until": None}
+    assert edge.document["axes"] == [{"name": "eta", "from": 0.05, "to": 0.3, "points": 4, **unsaid}]
     edge.put("axes[0].points", 6)
     edge.give_axis_by(0, "values")
     assert edge.document["axes"][0]["values"] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
@@ -295,7 +296,8 @@ def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
 def test_another_kind_of_schedule_keeps_what_both_have(talk: EditableExperiment):
     talk.put("learners[0].schedule", {"kind": "cosine", "warm_up": 3, "steps": 50.0})
     talk.put_kind("learners[0].schedule", "linear")
-    assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "warm_up": 3, "steps": 50.0}
+    kept = {"warm_up": 3, "steps": 50.0}
+    assert talk.document["learners"][0]["schedule"] == {"kind": "linear", "constant": 0.0, **kept}
 
 
 def test_a_claim_may_be_of_another_measure_than_its_picture(talk: EditableExperiment):
@@ -350,7 +352,8 @@ def test_differences_tell_of_axes():
     assert differences(raw, none)[:3] == ["steps 300/eta → 9", "along b", "not along eta"]
 
 
-FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of(struct)}
+SPLINE = next(field for field in fields_of(LinearSpline) if field.name == "points")
+FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of(struct)} | {"spline": SPLINE}
 
 
 @pytest.mark.parametrize(
@@ -372,6 +375,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
         ("lines", "svd, ri-signed", ["svd", "ri-signed"]),
         ("lines", "", None),
         ("points", "7", 7),
+        ("spline", "[-1, 0], [0, 1.5], [2, 0.5]", [[-1, 0], [0, 1.5], [2, 0.5]]),
     ],
 )
 def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_again(

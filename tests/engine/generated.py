@@ -32,7 +32,7 @@ Raw = dict[str, Any]
 GIVEN = 0.4
 """How often a field is given that has a default."""
 
-TRIES = 4
+TRIES = 8
 """How often a learner, and an experiment, is drawn again at most to be one that is admitted."""
 
 FEW = 5
@@ -212,6 +212,8 @@ class _Generator:
                 longest = FEW if self._small or rng.random() < 0.95 else kind.max_length or 1000
                 length = rng.randint(kind.min_length or 0, min(longest, kind.max_length or longest))
                 return [self._of(kind.item_type) for _ in range(length)]
+            case inspect.TupleType():
+                return [self._of(one) for one in kind.item_types]
             case inspect.DictType():
                 return {}
             case inspect.NoneType():

@@ -26,7 +26,13 @@ ROUNDED = {"adafactor two-layer-decoder"}
 """Their gradients are 0 in many places but for rounding, which this rule divides by its own size."""
 
 
-LATE = {"coordinate dense-spindly", "coordinate dense init=orthogonal", "coordinate relu-layer"}
+LATE = {
+    "coordinate dense-spindly",
+    "coordinate dense init=orthogonal",
+    "coordinate linearised",
+    "coordinate linearised init=orthogonal",
+    "coordinate relu-layer",
+}
 """In so few examples they move weights of later layers alone; with rates of .5 the first moves, too, of
 the relu layer from a start of size 2."""
 
