@@ -20,28 +20,46 @@ MOST_NAMED = 9
 """Of an axis with more values not all are named."""
 
 
+class BadClaims(BadInput):
+    """The refusal of the first of several claims; `others` are those of the next."""
+
+    def __init__(self, first: BadInput, others: Sequence[BadInput]) -> None:
+        super().__init__(first.where, first.what)
+        self.others = tuple(others)
+
+
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
     """See that every claim names a picture, curves of these learners, and lines that there are, and speaks of
     what is measured.
 
-    Raises: BadInput.
+    Raises: BadClaims.
     """
+    refused = []
     for number, claim in enumerate(experiment.claims):
-        where = f"claims[{number}]"
         try:
-            picture = picture_of(experiment, claim.picture)
-        except KeyError:
-            known = listed(repr(one.name) for one in pictures_of(experiment) if one.name) or "none"
-            what = f"there is no picture {claim.picture!r}; those with a name are {known}"
-            raise BadInput(f"{where}.picture", what) from None
-        _check_picture(claim, picture, where)
-        _check_names(claim, where, learners, bool(experiment.axes))
-        if experiment.axes:
-            _check_values(experiment, claim, picture, where, learners)
-        spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
-        measure = claim.measure
-        if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
-            raise BadInput(where, f"{measure.name} is measured only where {lack}")
+            _check(experiment, claim, f"claims[{number}]", learners)
+        except BadInput as error:
+            refused.append(error)
+    if refused:
+        raise BadClaims(refused[0], refused[1:])
+
+
+def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
+    """The same of one claim. Raises: BadInput."""
+    try:
+        picture = picture_of(experiment, claim.picture)
+    except KeyError:
+        known = listed(repr(one.name) for one in pictures_of(experiment) if one.name) or "none"
+        what = f"there is no picture {claim.picture!r}; those with a name are {known}"
+        raise BadInput(f"{where}.picture", what) from None
+    _check_picture(claim, picture, where)
+    _check_names(claim, where, learners, bool(experiment.axes))
+    if experiment.axes:
+        _check_values(experiment, claim, picture, where, learners)
+    spoken_of = [one for one in experiment.learners if claim.curve in (None, one.name)]
+    measure = claim.measure
+    if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
+        raise BadInput(where, f"{measure.name} is measured only where {lack}")
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:

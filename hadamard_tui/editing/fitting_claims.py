@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from engine.core.parts import BadInput
+from engine.spec.check_claims import BadClaims
 from engine.spec.reading import Raw
 
 Read = TypeVar("Read")
@@ -38,10 +39,13 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
         given = {**raw, "claims": [claims[number] for number in kept]}
         try:
             return read(given), given, Fitting(kept, left_out)
-        except BadInput as error:
-            refused = re.match(r"claims\[(\d+)\]", error.where)
-            if refused is None:
-                raise
-            number = kept.pop(int(refused[1]))
-            where = f"claims[{number}]{error.where[refused.end() :]}"
-            left_out[number] = LeftOut(claims[number], BadInput(where, error.what))
+        except BadInput as first:
+            tried = list(kept)
+            for error in (first, *(first.others if isinstance(first, BadClaims) else ())):
+                refused = re.match(r"claims\[(\d+)\]", error.where)
+                if refused is None:
+                    raise
+                number = tried[int(refused[1])]
+                kept.remove(number)
+                where = f"claims[{number}]{error.where[refused.end() :]}"
+                left_out[number] = LeftOut(claims[number], BadInput(where, error.what))

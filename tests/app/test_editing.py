@@ -14,10 +14,12 @@ from engine.spec import plan as plans
 from engine.spec import presets
 from engine.spec.asked import is_recorded
 from engine.spec.axis import Axis
+from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.editing.fitting_claims import fitting
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
@@ -341,6 +343,25 @@ def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: Edi
     talk.put("learners[0].name", "GD")
     talk.put("learners[2].name", "GD")
     assert talk.error.where == "learners[2].name"
+
+
+def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
+    """Every reading of a set-up with many claims takes a while, and keys wait for it."""
+    raw = presets.document("information-digits")
+    renamed = [{**one, "name": f"other {number}"} for number, one in enumerate(raw["learners"])]
+    spoken_of = [number for number, claim in enumerate(raw["claims"]) if "curve" in claim]
+    reads = []
+
+    def read(given: dict[str, Any]) -> Experiment:
+        reads.append(given)
+        return plans.first(given)
+
+    _, _, claims = fitting({**raw, "learners": renamed}, read)
+    assert list(claims.left_out) == spoken_of
+    assert len(spoken_of) > 4
+    assert len(reads) == 2
+    for number in spoken_of:
+        assert claims.left_out[number].why.where.startswith(f"claims[{number}]")
 
 
 def test_differences_tell_of_axes():
