@@ -40,12 +40,16 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
         try:
             return read(given), given, Fitting(kept, left_out)
         except BadInput as first:
-            tried = list(kept)
-            for error in (first, *(first.others if isinstance(first, BadClaims) else ())):
-                refused = re.match(r"claims\[(\d+)\]", error.where)
-                if refused is None:
-                    raise
-                number = tried[int(refused[1])]
-                kept.remove(number)
-                where = f"claims[{number}]{error.where[refused.end() :]}"
-                left_out[number] = LeftOut(claims[number], BadInput(where, error.what))
+            refusals = [first, *(first.others if isinstance(first, BadClaims) else ())]
+            left_out |= dict(_left_out(one, claims, kept) for one in refusals)
+            kept = [number for number in kept if number not in left_out]
+
+
+def _left_out(refusal: BadInput, claims: list[dict[str, Any]], given: list[int]) -> tuple[int, LeftOut]:
+    """The claim that is refused, of those given, by its place among all. Raises: what is about no claim."""
+    place = re.match(r"claims\[(\d+)\]", refusal.where)
+    if place is None:
+        raise refusal
+    number = given[int(place[1])]
+    where = f"claims[{number}]{refusal.where[place.end() :]}"
+    return number, LeftOut(claims[number], BadInput(where, refusal.what))
