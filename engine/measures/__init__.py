@@ -330,7 +330,9 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """The mean [B] of values [B, n] over the rows seen, as often as they were, or those never seen."""
+        """The mean [B] of values [B, n] over all rows, those seen, as often as they were, or never seen."""
+        if self.rows == "all":
+            return values.mean(1)
         shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
         return (values * shares).sum(1) / shares.sum(1)
 

@@ -55,7 +55,7 @@ class Error(OfRows, frozen=True, tag="error"):
         if self.labels == "true" and data.true_labels is not None:
             data = replace(data, labels=data.true_labels)
         right = right_less_wrong(probe.predictions, data, probe.loss).double()
-        mean = right.mean(1) if self.rows == "all" else self.mean_over_rows(right, probe)
+        mean = self.mean_over_rows(right, probe)
         return data.over_targets(((1 - mean) / 2)[None])[0]
 
 

@@ -34,8 +34,5 @@ def relative_length(
     measure: OfRows, values: torch.Tensor, labels: torch.Tensor, probe: Probe
 ) -> torch.Tensor:
     """‖values‖/‖labels‖ over the rows of a measure, averaged over targets, for [B, n] each."""
-    squares = [
-        each.square().mean(1) if measure.rows == "all" else measure.mean_over_rows(each.square(), probe)
-        for each in (values, labels)
-    ]
-    return probe.data.over_targets((squares[0] / squares[1]).sqrt()[None])[0]
+    own, of_labels = (measure.mean_over_rows(each.square(), probe) for each in (values, labels))
+    return probe.data.over_targets((own / of_labels).sqrt()[None])[0]

@@ -350,6 +350,12 @@ def only_square(experiment: Setup) -> Finding | None:
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
+def only_numbers(experiment: Setup) -> Finding | None:
+    """What a line about functions of one number says where instances have more entries; None for numbers."""
+    d = experiment.problem.matrix.shape()[1]
+    return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
+
+
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
     """What keeps steps from being those of gradient descent, or momentum, on the whole loss with one rate
     that is given; None if nothing does."""

@@ -13,7 +13,7 @@ from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats
-from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_of
+from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_at
 
 
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
@@ -37,9 +37,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        signals = signals_of(at.learner)
-        assert signals is not None, "binds() admits no other architecture"
+        signals = signals_at(at)
 
         def steepness(z: Floats) -> Floats:
             found: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()

@@ -11,7 +11,7 @@ from engine.core.parts import Finding
 from engine.formulas.relu_interpolation import least_norm
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
+from engine.theory import At, Direction, Floats, Line, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
@@ -23,12 +23,11 @@ class OfOneNumber(Line, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         matrix, protocol = experiment.problem.matrix, experiment.protocol
-        n, d = matrix.shape()
-        if d != 1:
-            return Finding(False, f"requires instances of one entry, and those of {matrix.kind} have {d}")
+        if (more := only_numbers(experiment)) is not None:
+            return more
         if experiment.problem.target.columns(matrix) > 1:
             return Finding(False, "requires one target, and here there are several")
-        if protocol.clock != "step" or len(set(protocol.examples_seen(n)[1:].tolist())) > 1:
+        if protocol.clock != "step" or len(set(protocol.examples_seen(matrix.shape()[0])[1:].tolist())) > 1:
             return Finding(False, "requires training rows that are the same from the first step on")
         return Finding(True, "instances are numbers, and the training rows are the same in every step")
 

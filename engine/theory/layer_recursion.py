@@ -53,6 +53,14 @@ def signals_of(learner: Learner) -> Signals | None:
     return None if learner.architecture is None else learner.architecture.signals
 
 
+def signals_at(at: At) -> Signals:
+    """That of the learner that a line is about, and binds."""
+    assert at.learner is not None, "a line per learner"
+    signals = signals_of(at.learner)
+    assert signals is not None, "binds() admits no other architecture"
+    return signals
+
+
 def as_function(signals: Signals) -> wide_nets.Transfer:
     """σ of numpy arrays."""
     return lambda z: transfer(signals.activation, torch.from_numpy(z)).numpy()
@@ -65,9 +73,7 @@ def infinite(at: At) -> Floats:
 
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     """What is made of K_1 and of V_l [L], of infinitely wide layers, averaged over instances and replicas."""
-    assert at.learner is not None, "a line per learner"
-    signals = signals_of(at.learner)
-    assert signals is not None, "binds() admits no other architecture"
+    signals = signals_at(at)
     rows = at.drawn.data.instances.rows
     squares = rows.double().square().sum(-1) / rows.shape[-1]
     lengths, counts = np.unique(squares.numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True)
@@ -80,7 +86,8 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     return mean
 
 
-def only_at_the_start(at: At, values: Floats) -> Floats:
-    """Values [L] at the first record, NaN at the others, which steps have changed, [S, L]."""
+def only_at_the_start(at: At, values: Floats | float) -> Floats:
+    """Values [*index] at the first record, NaN at the others, which steps have changed, [S, *index]."""
     records = len(next(iter(at.clocks.values())))
-    return np.where(np.arange(records)[:, None] == 0, values, np.nan)
+    number = np.arange(records).reshape(-1, *[1] * np.ndim(values))
+    return np.where(number == 0, values, np.nan)

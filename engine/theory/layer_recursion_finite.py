@@ -11,7 +11,14 @@ from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats
-from engine.theory.layer_recursion import LayerRecursion, as_function, infinite, only_at_the_start, signals_of
+from engine.theory.layer_recursion import (
+    LayerRecursion,
+    as_function,
+    infinite,
+    only_at_the_start,
+    signals_at,
+    signals_of,
+)
 
 HOMOGENEOUS = ("identity", "relu", "leaky_relu")
 
@@ -44,8 +51,6 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
         return found
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        signals = signals_of(at.learner)
-        assert signals is not None, "binds() admits no other architecture"
+        signals = signals_at(at)
         shift, _ = wide_nets.log_moments(as_function(signals), signals.widths)
         return only_at_the_start(at, infinite(at) * np.exp(shift))

@@ -11,7 +11,7 @@ from engine.formulas import parities
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
 from engine.theory import At, Direction, Floats, Line, whole_cube
-from engine.theory.layer_recursion import only_at_the_start, signals_of
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
 
 
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
@@ -45,9 +45,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
         return Finding(True, f"{learner.name} is one layer of ReLU units with a Gaussian start")
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        signals = signals_of(at.learner)
-        assert signals is not None, "binds() admits no other architecture"
+        signals = signals_at(at)
         number = at.experiment.problem.target.fixed_feature
         assert number is not None, "holds() admits no other target"
         bits, degree = at.experiment.problem.matrix.size()[1], number.bit_count()

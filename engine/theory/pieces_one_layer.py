@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.architectures import Signals
 from engine.core.activations import BENT
 from engine.core.parts import Finding
 from engine.formulas.linear_pieces import of_one_layer
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
-from engine.theory.layer_recursion import signals_of
+from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
 
 
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
@@ -31,10 +30,9 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
     source: ClassVar[str] = "theory-nets.md §39"
 
     def holds(self, experiment: Setup) -> Finding:
-        d = experiment.problem.matrix.shape()[1]
-        if d != 1:
-            return Finding(False, f"requires instances of one entry, and these have {d}")
-        return Finding(True, "instances are numbers, along which units bend once each")
+        return only_numbers(experiment) or Finding(
+            True, "instances are numbers, along which units bend once each"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
@@ -44,23 +42,9 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         return Finding(True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0")
 
     def value(self, at: At) -> Floats:
-        signals = _bent(at)
+        signals = signals_at(at)
         rows = at.drawn.data.instances.rows.double()[..., 0]
         ends = zip(rows.amin(1).tolist(), rows.amax(1).tolist(), strict=True)
         cw, cb = signals.cw[0], signals.cb[0]
         found = np.mean([of_one_layer(signals.widths[0], cw, cb, low, high) for low, high in ends])
-        return at_the_start(at, float(found))
-
-
-def _bent(at: At) -> Signals:
-    """The law of the signals of a net that a line binds."""
-    assert at.learner is not None, "a line per learner"
-    signals = signals_of(at.learner)
-    assert signals is not None, "binds() admits no other architecture"
-    return signals
-
-
-def at_the_start(at: At, value: float) -> Floats:
-    """A value at the first record, NaN at the others, which steps have changed, [S]."""
-    records = len(next(iter(at.clocks.values())))
-    return np.where(np.arange(records) == 0, value, np.nan)
+        return only_at_the_start(at, float(found))

@@ -9,9 +9,8 @@ import numpy as np
 from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, Line
-from engine.theory.layer_recursion import signals_of
-from engine.theory.pieces_one_layer import at_the_start
+from engine.theory import At, Direction, Floats, Line, only_numbers
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
 
 
 class PiecesWide(Line, frozen=True, tag="pieces-wide"):
@@ -29,10 +28,9 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
 
     def holds(self, experiment: Setup) -> Finding:
-        d = experiment.problem.matrix.shape()[1]
-        if d != 1:
-            return Finding(False, f"requires instances of one entry, and these have {d}")
-        return Finding(True, "instances are numbers, and so is the input of a net")
+        return only_numbers(experiment) or Finding(
+            True, "instances are numbers, and so is the input of a net"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
@@ -44,7 +42,4 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
         return Finding(True, f"{learner.name} has hidden layers with C_w = 2 and biases")
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        signals = signals_of(at.learner)
-        assert signals is not None, "binds() admits no other architecture"
-        return at_the_start(at, 1.0 + sum(signals.widths))
+        return only_at_the_start(at, 1.0 + sum(signals_at(at).widths))
