@@ -12,6 +12,9 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver
 from engine.solvers.lls import DEPENDENT, Fit
 
+SATURATED = 1e-8
+"""The least 1 − k/d by which is divided: 1 becomes a sign, and the rounding of a 0 stays one."""
+
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of those seen.
@@ -50,7 +53,7 @@ class TanhFit(Fit):
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
         fitted = super().predict(instances).double()
-        left = max(1 - self._count / self._d, torch.finfo(torch.float64).tiny)
+        left = max(1 - self._count / self._d, SATURATED)
         known = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
         return torch.where(known, fitted, torch.tanh(fitted / left)).to(instances.dtype)
 
