@@ -61,10 +61,14 @@ def union(family: str) -> Any:
     return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
 
 
-@cache
 def defaults(family: str) -> tuple[Any, ...]:
     """Every member of a family as it is by default, in alphabetical order; every field must have one."""
-    return tuple(make(family, kind) for kind in members(family))
+    return _by_default(tuple(members(family).values()))
+
+
+@cache
+def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
+    return tuple(member() for member in made_of)
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
