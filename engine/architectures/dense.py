@@ -348,13 +348,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         for number, inputs, back in self._back(params, layers, slope(last.flatten(0, 1)).view_as(last)):
             if number in biased:
                 gradients[f"b{number}"] = back.sum(2, keepdim=True)
-            by_weight = self._by_first(back, instances) if inputs is None else back @ inputs.mT
+            by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT
             forward = params.get(f"m{number}")
             gradients[f"W{number}"] = by_weight if forward is None else forward * by_weight
         return {name: gradients[name] for name in self.layers}
 
-    def _by_first(self, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """∂L/∂W₁ [B, h, d], where W₁ acts alone, of ∂L/∂(W₁ x) [B, h, n]."""
+    def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
+        """∂L/∂W₁ [B, h, d] of ∂L/∂z [B, h, n], for what `first` makes of the instances, z."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
