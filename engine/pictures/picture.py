@@ -123,7 +123,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve
     or to a line of the theory, and over replicas the `summary`. Theory lines of the measure take the same
     steps, all of them, or those that `lines` names; `marks` are places worth a straight line, and `contours`
-    of a heat map are where a line of the theory has a level.
+    of a heat map are where a line of the theory has a level. A function over inputs has with
+    `points = "train"` the examples beside it that it was learned from, those of the first replica.
     """
 
     name: Annotated[
@@ -181,6 +182,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
         Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
     ] = ()
+    points: Annotated[
+        Literal["train"] | None,
+        Meta(
+            title="points",
+            description="train: the examples of the first replica beside its function",
+            extra=SELDOM,
+        ),
+    ] = None
     contours: Annotated[
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(

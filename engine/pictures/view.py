@@ -298,6 +298,9 @@ class View:
     marks: Sequence[Marked] = ()
     """Lines at places that the picture marks, along axes where it says so."""
 
+    points: tuple[Floats, Floats] | None = None
+    """Examples that the picture shows beside its curves: x and label; None if it shows none."""
+
     clock: str = ""
     """The clock of the protocol."""
 

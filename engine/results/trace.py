@@ -289,6 +289,9 @@ class TheoryLine:
     values: Floats
     measure: str
     group: Group | None = None
+    name: str = ""
+    """What tells it from others of its kind; empty if there are none."""
+
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
 
@@ -345,6 +348,8 @@ class Trace:
     """The measure by which the rates of a learner are compared."""
     others: list[Curve] = field(default_factory=list)
     """The curves of training runs that only lines are made of."""
+    examples: tuple[Floats, Floats] | None = None
+    """What the first replica learns from, entry and label, where a picture shows it and there is one each."""
 
     @property
     def ended(self) -> bool:
@@ -389,6 +394,11 @@ class Trace:
         if curve is None:
             return planned
         return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
+
+    @property
+    def theorems(self) -> list[TheoryLine]:
+        """The first line of every kind: the two edges of a band say the same."""
+        return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""

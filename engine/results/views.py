@@ -53,6 +53,7 @@ def view(picture: Picture, results: Results) -> View:
         clock=plan.experiment.protocol.clock,
         as_measured=not steps.change_values,
         marks=marks_of(plan, picture),
+        points=_examples(picture, results),
         absent=there.absent,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
@@ -69,7 +70,7 @@ def view(picture: Picture, results: Results) -> View:
         elif key in there.curves and key[0] != picture.relative:
             reduction = _Reduction(picture, results, steps, there, key)
             found.curves.append(reduction.view(number))
-    for (kind, curve, apart), taken in there.lines.items():
+    for (named, curve, apart), taken in there.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
         x, values = x[order], values[:, order]
@@ -85,8 +86,8 @@ def view(picture: Picture, results: Results) -> View:
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
-                name=plan.name(f"{kind} of {curve}" if curve else kind, picture, apart),
-                kind=kind,
+                name=plan.name(f"{named} of {curve}" if curve else named, picture, apart),
+                kind=taken[0][2].kind,
                 apart=apart,
                 direction=taken[0][2].direction,
                 formula=taken[0][2].formula,
@@ -102,6 +103,14 @@ def view(picture: Picture, results: Results) -> View:
             )
         )
     return found
+
+
+def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
+    """What a picture shows beside its curves, of the first run that it is of."""
+    if picture.points is None:
+        return None
+    runs = sorted(results.traces.items())
+    return next((trace.examples for at, trace in runs if results.plan.points[at].is_in(picture)), None)
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:

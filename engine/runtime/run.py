@@ -270,6 +270,7 @@ def prepare(
         },
         compared_by=COMPARED_BY,
         others=[curve for learner_run in beside for curve in learner_run.curves],
+        examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
     )
     return trace, [*beside, *started]
 
@@ -306,6 +307,15 @@ def _begun(
     if found.ended:
         found.settle()
     return found
+
+
+def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
+    """What the first replica learns from by the end: the only entry of every instance, and its label."""
+    n, protocol = experiment.problem.matrix.shape()[0], experiment.protocol
+    k = int(max(protocol.clocks(n)["k"][-1], protocol.examples_seen(n)[-1]))
+    seen = protocol.rows_seen(n, k, experiment.run.random_streams())
+    rows, labels = data().instances.rows[0, :, 0], data().labels[0]
+    return rows.double().cpu().numpy()[seen], labels.double().cpu().numpy()[seen]
 
 
 def _targets(experiment: Experiment) -> int:

@@ -60,6 +60,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
             if line not in lines:
                 raise BadInput(f"{where}.lines", f"there is no line {line!r} among {listed(lines)}")
         _check_contours(picture, where)
+        _check_points(picture, where)
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
@@ -81,6 +82,22 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if about != picture.measure.name:
         what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
         raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")
+
+
+def _check_points(picture: Picture, where: str) -> None:
+    """See that examples are shown beside what is compared with labels, and nothing made of it.
+
+    Raises: BadInput.
+    """
+    if picture.points is None:
+        return
+    if not picture.measure.of_labels:
+        what = f"examples are labels at their inputs, and {picture.measure.kind} is none"
+        raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
+    for key in ("running", "times", "read", "relative", "y"):
+        if getattr(picture, key) is not None:
+            what = f"labels do not belong beside what {key} makes"
+            raise BadInput(f"{where}.points", f"{what}; leave one of them out")
 
 
 def _check_contours(picture: Picture, where: str) -> None:

@@ -56,7 +56,7 @@ def view_series(look: Look) -> list[Series]:
     curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
     lines = [_line(line, look) for line in look.view.lines]
     lines += _guessed(look)
-    lines = [*_marks(look.view, [*curves, *lines]), *lines]
+    lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
 
@@ -130,6 +130,15 @@ def _line(line: LineView, look: Look) -> Series:
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
     return Series(line.name, line.x[picked], line.y[picked], tint, style, formula=formula)
+
+
+def _points(view: View) -> list[Series]:
+    """The examples that a picture shows beside its curves: a gap between neighbours, which no line joins."""
+    if view.points is None:
+        return []
+    x, y = (np.asarray(one) for one in view.points)
+    apart = np.column_stack((y, np.full_like(y, np.nan))).ravel()
+    return [Series("training points", x.repeat(2), apart, others(), "points")]
 
 
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:

@@ -88,6 +88,7 @@ BOUND = {
     "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
     "fluctuation-dissipation": {"GD": gd(0.01), "net": NET},
     "linear-spline": {"net": RELU},
+    "gp-band": {"kernel": {"solver": {"kind": "kernel", "lam": 0.1}}},
     "interpolation-norm": {"net": RELU, "dense": gd(0.1, kind="dense", activation="relu", biases=True)},
     "penalised-norm": PENALISED,
     "penalised-objective": PENALISED,
@@ -234,7 +235,7 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
-    *((kind, NUMBERS) for kind in OF_NUMBERS),
+    *((kind, NUMBERS) for kind in (*OF_NUMBERS, "gp-band")),
     ("missing-entry", THREE_OF_FOUR),
     ("parity-unknown", ANY_PARITY),
     ("ri-drawn", {"protocol": DRAWN}),
@@ -253,7 +254,11 @@ HOLDS_NOT = [
     ("missing-entry", {**THREE_OF_FOUR, "protocol": "flow"}, "the first three entries"),
     ("missing-entry", {**THREE_OF_FOUR, "protocol": {"kind": "steps", "train": 3}}, "not steps here"),
     *((kind, {"protocol": "steps"}, "instances of one entry") for kind in OF_NUMBERS),
-    *((kind, {**NUMBERS, "protocol": "one-pass"}, "the same from the first step") for kind in OF_NUMBERS),
+    *(
+        (kind, {**NUMBERS, "protocol": "one-pass"}, "the same from the first step")
+        for kind in (*OF_NUMBERS, "gp-band")
+    ),
+    ("gp-band", {"protocol": "at-init"}, "instances of one entry"),
     *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
     ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
@@ -406,6 +411,8 @@ HOLDS_NOT = [
 ]
 
 BINDS_NOT = [
+    ("gp-band", {"solver": "kernel"}, "a penalised fit by a kernel"),
+    ("gp-band", {"solver": "random-features"}, "a penalised fit by a kernel"),
     ("missing-entry", gd(0.1, kind="factorised"), "a product of square matrices"),
     (
         "missing-entry",
