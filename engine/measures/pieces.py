@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from engine.core.activations import BENT, slope
+from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.formulas import linear_pieces
 from engine.measures import Measure, Probe
+from engine.measures.cells import needs_bent_net
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -45,11 +46,8 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return self.names[self.along]
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        net = learner.architecture
-        if net is None or not net.affine or net.hidden_layers is None or net.outputs > 1:
-            return "the learner is a dense net with one output"
-        if net.hidden_layers.activation not in BENT:
-            return f"σ bends at 0 alone, as relu does, and not {net.hidden_layers.activation}"
+        if (reason := needs_bent_net(learner)) is not None:
+            return reason
         if problem.matrix.shape()[1] != 1:
             return "instances have one entry, as those of matrix interval"
         return None
@@ -58,11 +56,11 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         data = probe.data
         rows = data.instances.rows.double()[..., 0]  # [R, n]
         ends = torch.stack([rows.amin(1), rows.amax(1)], 1).tolist()
-        nets = list(self._layers(probe))
+        nets = list(nets_of(probe))
         members = len(nets) // len(ends)
-        up, down = self._slopes(probe)
+        slopes = slopes_of(probe)
         counts = [
-            linear_pieces.pieces(net, (up, down), *self._between(*ends[number // members]))
+            linear_pieces.pieces(net, slopes, *self._between(*ends[number // members]))
             for number, net in enumerate(nets)
         ]
         return data.over_targets(torch.tensor([counts], dtype=torch.float64))[0]
@@ -70,20 +68,20 @@ class Pieces(Measure, frozen=True, tag="pieces"):
     def _between(self, low: float, high: float) -> tuple[float, float]:
         return (low, high) if self.along == "instances" else (-math.inf, math.inf)
 
-    @staticmethod
-    def _slopes(probe: Probe) -> tuple[float, float]:
-        """Those of σ above 0 and below."""
-        hidden = probe.architecture.hidden_layers
-        assert hidden is not None, "others are refused"
-        up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
-        return up, down
 
-    @staticmethod
-    def _layers(probe: Probe) -> Iterator[linear_pieces.Layers]:
-        """Weights and biases of every net."""
-        layers = [
-            (weights.double().cpu().numpy(), biases.double().cpu().numpy())
-            for weights, biases in probe.architecture.affine_layers(probe.tensors)
-        ]
-        for number in range(len(layers[0][0])):
-            yield [(weights[number], biases[number]) for weights, biases in layers]
+def slopes_of(probe: Probe) -> tuple[float, float]:
+    """Those of σ above 0 and below."""
+    hidden = probe.architecture.hidden_layers
+    assert hidden is not None, "others are refused"
+    up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
+    return up, down
+
+
+def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
+    """Weights and biases of every net."""
+    layers = [
+        (weights.double().cpu().numpy(), biases.double().cpu().numpy())
+        for weights, biases in probe.architecture.affine_layers(probe.tensors)
+    ]
+    for number in range(len(layers[0][0])):
+        yield [(weights[number], biases[number]) for weights, biases in layers]

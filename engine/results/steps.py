@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.expressions import BadExpression, evaluate_each, names_in
+from engine.core.expressions import BadExpression, evaluate, evaluate_each, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.measures import measures_in
@@ -33,6 +33,9 @@ class AtPoint(NamedTuple):
     values: Floats
     """[R, N]."""
 
+    height: float = np.nan
+    """y of a heat map."""
+
 
 class Steps:
     """`at`, `running`, `times`, `read` and x, in this order; what is left over is refused."""
@@ -44,7 +47,7 @@ class Steps:
 
     def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
         """What every point contributes, once all is read off. Raises: BadInput."""
-        parts = [self._at_point(point, samples) for point, samples in taken]
+        parts = [part for point, samples in taken for part in self._rows(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._along:
             return list(self._read_over_axis(reading, parts))
@@ -55,10 +58,27 @@ class Steps:
         """What every point has a place along: the axes and, as an axis of its own, the rates."""
         return [*(axis.name for axis in self._axes), RATE]
 
-    def height(self, point: Point) -> float:
-        """y of a heat map at a point. Raises: BadInput."""
-        assert self.picture.y is not None, "only heat maps have a y"
+    def height(self, point: Point) -> float | None:
+        """y of a heat map at a point; None where it is made of an index, or there is none."""
+        if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
+            return None
         return float(self._number(self.picture.y, point, None))
+
+    @property
+    def _of_rows(self) -> set[str]:
+        """What y names."""
+        return set() if self.picture.y is None else names_in(self.picture.y)
+
+    def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
+        """What a point contributes: a row of a map, or one for every place of the index that y goes along."""
+        for name in self._of_rows & samples.indices.keys():
+            for place in samples.indices[name].tolist():
+                assert self.picture.y is not None, "it names an index"
+                up = evaluate(self.picture.y, {**point.numbers, name: place})
+                yield self._at_point(point, samples.at(name, place))._replace(height=up)
+            return
+        height = self.height(point)
+        yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
         """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""

@@ -57,7 +57,7 @@ def view(picture: Picture, results: Results) -> View:
         absent=there.absent,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
-        y_of=lambda number: None if picture.y is None else steps.height(plan.points[number]),
+        y_of=lambda number: steps.height(plan.points[number]),
     )
     if picture.y is not None:
         found.heats.extend(
@@ -185,10 +185,10 @@ def _is_logarithmic(text: str, plan: Plan) -> bool:
 
 
 def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
-    """A learner over x and y: every point of the axes is a row of the map, or a cell of it."""
+    """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
     parts = steps.parts([(one.point, one.samples) for one in taken])
     x = np.unique(np.concatenate([part.x for part in parts]))
-    y = np.unique([steps.height(part.point) for part in parts])
+    y = np.unique([part.height for part in parts])
     summary = steps.picture.summary
     z = _over(x, y, steps, parts, lambda values: reductions.summary(summary, values))
     stderr = None
@@ -204,7 +204,7 @@ def _over(
     """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
     found = np.full((len(y), len(x)), np.nan)
     for part in parts:
-        row = int(np.searchsorted(y, steps.height(part.point)))
+        row = int(np.searchsorted(y, part.height))
         found[row, np.searchsorted(x, part.x)] = one(part.values)
     return found
 

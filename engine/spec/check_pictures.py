@@ -165,10 +165,12 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.relative", f"{what}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
-    if made := [name for name in sorted(up) if name in (*there.clocks, *there.indices)]:
-        known = listed([*there.of_axes, *SIZES])
-        raise BadInput(f"{where}.y", f"y is made of axes, and {made[0]} is none; it may name {known}")
-    _check_known(up, [*there.of_axes, *SIZES], f"{where}.y")
+    if made := [name for name in sorted(up) if name in there.clocks]:
+        known = listed([*there.of_axes, *there.indices, *SIZES])
+        raise BadInput(
+            f"{where}.y", f"y is made of axes or an index, and {made[0]} is none; it may name {known}"
+        )
+    _check_known(up, [*there.of_axes, *there.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, there, f"{where}.at")
     _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
@@ -206,9 +208,14 @@ def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None
                 raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
     left = [name for name in there.indices if name not in picture.at and name != over]
     drawn = clocks[:1] if clocks else [name for name in left if name in x][:1]
+    drawn += [name for name in left if name in _named(picture, "y", where) and name not in drawn][:1]
     if others := [name for name in left if name not in drawn]:
         what = f"{' and '.join(others)} of {picture.measure.kind} must be x, read off, or set by at"
         raise BadInput(where, what)
+    if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*there.of_axes}:
+        raise BadInput(
+            f"{where}.y", "nothing varies along it; name an axis, or an index that x does not name"
+        )
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
