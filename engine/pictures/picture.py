@@ -125,6 +125,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     steps, all of them, or those that `lines` names; `marks` are places worth a straight line, and `contours`
     of a heat map are where a line of the theory has a level. A function over inputs has with
     `points = "train"` the examples beside it that it was learned from, those of the first replica.
+    With `draw = "bars"` there is a bar at every place of x, which may be an axis of words: its values then
+    stand at 1, 2, 3, …
     """
 
     name: Annotated[
@@ -182,6 +184,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
         Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
     ] = ()
+    draw: Annotated[
+        Literal["curves", "bars"],
+        Meta(title="drawn as", description="curves, or bars over the values of an axis", extra=SELDOM),
+    ] = "curves"
     points: Annotated[
         Literal["train"] | None,
         Meta(

@@ -287,6 +287,9 @@ class View:
     rounding: float
     """What arithmetic alone may move a value, relative to the first one."""
 
+    x_names: tuple[str, ...] = ()
+    """What stands at x = 1, 2, 3, … in place of numbers; none where numbers do."""
+
     rows_log: bool = False
     """Whether the y of a heat map is an axis that is logarithmic."""
 
@@ -350,6 +353,10 @@ class View:
         curves = [curve for curve in self.curves if curve.apart == apart]
         lines = [line for line in self.lines if line.apart == apart]
         return replace(self, curves=curves, lines=lines)
+
+    def name_at(self, x: float) -> str | None:
+        """What stands at a place in place of a number; None where a number does."""
+        return self.x_names[round(x) - 1] if self.x_names else None
 
     @property
     def is_risk(self) -> bool:

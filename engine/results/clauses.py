@@ -80,7 +80,7 @@ class Clauses:
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {_number(x)}"
+        return f"{self._view.picture.x} = {self._view.name_at(x) or _number(x)}"
 
     @property
     def _along_clock(self) -> bool:
@@ -263,7 +263,8 @@ class Clauses:
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
         if len(ranges) > 1 and not others:
             told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])
-            return Clause(f"along {self._at(first)} to {_number(last)}: {told}{more}", brief, named=False)
+            end = self._view.name_at(last) or _number(last)
+            return Clause(f"along {self._at(first)} to {end}: {told}{more}", brief, named=False)
         return Clause("; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more, brief)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:

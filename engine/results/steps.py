@@ -183,13 +183,18 @@ class Steps:
 
     def _number(self, text: str, point: Point, samples: Samples | None) -> float | Floats:
         """An expression at a point: a number, or where it names clocks or indices an array [S, *index]."""
-        known: dict[str, float | Floats] = {**point.numbers}
+        known: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
             known |= samples.coordinates()
         try:
             return evaluate_each(text, known)
         except BadExpression as error:
             raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(known))}") from error
+
+    def _of_words(self, point: Point) -> dict[str, float]:
+        """Which value of an axis of words a point has, from 1 on."""
+        axes = zip(self._axes, point.place, strict=False)  # rates are an axis of their own behind these
+        return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
         """See that one dimension is left, and that x goes along it. Raises: BadInput."""

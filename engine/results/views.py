@@ -48,6 +48,10 @@ def view(picture: Picture, results: Results) -> View:
         y_label=_label(picture, results),
         x_log=logarithmic if picture.x_log is None else picture.x_log,
         y_log=bool(picture.y_log),
+        x_names=next(
+            (tuple(map(str, axis.grid)) for axis in plan.axes if axis.has_words and axis.name == picture.x),
+            (),
+        ),
         rounding=ROUNDING[plan.experiment.dtype],
         rows_log=picture.y is not None and _is_logarithmic(picture.y, plan),
         clock=plan.experiment.protocol.clock,

@@ -124,6 +124,11 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     return round(steps) + 1
         return FEW
 
+    @property
+    def has_words(self) -> bool:
+        """Whether some of its values give no name a number."""
+        return not all(self.bound(value) for value in self.grid)
+
     def bound(self, value: Value) -> dict[str, float]:
         """The names that a value gives numbers to: its axis, if it is one, or those of its table."""
         if isinstance(value, dict):

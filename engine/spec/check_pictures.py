@@ -13,6 +13,7 @@ from engine.measures import measures_in
 from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
 from engine.spec.asked import missing
+from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 
 SIZES = ("n", "d")
@@ -139,7 +140,10 @@ def _dimensions(
     indices = [
         index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)
     ]
-    axes = {axis.name: list(axis.bound(axis.grid[0])) for axis in experiments[0].axes}
+    axes = {
+        axis.name: [] if axis.has_words and not _names_places(picture, axis) else list(_names_of(axis))
+        for axis in experiments[0].axes
+    }
     several = any(isinstance(getattr(learner.update, "lr", None), tuple) for _, learner in there)
     rates = [RATE] if several else []
     named = [
@@ -150,6 +154,16 @@ def _dimensions(
     return Dimensions(
         axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), named, rates
     )
+
+
+def _names_places(picture: Picture, axis: Axis) -> bool:
+    """Whether bars of a picture stand at the values of an axis."""
+    return picture.draw == "bars" and picture.x == axis.name
+
+
+def _names_of(axis: Axis) -> Collection[str]:
+    """The names that an axis gives numbers to, or of words the one that says which of them it is."""
+    return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
@@ -174,11 +188,22 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
     _check_numbers(picture.at, there, f"{where}.at")
     _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
+    if picture.draw == "bars" and (picture.y is not None or not _along_few(there, picture, where)):
+        raise BadInput(
+            f"{where}.draw", "bars stand at the values of an axis or index; name one in x, and no y"
+        )
     if picture.reading is not None:
         _check_known(
             [picture.reading.over], ["record", *there.axes, *there.indices, *there.rates], f"{where}.read"
         )
     _check_what_is_left(there, picture, where)
+
+
+def _along_few(there: Dimensions, picture: Picture, where: str) -> bool:
+    """Whether x goes along few places: values of an axis, of an index or rates."""
+    few = {*there.of_axes, *there.indices, *there.rates}
+    named = _named(picture, "x", where)
+    return bool(named & few) and named.isdisjoint([*there.clocks, *there.measures])
 
 
 def _check_numbers(names: Collection[str], there: Dimensions, where: str) -> None:

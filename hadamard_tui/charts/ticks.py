@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hadamard_tui.charts.series import Limits
+from hadamard_tui.charts.series import Axes, Limits
 
 Tick = tuple[float, str]
 
@@ -14,6 +14,13 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 # Fixed notation up to this many characters, the scientific one beyond if it is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
+
+
+def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
+    """At most `most` ticks of the x-axis, or its names, where it has some."""
+    if axes.x_names:
+        return tuple((float(x), name) for x, name in enumerate(axes.x_names, start=1))
+    return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
 
 
 def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:

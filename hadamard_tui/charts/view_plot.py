@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
+from hadamard_tui.charts.bars import bars, ends_of_bars
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
@@ -53,7 +54,10 @@ def view_series(look: Look) -> list[Series]:
         for one in _pinned(name, other, Pen(look, number))
     ]
     curves += [] if look.ghost is None else _ghost(look.ghost)
-    curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+    if look.view.picture.draw == "bars":
+        curves += bars(look.view)
+    else:
+        curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
     lines = [_line(line, look) for line in look.view.lines]
     lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
@@ -170,13 +174,16 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
         y_axis, refused = y_limits(values, look.options, view.y_log)
         if y_axis is not None:
-            return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log, True, whole), ""
+            labels = title, view.x_label, view.y_label
+            return Axes(*labels, x_axis, y_axis, x_log, True, whole, x_names=view.x_names), ""
     if most < np.inf and options.window is None:
         y_axis = _of_risk(series)
     else:
         held = values.clip(-most, most)
         y_axis = still_limits(held) if view.along_records else limits(held)
-    return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log, x_whole=whole), refused
+    return Axes(
+        title, view.x_label, view.y_label, x_axis, y_axis, x_log, False, whole, x_names=view.x_names
+    ), refused
 
 
 def twice_the_start(view: View) -> float:
@@ -205,6 +212,9 @@ def _x_axis(look: Look) -> tuple[Limits, bool]:
         low, high = options.x_limits(longest)
         return (low, high), log and low > 0
     values = np.concatenate([*every, np.array(marks)])
+    if look.view.picture.draw == "bars":
+        log = bool(options.x_log) and bool((values > 0).all())
+        return ends_of_bars(values, log), log
     if options.x_log and (values > 0).any():
         return log_limits(values, np.inf), True
     return limits(values), False
