@@ -162,7 +162,7 @@ class Steps:
         if picture.running is not None:
             values = reductions.running(picture.running, values, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples)
+            values = values * self._number(picture.times, point, samples, each=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
@@ -179,13 +179,19 @@ class Steps:
             return AtPoint(point, x, values[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
+        if self._named & samples.own.keys():
+            own = np.asarray(self._number(picture.x, point, samples, each=True)).reshape(len(values), -1)
+            values = reductions.resampled(values, own, x)
         return AtPoint(point, x, values)
 
-    def _number(self, text: str, point: Point, samples: Samples | None) -> float | Floats:
-        """An expression at a point: a number, or where it names clocks or indices an array [S, *index]."""
+    def _number(self, text: str, point: Point, samples: Samples | None, each: bool = False) -> float | Floats:
+        """An expression at a point: a number, or where it names clocks or indices an array [S, *index].
+
+        [R, S, *index] for `each` replica where it names clocks in which they differ.
+        """
         known: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
-            known |= samples.coordinates()
+            known |= samples.coordinates(each)
         try:
             return evaluate_each(text, known)
         except BadExpression as error:

@@ -289,7 +289,7 @@ class _Reduction:
             clock=next(iter(first.samples.clocks.values())) if along else None,
             point=first.number if len(self._taken) == 1 else None,
             is_ordered=along and self._picture.x in first.samples.clocks and not self._steps.measured,
-            is_passed=along and bool(self._steps.measured),
+            is_passed=along and (bool(self._steps.measured) or self._is_resampled),
             planned=curve.capacity if along else len(self._wanted),
             stderr=stderr,
             replicas=self._replicas,
@@ -309,12 +309,17 @@ class _Reduction:
         """Whether it is drawn along how far a single run has come."""
         return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
 
+    @property
+    def _is_resampled(self) -> bool:
+        """Whether replicas have places of their own on x, and their values there are taken at common ones."""
+        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own)
+
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
         picture, (first, *others) = self._picture, self._taken
         if others or self._steps.change_values or picture.summary != "mean":
             return None
-        if not picture.measure.is_number or not self._along_records:
+        if not picture.measure.is_number or not self._along_records or self._is_resampled:
             return None
         mean = first.curve.mean(picture.measure.name)
         assert mean is not None, "there are samples of it"

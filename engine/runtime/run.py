@@ -389,10 +389,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         early_end: where the curve ends before its last record; None if it does not.
     """
     measures = {name: values[:, :, variant] for name, values in block.measures.items()}
-    clocks = {
-        name: times.reshape(len(times), -1)[:, variant * (times.ndim - 1)]
-        for name, times in block.clocks.items()
-    }
+    clocks = {name: _of_variant(times, variant) for name, times in block.clocks.items()}
     sound = _sound(curve, measures["loss"], start)
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
@@ -417,6 +414,11 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     )
     if early_end is not None and early_end.reached:
         curve.complete_early()
+
+
+def _of_variant(times: Floats, variant: int) -> Floats:
+    """What a clock says of a variant: [S], or [S, R] where replicas differ."""
+    return times if times.ndim == 1 else times[..., variant]
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
