@@ -71,9 +71,16 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
     """
 
-    name: Text
+    name: Text | None = None
+    """What the legend calls it; None for its place."""
+
     x: Number | None = None
     y: Number | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
