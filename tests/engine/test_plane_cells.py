@@ -43,9 +43,9 @@ def feasible(layers, slopes, pattern):
 
 
 @pytest.mark.parametrize("slopes", [RELU, LEAKY])
-@pytest.mark.parametrize("widths", [(4,), (3, 3), (2, 3, 2)])
+@pytest.mark.parametrize("widths", [(4,), (3, 3), (2, 2, 2)])
 def test_cells_are_the_patterns_that_a_linear_program_finds(widths, slopes):
-    for seed in range(3):
+    for seed in range(2):
         layers = drawn(seed, *widths)
         patterns = itertools.product((1, -1), repeat=sum(widths))
         assert cells(layers, slopes) == sum(feasible(layers, slopes, one) for one in patterns)
