@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.lengths import length
 from engine.core.parts import Values, Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -106,6 +107,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
         times[-1] = 1.0
     cuts = [_cut(transform, np.full(count, quarter * np.pi / 2)) for quarter in range(4)]
     for _ in range(ROUNDS):
+        go_on()
         rows = np.vstack((*cuts, np.hstack((-Z, np.zeros((n, count))))))
         sides = np.append(np.zeros(len(rows) - n), np.full(n, -1.0))
         found = _program(np.append(np.zeros(d), times), rows, sides)
