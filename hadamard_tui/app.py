@@ -162,11 +162,11 @@ class HadamardApp(App[None]):
         """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal.
 
         Keys typed at once reach the page that the first of them was for, though it may have opened another:
-        the later ones are dropped.
+        the later ones are dropped, as are those for what was removed meanwhile.
         """
         if isinstance(default_namespace, OptionList) and not has_pages(default_namespace):
             return False
-        if isinstance(default_namespace, Widget) and default_namespace.screen is not self.screen:
+        if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
         return await super().run_action(action, default_namespace, namespaces)
 

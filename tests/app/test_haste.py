@@ -233,6 +233,14 @@ async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
         assert app.laboratory.query_one(Setup).learner == 0
 
 
+async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp):
+    async with app.run_test(size=SMALL):
+        gone, look = app.laboratory.query_one(Scoreboard), app.theme
+        await gone.remove()
+        assert await app.run_action("app.theme", gone)
+        assert app.theme == look
+
+
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
     """An app that fails lets go of its screens at once, and the engine's thread may still be at work."""
     failures: list[BaseException] = []
