@@ -16,7 +16,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from engine.runtime.worker import Failed
 from hadamard_tui import screens
@@ -235,7 +235,8 @@ async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
 
 async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp):
     async with app.run_test(size=SMALL):
-        gone, look = app.laboratory.query_one(Scoreboard), app.theme
+        gone, look = Static(), app.theme
+        await app.laboratory.mount(gone)
         await gone.remove()
         assert await app.run_action("app.theme", gone)
         assert app.theme == look
