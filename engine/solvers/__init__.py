@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
-from engine.core.stopping import aside
+from engine.core.stopping import aside, go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -90,9 +90,11 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
     """Examples in float64, one after the other: an instance x [R, d, 1] and its labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
+    Raises: Stopped, if they are no longer wanted.
     """
     by_replica = labels.view(instances.replicas, -1, instances.n)
     for number in range(instances.n):
+        go_on()
         yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
 
 

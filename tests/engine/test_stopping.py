@@ -4,12 +4,14 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 from building import experiment
 
 from engine import solvers
 from engine.core.stopping import Stopped, aside, go_on, stopped_by
+from engine.problems.instances import Dense
 from engine.runtime.worker import Worker
-from engine.solvers import min_divergence, min_q, nuclear
+from engine.solvers import min_divergence, min_q, nuclear, one_by_one
 from engine.solvers.l1_logistic import L1Logistic
 from engine.solvers.l2_logistic import L2Logistic
 from engine.solvers.lasso import Lasso
@@ -114,7 +116,9 @@ def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so
 
 X = np.random.default_rng(0).standard_normal((24, 36))
 Y = X @ np.random.default_rng(1).standard_normal(36)
+INSTANCES, LABELS = Dense(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
 LOOPS = {
+    "one example after the other": lambda: [*one_by_one(INSTANCES, LABELS)],
     "min-divergence": lambda: min_divergence.nearest(X, Y, min_divergence.Power(7.0)),
     "min-q": lambda: min_q.minimiser(X, Y, 0.01, 3),
     "nuclear": lambda: nuclear.least(X, Y, (6, 6)),
