@@ -26,7 +26,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList
-from textual.widgets._toast import ToastRack
+from textual.widgets._toast import ToastHolder, ToastRack
 
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment
@@ -151,6 +151,10 @@ class HadamardApp(App[None]):
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
         """Show a message. It is text wherever it comes from: names that are quoted may look like markup."""
+        for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
+            for frame in screen.query(ToastHolder):
+                if not frame.children:
+                    frame.remove()
         super().notify(message, markup=False, **options)
 
     async def run_action(

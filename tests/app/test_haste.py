@@ -17,6 +17,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 from textual.widgets import OptionList, Static
+from textual.widgets._toast import Toast, ToastHolder
 
 from engine.runtime.worker import Failed
 from hadamard_tui import screens
@@ -240,6 +241,17 @@ async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp)
         await gone.remove()
         assert await app.run_action("app.theme", gone)
         assert app.theme == look
+
+
+async def test_messages_leave_nothing_behind(app: HadamardApp):
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        for number in range(6):
+            app.notify(f"message {number}")
+            await until(pilot, lambda: app.screen.query(Toast))
+            (told,) = app._notifications
+            app._unnotify(told)  # as a message that is over before its toast knows
+            await until(pilot, lambda: not app.screen.query(Toast))
+        assert len(app.screen.query(ToastHolder)) <= 1
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
