@@ -51,8 +51,7 @@ def lines_about(experiment: Experiment) -> list[Line]:
     """The lines on a measure recorded in an experiment, or of which a picture of it has contours."""
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
-    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
-    return [line for line in lines if line.measure in recorded or line.kind in drawn]
+    return [line for line in catalogue.defaults("theory") if line.measure in recorded or line.kind in drawn]
 
 
 def curve_names(learner: Learner) -> dict[str, float | None]:

@@ -75,7 +75,7 @@ class Solver(Part, frozen=True):
 
         By default as many as a kernel and a program on all features take together.
         """
-        return 8 * n * d + 3 * n * n + 30 * d * d
+        return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that it takes, with what it makes of them while it solves."""

@@ -46,13 +46,13 @@ def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor)
     Gradients take them all in one update. Solvers take one after the other, and then solve for one member of
     the batch after the other.
     """
-    if isinstance(hypothesis, Descent) or instances.n == 1:
+    if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
-    else:
-        for number in range(instances.n):
-            if number > 0:
-                yield
-            one = slice(number, number + 1)
-            hypothesis.learn(instances.at(one), labels[:, one])
+        return
+    for number in range(instances.n):
+        if number > 0:
+            yield
+        one = slice(number, number + 1)
+        hypothesis.learn(instances.at(one), labels[:, one])
     if isinstance(hypothesis, Solved):
         yield from hypothesis.solving()
