@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pkgutil
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import cast
 
 import pytest
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -243,15 +245,35 @@ async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp)
         assert app.theme == look
 
 
-async def test_messages_leave_nothing_behind(app: HadamardApp):
+async def message(app: HadamardApp, pilot: Pilot[None], text: str) -> None:
+    """Show a message, and take it away as one that is over before its toast knows."""
+    app.notify(text)
+    await until(pilot, lambda: app.screen.query(Toast))
+    (told,) = app._notifications
+    app._unnotify(told)
+    await until(pilot, lambda: not app.screen.query(Toast))
+
+
+async def test_messages_leave_no_frames_behind(app: HadamardApp):
     async with app.run_test(size=SMALL, notifications=True) as pilot:
         for number in range(6):
-            app.notify(f"message {number}")
-            await until(pilot, lambda: app.screen.query(Toast))
-            (told,) = app._notifications
-            app._unnotify(told)  # as a message that is over before its toast knows
-            await until(pilot, lambda: not app.screen.query(Toast))
+            await message(app, pilot, f"message {number}")
         assert len(app.screen.query(ToastHolder)) <= 1
+
+
+@pytest.mark.drawn
+async def test_after_many_runs_and_messages_there_is_as_much_as_after_one(app: HadamardApp):
+    async def held_after(runs: int) -> int:
+        for number in range(runs):
+            await message(app, pilot, f"message {number}")
+            app.laboratory.action_run()
+            await until(pilot, lambda: cast(Session, app.laboratory.session).ended)
+        gc.collect()
+        return sum(isinstance(one, StylesCache) for one in gc.get_objects())
+
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        few = await held_after(2)
+        assert await held_after(8) <= few + 2
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
