@@ -6,6 +6,7 @@ import asyncio
 import gc
 import pkgutil
 import threading
+import weakref
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -262,18 +263,20 @@ async def test_messages_leave_no_frames_behind(app: HadamardApp):
 
 
 @pytest.mark.drawn
-async def test_after_many_runs_and_messages_there_is_as_much_as_after_one(app: HadamardApp):
-    async def held_after(runs: int) -> int:
-        for number in range(runs):
-            await message(app, pilot, f"message {number}")
-            app.laboratory.action_run()
-            await until(pilot, lambda: cast(Session, app.laboratory.session).ended)
+async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_run(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        drawn: list[weakref.ref[StylesCache]] = []
+        for number in range(8):
+            label = Static(f"number {number}")
+            await app.laboratory.mount(label)
+            await pilot.pause()
+            drawn.append(weakref.ref(label._styles_cache))
+            await label.remove()
+            del label
+        app.laboratory.action_run()
+        await until(pilot, lambda: cast(Session, app.laboratory.session).ended)
         gc.collect()
-        return sum(isinstance(one, StylesCache) for one in gc.get_objects())
-
-    async with app.run_test(size=SMALL, notifications=True) as pilot:
-        few = await held_after(2)
-        assert await held_after(8) <= few + 2
+        assert sum(one() is not None for one in drawn) <= 1
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):
