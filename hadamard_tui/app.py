@@ -26,7 +26,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList
-from textual.widgets._toast import ToastRack
+from textual.widgets._toast import ToastHolder, ToastRack
 
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment
@@ -151,6 +151,10 @@ class HadamardApp(App[None]):
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
         """Show a message. It is text wherever it comes from: names that are quoted may look like markup."""
+        for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
+            for frame in screen.query(ToastHolder):
+                if not frame.children:
+                    frame.remove()
         super().notify(message, markup=False, **options)
 
     async def run_action(
@@ -162,11 +166,11 @@ class HadamardApp(App[None]):
         """Do what a key says, unless it asks for a page of a list that has no room, as in a tiny terminal.
 
         Keys typed at once reach the page that the first of them was for, though it may have opened another:
-        the later ones are dropped.
+        the later ones are dropped, as are those for what was removed meanwhile.
         """
         if isinstance(default_namespace, OptionList) and not has_pages(default_namespace):
             return False
-        if isinstance(default_namespace, Widget) and default_namespace.screen is not self.screen:
+        if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
         return await super().run_action(action, default_namespace, namespaces)
 

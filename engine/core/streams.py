@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.stopping import go_on
+
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
@@ -32,9 +34,8 @@ class Stream:
     CPU in float64, so that a seed means the same data on every device and in every dtype.
     """
 
-    def __init__(self, seeds: Sequence[int], name: str, going: Callable[[], None] = lambda: None) -> None:
-        """`going` is called before numbers are drawn; what it raises ends that."""
-        self._seeds, self._salt, self._going = seeds, zlib.crc32(name.encode()), going
+    def __init__(self, seeds: Sequence[int], name: str) -> None:
+        self._seeds, self._salt = seeds, zlib.crc32(name.encode())
         self.replicas = len(seeds)
 
     @cached_property
@@ -59,7 +60,7 @@ class Stream:
         found = np.empty((self.replicas, math.prod(shape)))
         for generator, row in zip(self._generators, found, strict=True):
             for first in range(0, len(row), LONG_PIECE):
-                self._going()
+                go_on()
                 draw(generator, out=row[first : first + LONG_PIECE])
         return found.reshape(self.replicas, *shape)
 
@@ -68,7 +69,7 @@ class Stream:
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):
-                self._going()
+                go_on()
                 piece = row[first : first + PIECE]
                 piece[:] = generator.integers(0, 2, len(piece))  # of 64 bits: others are other numbers
         signs *= 2
@@ -79,29 +80,27 @@ class Stream:
         """A uniformly random order of 0 … n−1 per replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         for generator, order in zip(self._generators, orders, strict=True):
-            self._going()
+            go_on()
             generator.shuffle(order)
         return orders
 
 
 class Streams:
-    """The named streams of an experiment: `streams("signs")` always starts from its own beginning."""
+    """The named streams of an experiment: `streams("signs")` always starts from its own beginning.
 
-    def __init__(
-        self, seeds: Sequence[int], going: Callable[[], None] = lambda: None, single: bool = False
-    ) -> None:
-        """`going` is called again and again while numbers are drawn; what it raises ends that.
+    While numbers are drawn they raise Stopped, if these are no longer wanted.
+    """
 
-        With `single` the data of a replica come from one generator, `default_rng(seed)`.
-        """
-        self.seeds, self.going, self._single = tuple(seeds), going, single
+    def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
+        """With `single` the data of a replica come from one generator, `default_rng(seed)`."""
+        self.seeds, self._single = tuple(seeds), single
 
     def __call__(self, name: str) -> Stream:
-        return Stream(self.seeds, name, self.going)
+        return Stream(self.seeds, name)
 
     def of_data(self) -> Streams:
         """The streams that a problem is drawn from, all at their beginning."""
-        return Together(self.seeds, self.going) if self._single else self
+        return Together(self.seeds) if self._single else self
 
 
 class Together(Streams):
@@ -111,9 +110,9 @@ class Together(Streams):
     then noise, as papers print their draws.
     """
 
-    def __init__(self, seeds: Sequence[int], going: Callable[[], None]) -> None:
-        super().__init__(seeds, going)
-        self._together = Unnamed(seeds, "", going)
+    def __init__(self, seeds: Sequence[int]) -> None:
+        super().__init__(seeds)
+        self._together = Unnamed(seeds, "")
 
     def __call__(self, name: str) -> Stream:
         return self._together if name in DRAWN else super().__call__(name)

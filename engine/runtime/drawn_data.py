@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
-from engine.core.streams import Streams
 from engine.problems.data import Data, draw
 from engine.runtime import memory_estimate
 from engine.spec.experiment import Experiment
 
 MOST = 256 << 20
 """Bytes of data that are held for later runs, of all together; what is larger is drawn by every run."""
-
-
-class Stopped(Exception):
-    """A run was stopped while numbers were drawn."""
 
 
 class DrawnData:
@@ -26,14 +19,8 @@ class DrawnData:
     axes leaves them as they are.
     """
 
-    def __init__(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        """`stopped` is asked again and again while numbers are drawn."""
-        self._stopped = stopped
+    def __init__(self) -> None:
         self._held: dict[bytes, tuple[Data, int]] = {}
-
-    def streams(self, experiment: Experiment) -> Streams:
-        """The random numbers of a run. While they are drawn they raise Stopped if it is."""
-        return experiment.run.random_streams(self._go_on)
 
     def of(self, experiment: Experiment, device: str) -> Data:
         """The data of a run.
@@ -44,7 +31,7 @@ class DrawnData:
         if key in self._held:
             self._held[key] = self._held.pop(key)
             return self._held[key][0]
-        data = draw(experiment.problem, self.streams(experiment), experiment.dtype, device)
+        data = draw(experiment.problem, experiment.run.random_streams(), experiment.dtype, device)
         if (size := memory_estimate.drawn_bytes(experiment)) <= MOST:
             self._held[key] = data, size
             while sum(size for _, size in self._held.values()) > MOST:
@@ -62,7 +49,3 @@ class DrawnData:
         return msgspec.json.encode(
             (experiment.problem, run.seed, run.streams, run.replicas, experiment.dtype, device)
         )
-
-    def _go_on(self) -> None:
-        if self._stopped():
-            raise Stopped

@@ -18,6 +18,7 @@ from engine.core.cost import DIVERGED, Cost
 from engine.core.free_memory import in_words
 from engine.core.lazy import torch
 from engine.core.parts import BadInput
+from engine.core.stopping import Stopped
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
 from engine.measures import Measure
@@ -27,7 +28,7 @@ from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
 from engine.runtime import memory_estimate
-from engine.runtime.drawn_data import DrawnData, Stopped
+from engine.runtime.drawn_data import DrawnData
 from engine.runtime.early_end import EarlyEnd
 from engine.runtime.other_runs import other_runs
 from engine.runtime.pacing import MOST
@@ -240,7 +241,7 @@ def prepare(
     data = cache(partial(source.of, experiment, device))
     cost = catalogue.make("losses", experiment.protocol.loss).of_targets(_targets(experiment))
     planned = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
-    begin = partial(_begun, cost=cost, streams=source.streams(experiment), store=store)
+    begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
     others = other_runs(experiment)
     beside = [
         begin(

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.core.stopping import Stopped, stopped_by
 from engine.results.readings import known_at
 from engine.results.results import Results
-from engine.runtime.drawn_data import DrawnData, Stopped
+from engine.runtime.drawn_data import DrawnData
 from engine.runtime.pacing import MOST
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run import Finished, Gate, Loaded, run
@@ -46,32 +47,34 @@ def sweep(
     What a store has is not computed again, and every learner that comes to its end is kept in it: after any
     end of the program, a sweep goes on where it was. Points whose data are the same share them. Along an axis
     that goes on only until something is read off, learners of whom that is known are skipped. A gate that
-    stops a run is not asked while numbers are drawn, and `stopped` is: whether to end there.
+    stops a run is not asked while numbers are drawn or a solver is at work, and `stopped` is: whether to end
+    there.
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results, data = Results(plan), DrawnData(stopped)
+    results, data = Results(plan), DrawnData()
     notify(Begun(results))
-    for number in range(len(plan.points)):
-        if skipped := known_at(results, number):
-            results.skipped[number] = skipped
-        experiment = results.experiment(number)
-        if not experiment.learners:
-            continue
+    with stopped_by(stopped):
+        for number in range(len(plan.points)):
+            if skipped := known_at(results, number):
+                results.skipped[number] = skipped
+            experiment = results.experiment(number)
+            if not experiment.learners:
+                continue
 
-        def received(event: RunEvent, number: int = number) -> None:
-            if isinstance(event, Loaded):
-                results.traces[number] = event.trace
-            if not isinstance(event, Finished):
-                notify(event)
+            def received(event: RunEvent, number: int = number) -> None:
+                if isinstance(event, Loaded):
+                    results.traces[number] = event.trace
+                if not isinstance(event, Finished):
+                    notify(event)
 
-        try:
-            trace = run(experiment, gate, received, store, turn, data)
-        except Stopped:
-            return results
-        if not trace.ended:
-            return results
-        results.finished.add(number)
-        notify(PointDone(number))
+            try:
+                trace = run(experiment, gate, received, store, turn, data)
+            except Stopped:
+                return results
+            if not trace.ended:
+                return results
+            results.finished.add(number)
+            notify(PointDone(number))
     notify(Finished(trace))
     return results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,12 +12,16 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
+from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 
 Floats = NDArray[np.float64]
+
+QUICK = 1 << 12
+"""Instances of at most so many numbers are solved for at once, and for more a solver may be left behind."""
 
 
 class Solver(Part, frozen=True):
@@ -114,9 +119,11 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
     """Examples in float64, one after the other: an instance x [R, d, 1] and its labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
+    Raises: Stopped, if they are no longer wanted.
     """
     by_replica = labels.view(instances.replicas, -1, instances.n)
     for number in range(instances.n):
+        go_on()
         yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
 
 
@@ -139,7 +146,7 @@ class Refit:
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights, if examples came since; yields between members."""
+        """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
         if self._w is not None:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
@@ -149,8 +156,11 @@ class Refit:
         for member, y in enumerate(labels):
             if member > 0:
                 yield
-            solved.append(self._solve(rows[member // targets], y))
+            solved.append(self._solution(rows[member // targets], y))
         self._w = torch.from_numpy(np.stack(solved)).to(self._rows[0])
+
+    def _solution(self, X: Floats, y: Floats) -> Floats:
+        return self._solve(X, y) if X.size <= QUICK else aside(partial(self._solve, X, y))
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.parts import BadField, Values, Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -95,7 +96,10 @@ def chosen(
         count = round(SHARE * len(Z))
         mistakes = [0.0]
         if 0 < count < len(Z):
-            mistakes = [_mistakes(Z[count:], fit(Z[:count], strength)) for strength in strengths]
+            mistakes = []
+            for strength in strengths:
+                go_on()
+                mistakes.append(_mistakes(Z[count:], fit(Z[:count], strength)))
         C = strengths[int(np.argmin(mistakes))]
     return fit(Z, C)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from engine.core.parts import Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -17,6 +18,9 @@ GAP = 1e-12
 
 ITERATIONS = 100_000
 """At most so many rounds over the coordinates for one solution."""
+
+PIECE = 1000
+"""So many of them, of which the next go on from where the last ended, in one call of scikit-learn."""
 
 
 class Lasso(Solver, frozen=True, tag="lasso"):
@@ -43,8 +47,12 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
         from sklearn.linear_model import Lasso as Model  # type: ignore[import-untyped]
 
-        model = Model(alpha=self.lam / 2, fit_intercept=False, tol=GAP, max_iter=ITERATIONS)
+        model = Model(alpha=self.lam / 2, fit_intercept=False, tol=GAP, max_iter=PIECE, warm_start=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            w: Floats = model.fit(X, y).coef_
+            for _ in range(ITERATIONS // PIECE):
+                go_on()
+                if model.fit(X, y).n_iter_ < PIECE:
+                    break
+        w: Floats = model.coef_
         return w

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.lengths import length
 from engine.core.parts import Values, Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -114,6 +115,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
     which, angles = np.repeat(np.arange(count), 4), np.tile(np.arange(4) * np.pi / 2, count)
     cost, margins = np.append(np.zeros(d), times), np.hstack((-Z, np.zeros((n, count))))
     for _ in range(ROUNDS):
+        go_on()
         rows = np.vstack((_cuts(transform, which, angles), margins))
         sides = np.append(np.zeros(len(which)), np.full(n, -1.0))
         found = _program(cost, rows, sides)

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import BadField, Positive, Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -152,6 +153,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
         start,
         jac=lambda nu: A @ dual.weights(nu @ A) - b,
         hess=hessian,
+        callback=lambda nu: go_on(),
         method="trust-exact",
         options={"gtol": 1e-12 * max(1.0, float(np.abs(b).max(initial=0.0))), "maxiter": 2000},
     )

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from engine.core.parts import Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -118,6 +119,7 @@ class Dual:
     def solve(self) -> None:
         """Newton steps until the labels are fitted, or rounding ends the progress."""
         for _ in range(STEPS):
+            go_on()
             if self._missed <= RESIDUAL / 100 or not self._step():
                 return
 

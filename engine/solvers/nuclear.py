@@ -10,6 +10,7 @@ from engine.core.factors import Pair, no_pair, pair_of
 from engine.core.groups import TRIVIAL, rotations
 from engine.core.lazy import torch
 from engine.core.parts import Verdict
+from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver
@@ -78,6 +79,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
 
     state, gap = shortest, math.inf
     for iteration in range(1, ITERATIONS + 1):
+        go_on()
         w = fitted(state)
         reflected = 2 * w - state
         shrunk = _shrunk(reflected, step, shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -78,9 +77,9 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = ()
 
-    def random_streams(self, going: Callable[[], None] = lambda: None) -> Streams:
-        """Where all randomness comes from, for every replica; `going` is called while numbers are drawn."""
-        return Streams(range(self.seed, self.seed + self.replicas), going, self.streams == "single")
+    def random_streams(self) -> Streams:
+        """Where all randomness comes from, for every replica."""
+        return Streams(range(self.seed, self.seed + self.replicas), self.streams == "single")
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 import traceback
 
+from engine.core.stopping import Stopped, stopped_by
 from engine.results.judgement import Judgement, judgement
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
-
-
-class Stopped(Exception):
-    """Raised in the thread to end a measurement."""
 
 
 class Measuring:
@@ -69,7 +66,8 @@ class Measuring:
             learner = waiting.pop(name)
             self.at, self.percent = name, 0
             try:
-                self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
+                with stopped_by(self._stop.is_set):
+                    self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
             except Stopped:
                 break
             except Exception:

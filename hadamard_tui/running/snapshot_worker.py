@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 import traceback
 
+from engine.core.stopping import Stopped, stopped_by
 from engine.results.snapshots import Snapshots, take, why_not
 from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
-
-
-class Stopped(Exception):
-    """Raised in the thread to end a training run."""
 
 
 class Looking:
@@ -61,7 +58,8 @@ class Looking:
 
             try:
                 rate = self._trace.curve(learner.name).rate
-                take(self._experiment, learner, rate, self._target, found, self._going)
+                with stopped_by(self._stop.is_set):
+                    take(self._experiment, learner, rate, self._target, found, self._going)
             except Stopped:
                 return
             except Exception:

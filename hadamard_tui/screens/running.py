@@ -7,6 +7,7 @@ import threading
 from contextlib import suppress
 
 from textual import on
+from textual._styles_cache import StylesCache
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
@@ -154,6 +155,7 @@ class Running(Screen[None]):
         elif self.session is not None:
             self.session.end()
             self.ghost = self.session if self.session.trace is not None else self.ghost
+        StylesCache.get_inner_outer.cache_clear()  # which keeps what widgets drew that are gone
         spare = max(1, (os.cpu_count() or 2) - 1)
         editable, setup = self._editable, self.query_one(Setup)
         fitted = dict(editable.left_out)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from textual import on
@@ -37,6 +38,8 @@ from hadamard_tui.widgets.item_list import ItemList
 from hadamard_tui.widgets.learner_list import LearnerList
 from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.preset_choice import PresetChoice
+
+AnyRow = TypeVar("AnyRow", bound=Row)
 
 BUTTONS = (
     ("add", "add", "Add a learner"),
@@ -104,6 +107,12 @@ class Setup(VerticalScroll, can_focus=False):
     class Picked(Message):
         """Asks for the fields of the selected learner. Only messages change panels, one after the other."""
 
+    class Told(Message):
+        """Asks for what has changed to be shown, once for many changes that came quickly."""
+
+    class Replaced(Message):
+        """Asks for the panels of another set-up, those of the last of many that came quickly."""
+
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
         self.editable = editable
@@ -114,6 +123,10 @@ class Setup(VerticalScroll, can_focus=False):
         """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
         which are not made where nobody sees them."""
         self._entered = False
+        self._stale = False
+        """Whether the panels are those of a set-up that is not there any more."""
+        self._untold = False
+        """Whether something has changed that is not shown yet."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
         """Panels of learners or of a set-up that are not there any more, until they are removed."""
@@ -132,6 +145,7 @@ class Setup(VerticalScroll, can_focus=False):
         async with self._making:  # it may have been shown twice before anything is there
             if self.filled or not self.display:  # it may be hidden again
                 return
+            self._stale = False
             await self.mount_compose(self._panels())
             self.filled = True
         if self._entered:
@@ -192,17 +206,28 @@ class Setup(VerticalScroll, can_focus=False):
 
     async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
         """Show another set-up, with this learner selected."""
-        self.editable = editable
-        self._learner = learner
-        self._leaving.update(self.children)
+        self.editable, self._learner, self._stale = editable, learner, True
+        await self._renew()
+        self._tell()
+
+    @on(Replaced)
+    async def _replaced(self, event: Replaced) -> None:
+        event.stop()
+        if self._stale and self.filled:
+            await self._renew()
+            self.show_list()
+            self.complain(self.editable.error)
+
+    async def _renew(self) -> None:
+        """Make the panels anew, if they are those of another set-up."""
         place = self.scroll_y
         async with self._making:
-            if self.filled:
+            if self._stale and self.filled:
+                self._stale = False
                 self._leaving.update(self.children)
                 await self.remove_children()
                 await self.mount_compose(self._panels())
         self.scroll_to(y=place, animate=False)
-        self._tell()
 
     async def made(self) -> None:
         """Wait until no fields are being made: an app that ends before they are there ends in errors."""
@@ -225,7 +250,8 @@ class Setup(VerticalScroll, can_focus=False):
     @on(Picked)
     async def _picked(self, event: Picked) -> None:
         event.stop()
-        if any(form.number != self.learner for form in self.query(LearnerForm)):
+        forms = self.query(LearnerForm)
+        if any(form.number != self.learner or form in self._leaving for form in forms):
             await self._show_learner()
             self.complain(self.editable.error)
 
@@ -244,7 +270,7 @@ class Setup(VerticalScroll, can_focus=False):
     def _show_complaint(self) -> None:
         error, found = self._complaint, False
         faults = [one.why for one in self.editable.left_out.values()]
-        for row in self.query(Row):
+        for row in self._rows(Row):
             here = error is not None and row.is_about(error.where)
             wrong = error if here else next((one for one in faults if row.is_about(one.where)), None)
             row.complain("" if wrong is None else _told_here(wrong))
@@ -262,7 +288,15 @@ class Setup(VerticalScroll, can_focus=False):
 
     def _gone(self, widget: Widget) -> bool:
         """Whether a widget was replaced since it spoke, or is going to be: it speaks of another learner."""
-        return self not in widget.ancestors or not self._leaving.isdisjoint(widget.ancestors)
+        around = widget.ancestors
+        return self._stale or self not in around or not self._leaving.isdisjoint(around)
+
+    def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
+        """The rows of this kind that are not going to be replaced."""
+        if not self._stale:
+            for panel in self.children:
+                if panel not in self._leaving:
+                    yield from panel.query(kind)
 
     def _show_preset(self) -> None:
         """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
@@ -279,8 +313,16 @@ class Setup(VerticalScroll, can_focus=False):
             items.show(self.editable)
 
     def _tell(self, typed: str | None = None) -> None:
-        """Show what has changed, and say so; `typed` is the place at which it was typed."""
+        """Have it shown and said what has changed; `typed` is the place at which it was typed."""
         self._history.record(self.editable, typed)
+        if not self._untold:
+            self._untold = True
+            self.post_message(self.Told())
+
+    @on(Told)
+    def _told_of(self, event: Told) -> None:
+        event.stop()
+        self._untold = False
         self._show_preset()
         self.show_list()
         self.complain(self.editable.error)
@@ -353,11 +395,12 @@ class Setup(VerticalScroll, can_focus=False):
         if shape(step.editable.raw) != shape(self.editable.raw):
             letter, letters = self.editable.letters[self.learner], step.editable.letters
             near = min(max(0, self.learner - 1), len(letters) - 1)
-            await self.show(step.editable, letters.index(letter) if letter in letters else near)
-        else:
-            self.editable = step.editable
-            self._follow(typed=False)
-            self._tell()
+            self._learner = letters.index(letter) if letter in letters else near
+            self._stale = True
+            self.post_message(self.Replaced())
+        self.editable = step.editable
+        self._follow(typed=False)
+        self._tell()
 
     async def _choose(self, place: str, kind: str | None) -> None:
         """Put another part at a place, and its fields below the choice."""
@@ -379,7 +422,7 @@ class Setup(VerticalScroll, can_focus=False):
 
     def _follow(self, typed: bool = True) -> None:
         """Show in the fields what a change has made of their values, which may be `typed` in one of them."""
-        for row in self.query(FieldRow):
+        for row in self._rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Asked)
@@ -440,8 +483,7 @@ class Setup(VerticalScroll, can_focus=False):
         solving = self.editable.learners[self.learner].get("solver") is not None
         if not self._gone(event.select) and (event.value == "solver") != solving:
             self.editable.put_method(self.learner, str(event.value))
-            await self._show_learner()
-            self._tell()
+            self._go_to(self.learner)
 
     @property
     def _list_in_focus(self) -> ItemList | None:
@@ -456,12 +498,12 @@ class Setup(VerticalScroll, can_focus=False):
         if (items := self._list_in_focus) is not None:
             items.ask("add")
             return
-        await self._go_to(self.editable.add_learner(self.learner))
+        self._go_to(self.editable.add_learner(self.learner))
 
     @on(Button.Pressed, "#copy")
     async def copy(self) -> None:
         """Add a copy of the selected learner."""
-        await self._go_to(self.editable.copy_learner(self.learner))
+        self._go_to(self.editable.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
@@ -474,7 +516,7 @@ class Setup(VerticalScroll, can_focus=False):
         if len(self.editable.learners) == count:
             self.notify("An experiment needs at least one learner.", severity="warning")
         else:
-            await self._go_to(place)
+            self._go_to(place)
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
@@ -484,12 +526,12 @@ class Setup(VerticalScroll, can_focus=False):
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
-    async def _go_to(self, learner: int) -> None:
+    def _go_to(self, learner: int) -> None:
+        """Select a learner that has changed as a whole; its fields follow as those of one that is picked."""
         self._learner = learner
         self._leaving.update(self.query(LearnerForm))
-        if self.filled:
-            await self._show_learner()
         self._tell()
+        self.post_message(self.Picked())
 
 
 def _told_here(error: BadInput) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pkgutil
 import threading
+import weakref
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +14,13 @@ from typing import cast
 
 import pytest
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
+from textual.widgets._toast import Toast, ToastHolder
 
 from engine.runtime.worker import Failed
 from hadamard_tui import screens
@@ -231,6 +235,48 @@ async def test_up_in_a_table_without_rows_goes_nowhere(app: HadamardApp):
         table.name_learners({}, {})
         await pilot.press("up")
         assert app.laboratory.query_one(Setup).learner == 0
+
+
+async def test_keys_for_what_was_removed_meanwhile_are_dropped(app: HadamardApp):
+    async with app.run_test(size=SMALL):
+        gone, look = Static(), app.theme
+        await app.laboratory.mount(gone)
+        await gone.remove()
+        assert await app.run_action("app.theme", gone)
+        assert app.theme == look
+
+
+async def message(app: HadamardApp, pilot: Pilot[None], text: str) -> None:
+    """Show a message, and take it away as one that is over before its toast knows."""
+    app.notify(text)
+    await until(pilot, lambda: app.screen.query(Toast))
+    (told,) = app._notifications
+    app._unnotify(told)
+    await until(pilot, lambda: not app.screen.query(Toast))
+
+
+async def test_messages_leave_no_frames_behind(app: HadamardApp):
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        for number in range(6):
+            await message(app, pilot, f"message {number}")
+        assert len(app.screen.query(ToastHolder)) <= 1
+
+
+@pytest.mark.drawn
+async def test_what_was_drawn_of_widgets_that_are_gone_is_gone_after_the_next_run(app: HadamardApp):
+    async with app.run_test(size=SMALL) as pilot:
+        drawn: list[weakref.ref[StylesCache]] = []
+        for number in range(8):
+            label = Static(f"number {number}")
+            await app.laboratory.mount(label)
+            await pilot.pause()
+            drawn.append(weakref.ref(label._styles_cache))
+            await label.remove()
+            del label
+        app.laboratory.action_run()
+        await until(pilot, lambda: cast(Session, app.laboratory.session).ended)
+        gc.collect()
+        assert sum(one() is not None for one in drawn) <= 1
 
 
 def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardApp):

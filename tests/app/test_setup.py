@@ -30,6 +30,7 @@ from hadamard_tui.widgets.lines import Lines
 from hadamard_tui.widgets.setup import OWN, LearnerForm, Setup
 
 from .conftest import SMALL, WIDE, opened, until
+from .test_haste import post
 from .test_runs import screen_text
 
 
@@ -468,6 +469,29 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
             await removing
             assert app.failure is None
             assert "another name" not in [values["name"] for values in setup.editable.learners]
+
+
+async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, monkeypatch: pytest.MonkeyPatch):
+    made: list[str] = []
+
+    def counted(of: type[object], name: str) -> None:
+        method = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda *words: (made.append(name), method(*words))[1])
+
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(Setup)
+        count = len(setup.editable.learners)
+        counted(LearnerForm, "compose")
+        counted(Setup, "show_list")
+        for keys, there in ((8 * "d", count + 8), (8 * "u", count)):
+            made.clear()
+            post(app, *keys)
+            await until(pilot, lambda there=there: len(setup.editable.learners) == there)  # type: ignore[misc]
+            assert made.count("compose") <= 3
+            assert made.count("show_list") <= 5
+            assert setup.query_one(LearnerForm).number == setup.learner
+            assert places(app) >= {f"learners[{setup.learner}].name", "run.seed"}
+            assert len(listed(app)) == there
 
 
 async def test_showing_a_rate_of_many_digits_does_not_change_it():

@@ -6,6 +6,7 @@ from building import gd
 
 from engine.core import streams
 from engine.core.parts import BadInput
+from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.runtime import drawn_data, memory_estimate
@@ -98,9 +99,9 @@ def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, most):
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
     (point,) = plan(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
     asked = []
-    source = DrawnData(lambda: asked.append(0) or len(asked) > most)
-    with pytest.raises(drawn_data.Stopped):
-        source.of(point.experiment, "cpu")
+    stopped = stopped_by(lambda: asked.append(0) or len(asked) > most)
+    with stopped, pytest.raises(Stopped):
+        DrawnData().of(point.experiment, "cpu")
     assert len(asked) == most + 1
 
 

@@ -18,8 +18,10 @@ from typing import Any
 import msgspec
 
 from engine.core.parts import BadInput
+from engine.core.stopping import Stopped, stopped_by
 from engine.results.report import encode
 from engine.runtime.run import run as compute
+from engine.runtime.worker import ROUND_SECONDS
 from engine.spec import reading
 from engine.spec.experiment import Experiment
 from hadamard_tui.sharing.preset_file import as_toml
@@ -89,10 +91,20 @@ def read(raw: Raw) -> Experiment | None:
 
 
 def run_briefly(experiment: Experiment) -> bool:
-    """Run for a short time; whether it was not refused. The report is JSON without NaN."""
+    """Run for a short time; whether it was not refused. The report is JSON without NaN.
+
+    It is stopped as the app stops a run, within a round and within a solution; that must not take long.
+    """
     end = time.monotonic() + SECONDS
+
+    def over() -> bool:
+        return time.monotonic() > end
+
     try:
-        trace = compute(experiment, lambda: 64 if time.monotonic() < end else 0)
+        with stopped_by(over):
+            trace = compute(experiment, lambda: 0 if over() else 64, turn=ROUND_SECONDS)
+    except Stopped:
+        return True
     except BadInput as error:
         check_refusal(error)
         return False

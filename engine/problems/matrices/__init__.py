@@ -10,6 +10,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.parts import Count, Part, Values
+from engine.core.stopping import go_on
 from engine.core.streams import Streams
 from engine.problems.rotation import haar
 
@@ -308,6 +309,6 @@ class Matrix(Part, frozen=True, kw_only=True):
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
         rotations = []
         for one in gaussian:
-            streams.going()
+            go_on()
             rotations.append(haar(one))
         return rows @ np.stack(rotations).swapaxes(1, 2)
