@@ -46,7 +46,10 @@ def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor)
     Gradients take them all in one update. Solvers take one after the other, and then solve for one member of
     the batch after the other.
     """
-    if isinstance(hypothesis, Descent) or instances.n == 1:
+    if isinstance(hypothesis, Descent):
+        hypothesis.learn(instances, labels)
+        return  # asking whether it is Solved, too, takes as long as an update
+    if instances.n == 1:
         hypothesis.learn(instances, labels)
     else:
         for number in range(instances.n):
