@@ -298,6 +298,9 @@ class View:
     marks: Sequence[Marked] = ()
     """Lines at places that the picture marks, along axes where it says so."""
 
+    names: Mapping[float, str] = field(default_factory=dict)
+    """What places on x are called, where they have names."""
+
     clock: str = ""
     """The clock of the protocol."""
 

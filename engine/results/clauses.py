@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +80,11 @@ class Clauses:
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {_number(x)}"
+        return f"{self._view.picture.x} = {self._place(x)}"
+
+    def _place(self, x: float) -> str:
+        """The same without the name of the axis."""
+        return self._view.names.get(x) or _number(x)
 
     @property
     def _along_clock(self) -> bool:
@@ -253,7 +257,9 @@ class Clauses:
             text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {_listed(laws)}"
             yield Clause(text, _listed(laws), named=False)
         if others:
-            yield self._ranges([_Range(self._name(curve), curve) for curve in others], 1 if laws else 2)
+            yield self._ranges(
+                [_Range(self._name(curve), curve, self._place) for curve in others], 1 if laws else 2
+            )
 
     def _ranges(self, ranges: Sequence[_Range], few: int) -> Clause:
         """From where to where some curves go, and by which other values; in brief of a few."""
@@ -263,7 +269,7 @@ class Clauses:
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
         if len(ranges) > 1 and not others:
             told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])
-            return Clause(f"along {self._at(first)} to {_number(last)}: {told}{more}", brief, named=False)
+            return Clause(f"along {self._at(first)} to {self._place(last)}: {told}{more}", brief, named=False)
         return Clause("; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more, brief)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
@@ -304,9 +310,11 @@ class Clauses:
 class _Range:
     """From where to where a curve goes."""
 
-    def __init__(self, name: str, curve: CurveView) -> None:
+    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str]) -> None:
+        """`place` says of an x in words where that is."""
         there = curve.sound & np.isfinite(curve.y)
         self.name, self.x, self.y = name, curve.x[there], curve.y[there]
+        self._place = place
 
     @property
     def values(self) -> str:
@@ -320,15 +328,15 @@ class _Range:
         low, high = int(self.y.argmin()), int(self.y.argmax())
         ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
         if self.y[low] < ends.min() - room:
-            return f" by way of {_number(float(self.y[low]))} at {_number(float(self.x[low]))}"
+            return f" by way of {_number(float(self.y[low]))} at {self._place(float(self.x[low]))}"
         if self.y[high] > ends.max() + room:
-            return f" by way of {_number(float(self.y[high]))} at {_number(float(self.x[high]))}"
+            return f" by way of {_number(float(self.y[high]))} at {self._place(float(self.x[high]))}"
         return ""
 
     def told(self, along: str) -> str:
         """All of it, on an axis of this name."""
         first, last = (_number(float(self.y[place])) for place in (0, -1))
-        begin, end = (_number(float(self.x[place])) for place in (0, -1))
+        begin, end = (self._place(float(self.x[place])) for place in (0, -1))
         if len(self.x) == 1:
             return f"{self.name} is {first} at {along} = {begin}"
         return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes
-from hadamard_tui.charts.ticks import Tick, ticks
+from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
 
 # plotext has one figure for the whole process.
 _plotext = threading.Lock()
@@ -180,7 +180,7 @@ def _x_ticks(axes: Axes, columns: int, dots_across: int) -> tuple[tuple[int, str
     for most in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         placed = [
             (slot // dots_across, label)
-            for value, label in ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+            for value, label in x_ticks(axes, most)
             if (slot := across.slot(value)) is not None
         ]
         if _apart(placed, columns):

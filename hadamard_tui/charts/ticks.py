@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hadamard_tui.charts.series import Limits
+from hadamard_tui.charts.series import Axes, Limits
 
 Tick = tuple[float, str]
 
@@ -14,6 +14,14 @@ _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 # Fixed notation up to this many characters, the scientific one beyond if it is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
+
+
+def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
+    """At most `most` ticks of an x-axis: at all places with names, at every second …, or else at numbers."""
+    if not axes.x_names:
+        return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+    named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
+    return tuple(named[:: math.ceil(len(named) / most)]) if named else ()
 
 
 def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:

@@ -155,19 +155,23 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
     x_axis, x_log = _x_axis(look)
     most, refused = twice_the_start(view), ""
-    whole = are_whole(view.places)
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items()))
     if options.y_log or options.window is not None or most == np.inf:
         ys = [one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1])] for one in series]
         values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
         y_axis, refused = y_limits(values, look.options, view.y_log)
         if y_axis is not None:
-            return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log, True, whole), ""
+            return Axes(
+                title, view.x_label, view.y_label, x_axis, y_axis, x_log, True, whole, x_names=names
+            ), ""
     if most < np.inf and options.window is None:
         y_axis = _of_risk(series)
     else:
         held = values.clip(-most, most)
         y_axis = still_limits(held) if view.along_records else limits(held)
-    return Axes(title, view.x_label, view.y_label, x_axis, y_axis, x_log, x_whole=whole), refused
+    return Axes(
+        title, view.x_label, view.y_label, x_axis, y_axis, x_log, False, whole, x_names=names
+    ), refused
 
 
 def twice_the_start(view: View) -> float:

@@ -14,7 +14,7 @@ from engine.core.texts import printable
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle
-from hadamard_tui.charts.ticks import Tick, ticks
+from hadamard_tui.charts.ticks import Tick, ticks, x_ticks
 
 WIDTH, AREA_HEIGHT = 720.0, 340.0
 """Pixels of the page from left to right, and of the area from top to bottom."""
@@ -151,7 +151,7 @@ class Page:
     def _x_ticks(self, axes: Axes) -> tuple[Tick, ...]:
         """As many ticks as have room for their labels."""
         for most in range(MOST_X_TICKS, 0, -1):
-            found = ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+            found = x_ticks(axes, most)
             places = self.across(axes, values_of(found))
             widths = np.array([length(label, SMALL) for _, label in found])
             if (np.diff(places) > (widths[1:] + widths[:-1]) / 2 + GAP).all():

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 from looping import looped
 
-from hadamard_tui.charts.ticks import ticks
+from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.ticks import ticks, x_ticks
 
 
 def labels(limits, log=False, most=6):
@@ -19,6 +22,17 @@ def test_ticks_of_what_is_counted_are_whole_numbers():
         assert all("." not in each for each in [label for _, label in ticks((0.9, 5.1), False, most, True)])
     assert [label for _, label in ticks((0.9, 5.1), False, 9, whole=True)] == ["1", "2", "3", "4", "5"]
     assert [label for _, label in ticks((2.9, 9.5), True, 4, whole=True)] == ["4", "6", "8"]
+
+
+def test_places_with_names_are_ticks_as_far_as_there_is_room():
+    named = tuple((float(x), f"x{x}") for x in range(5))
+    axes = Axes("", "", "", (-0.5, 4.5), (0, 1), x_names=named)
+    assert x_ticks(axes, 9) == named
+    assert x_ticks(axes, 3) == named[::2]
+    assert x_ticks(axes, 1) == named[:1]
+    assert x_ticks(replace(axes, x_limits=(1.5, 4.5)), 9) == named[2:]
+    assert x_ticks(replace(axes, x_limits=(1.2, 1.8)), 9) == ()
+    assert x_ticks(replace(axes, x_names=()), 2) == ticks((-0.5, 4.5), False, 2)
 
 
 def test_powers_of_two_are_divided_in_halves():
