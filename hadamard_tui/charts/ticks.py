@@ -72,7 +72,9 @@ def _decades(limits: Limits, most: int) -> list[float]:
     first = math.ceil(math.log10(limits[0]) - 1e-9)
     last = math.floor(math.log10(limits[1]) + 1e-9)
     stride = max(1, math.ceil((last - first + 1) / most))
-    return [10.0**n for n in range(first, last + 1) if n % stride == 0]
+    every = range(first, last + 1)
+    found = [n for n in every if n % stride == 0]
+    return [10.0**n for n in (found if len(found) > 1 else every[::stride])]
 
 
 def _multiples(limits: Limits) -> list[float]:

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 from looping import looped
@@ -48,6 +49,18 @@ def test_large_and_small_values_get_exponents():
 def test_log_ticks_are_decades():
     assert labels((1e-3, 10), log=True) == ["0.001", "0.01", "0.1", "1", "10"]
     assert labels((1e-8, 1), log=True, most=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
+
+
+def test_where_two_ticks_fit_in_they_are_decades_still():
+    assert labels((4, 7e5), log=True, most=2) == ["10", "10000"]
+    assert labels((1e-8, 1), log=True, most=2) == ["1e-5", "1"]
+    for low in range(-12, 9):
+        for decades in range(2, 20):
+            limits = 10.0**low, 10.0 ** (low + decades)
+            for most in range(2, 9):
+                found = [value for value, _ in ticks(limits, True, most)]
+                assert 2 <= len(found) <= most
+                assert all(math.isclose(math.log10(value), round(math.log10(value))) for value in found)
 
 
 def test_less_than_two_decades_are_divided():
