@@ -243,6 +243,11 @@ class LineView:
     of_some: Callable[[Sequence[int]], Floats] | None = None
     """The same line made of some of the replicas alone; None where it is the same for all."""
 
+    @property
+    def plain_name(self) -> str:
+        """Its name without the values of the axes that tell curves apart."""
+        return f"{self.kind} of {self.curve}" if self.curve else self.kind
+
     def place(self, x: float) -> int | None:
         """The number of the place at x; None if nothing is there."""
         return _place(self.x, x)
@@ -326,6 +331,11 @@ class View:
             if curve.name == name or curve.chosen:
                 return curve
         raise KeyError(name)
+
+    def told_apart(self, curve: CurveView) -> str:
+        """What tells a curve from others: its name, without that of its learner where there is no other."""
+        learners = {one.learner for one in self.curves if not one.is_reference}
+        return curve.name.removeprefix(f"{curve.learner}, ") if learners == {curve.learner} else curve.name
 
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -54,7 +55,7 @@ def view_series(look: Look) -> list[Series]:
     ]
     curves += [] if look.ghost is None else _ghost(look.ghost)
     curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
-    lines = [_line(line, look) for line in look.view.lines]
+    lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines]
     faint = [one for one in curves if one.faint]
@@ -121,6 +122,22 @@ def _guessed(look: Look) -> list[Series]:
         if marked
         else []
     )
+
+
+def _different(lines: Sequence[LineView]) -> list[LineView]:
+    """The lines to draw: those that are the same whatever tells curves apart are one, named by its kind."""
+    of_name: dict[str, list[LineView]] = {}
+    for line in lines:
+        of_name.setdefault(line.plain_name, []).append(line)
+    found = []
+    for name, (first, *more) in of_name.items():
+        alike = more and all(_same(first.x, one.x) and _same(first.y, one.y) for one in more)
+        found += [replace(first, name=name, apart=())] if alike else [first, *more]
+    return found
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=True))
 
 
 def _line(line: LineView, look: Look) -> Series:
