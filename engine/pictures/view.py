@@ -334,8 +334,17 @@ class View:
 
     def told_apart(self, curve: CurveView) -> str:
         """What tells a curve from others: its name, without that of its learner where there is no other."""
+        return curve.name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else curve.name
+
+    @property
+    def _only(self) -> str | None:
+        """The only learner that has curves; None where there are others."""
         learners = {one.learner for one in self.curves if not one.is_reference}
-        return curve.name.removeprefix(f"{curve.learner}, ") if learners == {curve.learner} else curve.name
+        return learners.pop() if len(learners) == 1 else None
+
+    def line_name(self, line: LineView) -> str:
+        """The name of a line, without that of the learner whose own it is where there is no other."""
+        return line.name.replace(line.plain_name, line.kind, 1) if self._only == line.curve else line.name
 
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""

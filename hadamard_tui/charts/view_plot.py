@@ -146,7 +146,7 @@ def _line(line: LineView, look: Look) -> Series:
     formula = line.formula if says_formula else ""
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
-    return Series(line.name, line.x[picked], line.y[picked], tint, style, formula=formula)
+    return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:
