@@ -106,3 +106,18 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
         await until(pilot, lambda: app.screen is app.laboratory)
         await pilot.press("pagedown")
         await until(pilot, lambda: at(app, "zero-one-128"))
+
+
+async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_in_a_small_terminal() -> None:
+    stops = talk.stops_of("alt2021")
+    assert stops is not None
+    tour = Tour(stops)
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: "128" in banner(app) and "0.018" in banner(app))
+        await pilot.pause()
+        width = app.laboratory.query_one("#told").size.width
+        for stop in stops:
+            assert fitting("20 of 20  59:59", stop.line, width) == stop.line
