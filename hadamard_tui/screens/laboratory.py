@@ -20,6 +20,7 @@ from engine.spec.pictures import drawn
 from engine.spec.presets import name_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.weights import target_feature
@@ -162,7 +163,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         if isinstance(self.focused, NumberEntry):
             self.focused.step(up)
         else:
-            self.notify("Go to a number of the set-up first; it is stepped, and the run follows.")
+            where = f"{key('setup')} opens the set-up, {key('focus_next')} goes from field to field"
+            self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_undo(self) -> None:
         await self.query_one(Setup).undo()
