@@ -100,7 +100,8 @@ class Banner(Horizontal):
         if lowest is None:
             ratio.show(NOTHING, "of the bound")
         else:
-            ratio.show(f"{lowest[0]:.3f}", f"of the bound: {lowest[1]} at {lowest[2]:g}", "of the bound")
+            where = f": {lowest[1]} at {lowest[2]:g}" if self.screen.has_class("-huge") else ""
+            ratio.show(f"{lowest[0]:.3f}", f"of the bound{where}")
 
 
 def fitting(head: str, story: str, width: int) -> str:
