@@ -338,8 +338,9 @@ class View:
 
     @property
     def _only(self) -> str | None:
-        """The only learner that has curves; None where there are others."""
+        """The only learner that has curves, or is going to have some; None where there are others."""
         learners = {one.learner for one in self.curves if not one.is_reference}
+        learners.update(line.curve for line in self.lines if line.curve)
         return learners.pop() if len(learners) == 1 else None
 
     def line_name(self, line: LineView) -> str:

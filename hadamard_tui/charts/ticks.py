@@ -27,7 +27,8 @@ def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
 def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:
     """At most `most` (value, label) pairs within the limits, increasing.
 
-    On a log axis these are decades; where fewer than two fit in, 1-2-5 multiples, or else linear ticks.
+    On a log axis these are decades; where it has fewer than two, some of the 1-2-5 multiples, or else linear
+    ticks.
 
     Args:
         whole: at whole numbers only, for there is nothing between them.
@@ -35,8 +36,8 @@ def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Ti
     if most < 1:
         return ()
     if log:
-        for values in (_decades(limits, most), _multiples(limits)):
-            if min(2, most) <= len(values) <= most:
+        for values in (_decades(limits, most), _multiples(limits, most)):
+            if len(values) >= min(2, most):
                 return tuple((value, _log_label(value)) for value in values)
     values = [value for value in _linear(limits, most, whole) if value > 0 or not log]
     return tuple(zip(values, _labels(values), strict=True))
@@ -77,11 +78,12 @@ def _decades(limits: Limits, most: int) -> list[float]:
     return [10.0**n for n in (found if len(found) > 1 else every[::stride])]
 
 
-def _multiples(limits: Limits) -> list[float]:
+def _multiples(limits: Limits, most: int) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
     found = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
-    return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    there = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return there[:: max(1, math.ceil(len(there) / most))]
 
 
 def _log_label(value: float) -> str:

@@ -63,6 +63,11 @@ def test_where_two_ticks_fit_in_they_are_decades_still():
                 assert all(math.isclose(math.log10(value), round(math.log10(value))) for value in found)
 
 
+def test_where_few_multiples_fit_in_they_are_some_of_them():
+    assert labels((0.38, 9), log=True, most=3) == ["0.5", "2"]
+    assert labels((0.38, 9), log=True, most=4) == ["0.5", "1", "2", "5"]
+
+
 def test_less_than_two_decades_are_divided():
     assert labels((0.3, 8), log=True) == ["0.5", "1", "2", "5"]
     assert labels((2.1, 2.9), log=True, most=5) == ["2.2", "2.4", "2.6", "2.8"]
