@@ -263,7 +263,7 @@ def bench_machine(
     as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
 ) -> None:
     """Time the engine on this machine, beside the reference machine. The whole of it takes a minute."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # heard when numpy is loaded
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded
     from hadamard_tui.headless import bench, console
 
     found = list(bench.timed(quick, console.errors()))

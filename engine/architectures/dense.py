@@ -12,13 +12,12 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture, HiddenLayers, Signals, Start
-from engine.core.activations import KINKED, Activation, kinked, transfer
+from engine.core.activations import KINKED, SLOPES, Activation, kinked, transfer
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, BadField, Count, Verdict
 from engine.core.streams import Stream
-from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 DEFAULT_WIDTHS = (128,)
@@ -309,28 +308,94 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.is_linear:
             return instances.inner(self._product(params)).flatten(0, 1)
-        for signal in self._signals(params, instances):
+        for _, signal in self._layers(params, instances):
             last = signal
         return last.flatten(0, 1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return list(self._signals(params, instances))[:-1]
+        return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """What W₁ makes of the instances, [B, h, n]."""
         return instances.inner(params["W1"])
 
-    def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """What every layer puts out before σ, [B, n_l, n], from the input up; the last is the prediction."""
-        signal = self.first(params, instances)
+    def _layers(
+        self, params: Params, instances: Instances
+    ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
+        """What every layer takes, [B, n_{l−1}, n], and puts out before σ, [B, n_l, n], from the input up.
+
+        The first takes the instances, for which there is None; what the last puts out is the prediction.
+        """
+        inputs, signal = None, self.first(params, instances)
         for number in self._numbers:
             if number > 1:
-                signal = params[f"W{number}"] @ transfer(self.activation, signal)
+                inputs = transfer(self.activation, signal)
+                signal = params[f"W{number}"] @ inputs
             if (forward := params.get(f"m{number}")) is not None:
                 signal = forward * signal
             if (bias := params.get(f"b{number}")) is not None:
                 signal = signal + bias
-            yield signal
+            yield inputs, signal
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        if self.is_linear:
+            return self._gradient_of_product(params, instances, slope)
+        layers = list(self._layers(params, instances))
+        last = layers[-1][1]
+        gradients, biased = {}, self._biased
+        for number, inputs, back in self._back(params, layers, slope(last.flatten(0, 1)).view_as(last)):
+            if number in biased:
+                gradients[f"b{number}"] = back.sum(2, keepdim=True)
+            by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT
+            forward = params.get(f"m{number}")
+            gradients[f"W{number}"] = by_weight if forward is None else forward * by_weight
+        return {name: gradients[name] for name in self.layers}
+
+    def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
+        """∂L/∂W₁ [B, h, d] of ∂L/∂z [B, h, n], for what `first` makes of the instances, z."""
+        return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
+
+    def _back(
+        self,
+        params: Params,
+        layers: list[tuple[torch.Tensor | None, torch.Tensor]],
+        slopes: torch.Tensor,
+    ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
+        """The number of every layer, what it takes, and ∂L/∂z [B, n_l, n], from the output down.
+
+        z is what a layer puts out before σ; of the last it is given, as `slopes`.
+        """
+        for number in reversed(self._numbers):
+            inputs, _ = layers[number - 1]
+            yield number, inputs, slopes
+            if inputs is not None:
+                forward = params.get(f"m{number}")
+                sent = params[f"W{number}"].mT @ (slopes if forward is None else forward * slopes)
+                slopes = sent * SLOPES[self.activation](layers[number - 2][1], inputs)
+
+    def _gradient_of_product(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        """Gradients where predictions are xᵀw, w = W_L … W_1: (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ of W_l.
+
+        G is ∂L/∂w [B, m, d] times all factors m_l, which multiply w.
+        """
+        slopes = slope(self.predict(params, instances))
+        right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
+        for number in self._numbers:
+            if (forward := params.get(f"m{number}")) is not None:
+                right = forward * right
+        rights = []
+        for name in self.layers:
+            rights.append(right)
+            right = right @ params[name].mT
+        left, gradients = None, {}
+        for name, right in zip(reversed(self.layers), reversed(rights), strict=True):
+            gradients[name] = right if left is None else left.mT @ right
+            left = params[name] if left is None else left @ params[name]
+        return {name: gradients[name] for name in self.layers}
 
     @property
     def affine(self) -> bool:
@@ -354,18 +419,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
         members = len(params["W1"]) // instances.replicas
-        inputs = instances.rows.mT.repeat_interleave(members, 0)
-        with torch.enable_grad():
-            first = {"W1": params["W1"].detach().requires_grad_()}
-            signals = list(self._signals({**params, **first}, instances))
-        last = signals[-1]
-        back = vector_jacobian(last, sent(last.detach().flatten(0, 1)).view_as(last), signals)
+        rows = instances.rows.mT.repeat_interleave(members, 0)
+        layers = list(self._layers(params, instances))
+        last = layers[-1][1]
         found, biased = {}, self._biased
-        for number, signal, slopes in zip(self._numbers, signals, back, strict=True):
-            found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * inputs, slopes)
+        for number, inputs, slopes in self._back(params, layers, sent(last.flatten(0, 1)).view_as(last)):
+            taken = rows if inputs is None else inputs
+            found[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * taken, slopes)
             if number in biased:
-                found[f"b{number}"] = LayerSignals(torch.ones_like(inputs[:, :1]), slopes)
-            inputs = transfer(self.activation, signal.detach())
+                found[f"b{number}"] = LayerSignals(torch.ones_like(taken[:, :1]), slopes)
         return found
 
     def weights(self, params: Params) -> torch.Tensor | None:

@@ -58,6 +58,12 @@ class Linearised(Dense, frozen=True, tag="linearised"):
                 signal, change = signal + bias, change + moved[f"b{number}"]
         return (signal + change).flatten(0, 1)
 
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        back = slope(self.predict(params, instances))
+        return super().gradient(self._started(params), instances, lambda _: back)
+
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:

@@ -9,12 +9,11 @@ import numpy as np
 from msgspec import Meta
 
 from engine.architectures import Architecture, Start
-from engine.core.activations import KINKED, Activation, kinked, transfer
+from engine.core.activations import KINKED, Activation, kinked, transfer, with_slope
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import BadField, Verdict
 from engine.core.streams import Stream
-from engine.core.vector_jacobian import vector_jacobian
 from engine.problems.instances import Instances
 
 
@@ -72,11 +71,8 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        signal = self._signal(params, instances).detach().requires_grad_()
-        with torch.enable_grad():
-            predictions = transfer(self.activation, signal)
-        (by_signal,) = vector_jacobian(predictions, slope(predictions.detach()), [signal])
-        return {"w": instances.combine(by_signal)}
+        predictions, slopes = with_slope(self.activation, self._signal(params, instances))
+        return {"w": instances.combine(slope(predictions) * slopes)}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         return {"w": turn(params["w"])}

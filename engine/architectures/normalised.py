@@ -20,7 +20,6 @@ from engine.problems.instances import Instances
 EPSILON = 1e-5
 """Added to the variance of the entries of an instance, as is usual."""
 
-
 CONSTANT = 8
 """A feature that deviates by no more than so many units of rounding is constant."""
 
@@ -68,15 +67,37 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """Signals [B, h, n] of the first layer."""
         weights = params["W1"]
-        d, some = params["centre"].shape[-1], weights.shape[-1]
+        some = weights.shape[-1]
         if self.of == "features":
             weights = weights / params["spread"][..., :some]
             return instances.inner(weights) - weights @ params["centre"][..., :some].mT
+        mean, deviation = self._moments(params, instances)
+        return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
+
+    def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and deviation [B, 1, n] of the entries of each instance."""
+        d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; what is left out of the entries is 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()
-        nets = len(weights) // len(mean)
-        mean, deviation = (each.repeat_interleave(nets, 0)[:, None] for each in (mean, deviation))
-        return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
+        nets = len(params["W1"]) // len(mean)
+        return mean.repeat_interleave(nets, 0)[:, None], deviation.repeat_interleave(nets, 0)[:, None]
+
+    def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
+        some = instances.d
+        if self.of == "features":
+            centred = (
+                super()._by_first(params, back, instances)
+                - back.sum(2, keepdim=True) * (params["centre"][..., :some])
+            )
+            return centred / params["spread"][..., :some]
+        mean, deviation = self._moments(params, instances)
+        back = back / deviation
+        return super()._by_first(params, back, instances) - (back * mean).sum(2, keepdim=True)
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        return super().gradient(params, instances, slope)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         return super().preactivations(params, instances)

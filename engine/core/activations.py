@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -30,6 +31,43 @@ TABLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
 """
 
+LINEAR = 20.0
+"""From here on torch's softplus is z itself."""
+
+SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+"""Those of Klambauer et al. 2017, to the digits that torch has."""
+
+SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "identity": lambda z, a: torch.ones_like(z),
+    "relu": lambda z, a: (z > 0).to(z),
+    "sqrt2_relu": lambda z, a: 2**0.5 * (z > 0).to(z),
+    "leaky_relu": lambda z, a: torch.full_like(z, 0.01).masked_fill(z > 0, 1.0),
+    "elu": lambda z, a: torch.where(z > 0, 1.0, a + 1),
+    "selu": lambda z, a: torch.where(z > 0, SELU_SCALE, a + SELU_SCALE * SELU_ALPHA),
+    "gelu": lambda z, a: torch.special.ndtr(z) + z * _density(z),
+    "silu": lambda z, a: torch.sigmoid(z) * (1 + z - a),
+    "mish": lambda z, a: _mish_slope(z),
+    "softplus": lambda z, a: torch.sigmoid(z).masked_fill(z > LINEAR, 1.0),
+    "softsign": lambda z, a: (1 - a.abs()).square(),
+    "sigmoid": lambda z, a: a * (1 - a),
+    "tanh": lambda z, a: 1 - a.square(),
+    "erf": lambda z, a: 2 / math.pi**0.5 * torch.exp(-z.square()),
+}
+"""σ′ by name, of z and a = σ(z); at a kink what torch takes there."""
+
+
+def _density(z: torch.Tensor) -> torch.Tensor:
+    """That of N(0, 1)."""
+    density: torch.Tensor = torch.exp(-z.square() / 2) / math.sqrt(2 * math.pi)
+    return density
+
+
+def _mish_slope(z: torch.Tensor) -> torch.Tensor:
+    """The slope of z tanh(log(1 + e^z))."""
+    bounded = torch.tanh(torch.nn.functional.softplus(z))
+    return bounded + z * torch.sigmoid(z) * (1 - bounded.square())
+
+
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
 """They have no slope at 0, where all signals of weights 0 lie, and on orthogonal instances stay."""
 
@@ -56,11 +94,8 @@ def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
 
 def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """σ and σ′ at every number of `signal`."""
-    with torch.enable_grad():
-        leaf = signal.detach().requires_grad_()
-        values = transfer(name, leaf)
-        (found,) = torch.autograd.grad(values.sum(), leaf)
-    return values.detach(), found
+    values = transfer(name, signal)
+    return values, SLOPES[name](signal, values)
 
 
 def kinked(name: str) -> str:

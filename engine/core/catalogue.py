@@ -61,6 +61,16 @@ def union(family: str) -> Any:
     return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
 
 
+def defaults(family: str) -> tuple[Any, ...]:
+    """Every member of a family as it is by default, in alphabetical order; every field must have one."""
+    return _by_default(tuple(members(family).values()))
+
+
+@cache
+def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
+    return tuple(member() for member in made_of)
+
+
 def make(family: str, kind: str, **fields: object) -> Any:
     """The member of `family` called `kind`, checked as if it came from a preset."""
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

@@ -35,6 +35,9 @@ OF_X: dict[str, Callable[[Any], Any]] = {
 }
 """The same in an expression of x, where there are some more."""
 
+OF_ARRAYS: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in FUNCTIONS}
+"""The functions of numbers for arrays of them."""
+
 _SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/^()]))"
@@ -122,13 +125,8 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
     if arrays.keys() == {text.strip()}:
         return arrays[text.strip()]
     evaluate(text, {**used, **dict.fromkeys(arrays, 2.0)})  # type: ignore[dict-item]
-    each = np.broadcast_arrays(*arrays.values())
-    found = np.empty(each[0].shape)
-    for place, numbers in enumerate(zip(*(array.ravel().tolist() for array in each), strict=True)):
-        try:
-            found.flat[place] = evaluate(text, {**used, **dict(zip(arrays, numbers, strict=True))})  # type: ignore[dict-item]
-        except BadExpression:
-            found.flat[place] = np.nan
+    with np.errstate(all="ignore"):
+        found: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
     return found
 
 
@@ -167,6 +165,11 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return [*found, ("end", "")]
 
 
+def _finite(value: Any) -> Any:
+    """A number, or numbers with NaN for those that are infinite: what is made of them has no value."""
+    return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else value
+
+
 class _Parser:
     """Reads tokens from left to right and computes at once, with numbers or arrays of them."""
 
@@ -181,7 +184,7 @@ class _Parser:
 
     def whole(self) -> Any:
         """The value of all tokens."""
-        value = self._sum()
+        value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":
             raise self._unexpected()
         return value
@@ -189,7 +192,7 @@ class _Parser:
     def _sum(self) -> Any:
         value = self._product()
         while sign := self._take("+", "-"):
-            value = _OPERATIONS[sign](value, self._product())
+            value = _finite(_OPERATIONS[sign](value, self._product()))
         return value
 
     def _product(self) -> Any:
@@ -197,12 +200,12 @@ class _Parser:
         while True:
             if sign := self._take("*", "/"):
                 factor, power = self._signed()
-                value, ambiguous = _OPERATIONS[sign](value, factor), power or sign == "/"
+                value, ambiguous = _finite(_OPERATIONS[sign](value, factor)), power or sign == "/"
             elif self._tokens[self._place][0] == "name" or self._tokens[self._place][1] == "(":
                 if ambiguous:
                     raise BadExpression("a product after / or ^ can be read in two ways; use parentheses")
                 factor, ambiguous = self._power()
-                value = value * factor
+                value = _finite(value * factor)
             else:
                 return value
 
@@ -220,7 +223,7 @@ class _Parser:
             return base, False
         with self._deeper():
             exponent, _ = self._signed()
-        value = base**exponent
+        value = _finite(base**exponent)
         if isinstance(value, complex):
             raise BadExpression(f"{base:g} to the power {exponent:g} is no real number")
         return value, True
@@ -243,7 +246,7 @@ class _Parser:
                 raise BadExpression(f"{name} needs parentheses, as in {name}(d)")
             argument = self._rest()
             try:
-                return self._functions[name](argument)
+                return _finite(self._functions[name](argument))
             except ValueError:
                 raise BadExpression(f"there is no {name} of {argument:g}") from None
         if name in CONSTANTS:

@@ -63,6 +63,14 @@ class Solved(Protocol):
 
 
 @runtime_checkable
+class Normed(Protocol):
+    """A predictor that is an element of the space of a kernel."""
+
+    def squared_norm(self) -> torch.Tensor:
+        """Its squared norm ‖f‖² there, [B]."""
+
+
+@runtime_checkable
 class Turnable(Protocol):
     """A predictor with a start that has a counterpart on turned instances."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -20,6 +20,9 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     Scalars change no verdict about symmetry. Source: theory-symmetry.md §21.
     """
+
+    of_loss: ClassVar[bool] = False
+    """Whether the factor is divided by the loss of the examples of the step, of every net by itself."""
 
     warm_up: WarmUp = 0
 
@@ -79,4 +82,18 @@ class Step(Schedule, frozen=True, tag="step", kw_only=True):
         return float(self.factor_per_stage ** (step // self.every))
 
 
-AnySchedule = Constant | Linear | Cosine | Exponential | Step
+class PerLoss(Schedule, frozen=True, tag="per-loss", kw_only=True):
+    """1/L for the mean loss L of the examples of the step, of every replica, rate and target by itself.
+
+    Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time that
+    gradient flow takes for such a way, another one in every replica. Only for losses that are above 0
+    whatever is predicted. Source: theory-nets.md §35, theory-bias.md §47.
+    """
+
+    of_loss: ClassVar[bool] = True
+
+    def after_warm_up(self, step: int) -> float:
+        return 1.0
+
+
+AnySchedule = Constant | Linear | Cosine | Exponential | Step | PerLoss

@@ -26,12 +26,15 @@ class Loss(Part, frozen=True):
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("constant", "bit_constant", "continuous_slope", "is_square", "steady")
+        ("constant", "bit_constant", "continuous_slope", "is_square", "positive", "steady")
     )
     shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average", "relative_slope"))
 
     continuous_slope: ClassVar[bool] = False
     """Whether its slope, as a function of its prediction alone, has no jumps."""
+
+    positive: ClassVar[bool] = False
+    """Whether it is above 0 whatever is predicted."""
 
     is_square: ClassVar[bool] = False
     """Whether it is (ŷ − y)²."""

@@ -20,6 +20,7 @@ class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
 
     joint: ClassVar[bool] = True
     continuous_slope: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
     labels: ClassVar[Values] = "bits"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -16,6 +16,7 @@ class Exponential(Loss, frozen=True, tag="exponential"):
     """
 
     continuous_slope: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
     constant: ClassVar[float | None] = 1.0
     labels: ClassVar[Values] = "signs"
 

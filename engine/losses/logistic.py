@@ -17,6 +17,7 @@ class Logistic(Loss, frozen=True, tag="logistic"):
     """
 
     continuous_slope: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
     constant: ClassVar[float | None] = math.log(2.0)
     labels: ClassVar[Values] = "signs"
 

@@ -17,7 +17,8 @@ from engine.core.lazy import torch
 from engine.core.parts import Part
 from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.curvature import Curvature
-from engine.hypotheses.hypothesis import Parametrised
+from engine.hypotheses.hypothesis import Normed, Parametrised
+from engine.problems.instances import Dense
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
@@ -72,6 +73,17 @@ class Probe:
     def predictions(self) -> torch.Tensor:
         """The predictions of all rows [B, n]."""
         return self._hypothesis.predict(self.data.instances)
+
+    def predict(self, rows: torch.Tensor) -> torch.Tensor:
+        """The predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
+        same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
+        return self._hypothesis.predict(Dense(same))
+
+    @property
+    def squared_norm(self) -> torch.Tensor:
+        """‖f‖² [B] in the space of the kernel that f is fitted with."""
+        assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel is asked for it"
+        return self._hypothesis.squared_norm()
 
     @cached_property
     def weights(self) -> torch.Tensor | None:
@@ -193,6 +205,9 @@ class Measure(Part, frozen=True):
 
     is_risk: ClassVar[bool] = False
     """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
+
+    of_labels: ClassVar[bool] = False
+    """Whether it is what is predicted along instances, so that examples can be shown beside it."""
 
     always: ClassVar[bool] = False
     """Whether every run records it that it does not refuse, or only one with a picture or a claim of it."""

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class Distance(Measure, frozen=True, tag="distance"):
     """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
 
-    The solution is that on the examples seen so far, by a solver that has nothing of the learner but, where
-    theory speaks of what is nearest to its start, its weights there. None before the first example. Unit:
-    none. Source: GLSS18a; theory-bias.md §47.
+    Of a solution that is about margins the direction counts alone: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. The solution is that on
+    the examples seen so far, by a solver that has nothing of the learner but, where theory speaks of what is
+    nearest to its start, its weights there. None before the first example. Unit: none. Source: GLSS18a;
+    theory-bias.md §47.
     """
 
     label: ClassVar[str] = "distance to the predicted solution"
@@ -35,5 +36,8 @@ class Distance(Measure, frozen=True, tag="distance"):
     def value(self, probe: Probe) -> torch.Tensor:
         weights, limit = probe.weights, probe.limit.double()
         assert weights is not None, "a measure of weights is asked where there are any"
-        away = torch.linalg.vector_norm(weights.double() - limit, dim=1)
+        weights = weights.double()
+        if probe.solver_of_limit.of_margins:
+            weights, limit = (torch.nn.functional.normalize(one, eps=0.0) for one in (weights, limit))
+        away = torch.linalg.vector_norm(weights - limit, dim=1)
         return probe.data.over_targets((away / torch.linalg.vector_norm(limit, dim=1))[None])[0]

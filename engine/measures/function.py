@@ -10,35 +10,62 @@ from engine.core.lazy import torch
 from engine.measures import Index, Measure, Probe
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from engine.learners.learner import Learner
     from engine.problems.problem import Problem
 
+PLACES = 101
+"""At how many places a function is seen where every replica draws its own instances."""
+
 
 class Function(Measure, frozen=True, tag="function"):
-    """f(x): the predictions for all instances of one entry x, from the least of them to the largest.
+    """f(x): the predictions for instances of one entry x, from the least of them to the largest.
 
-    The instances are the same in every replica, as points that are given or equally spaced, and there is one
-    target. Unit: that of a label. Source: SESS19; theory-bias.md §51.
+    At all instances, if they are the same in every replica, as points that are given or equally spaced; else
+    at 101 equally spaced places of the interval that they are drawn from. There is one target. Unit: that of
+    a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
     """
 
     label: ClassVar[str] = "f(x)"
+    of_labels: ClassVar[bool] = True
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        places = problem.matrix.fixed_points
-        return (Index("input", np.empty(0) if places is None else np.sort(places)),)
+        return (Index("input", _places(problem)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        return needs_fixed_points(problem)
+        if problem.matrix.span is None:
+            return "instances are points of an interval, as those of matrix interval"
+        return _one_target(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        return function(probe)[1].movedim(0, -1)
+        if probe.data.span is None:
+            return function(probe)[1].movedim(0, -1)
+        rows = torch.from_numpy(_spaced(probe.data.span))[None, :, None]
+        return probe.data.over_targets(probe.predict(rows).mT).movedim(0, -1)
+
+
+def _places(problem: Problem) -> NDArray[np.float64]:
+    """Where the function is seen."""
+    matrix = problem.matrix
+    if matrix.fixed_points is not None:
+        return np.sort(matrix.fixed_points)
+    return np.empty(0) if matrix.span is None else _spaced(matrix.span)
+
+
+def _spaced(span: tuple[float, float]) -> NDArray[np.float64]:
+    return np.linspace(*span, PLACES)
+
+
+def _one_target(problem: Problem) -> str | None:
+    return None if problem.target.columns(problem.matrix) == 1 else "there is one target"
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Where f(x) can be seen along x, if that is not here."""
+    """Where f(x) can be seen at the instances themselves, if that is not here."""
     if problem.matrix.fixed_points is None:
         return "instances are numbers that are the same in every replica, as interval has with spaced points"
-    return None if problem.target.columns(problem.matrix) == 1 else "there is one target"
+    return _one_target(problem)
 
 
 def function(probe: Probe) -> tuple[torch.Tensor, torch.Tensor]:

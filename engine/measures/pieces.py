@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
+import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
-from engine.core.activations import BENT, slope
+from engine.core.activations import slope
 from engine.core.lazy import torch
 from engine.formulas import linear_pieces
 from engine.measures import Measure, Probe
+from engine.measures.cells import needs_bent_net
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.problems.problem import Problem
 
 
-class Pieces(Measure, frozen=True, tag="pieces"):
-    """How many linear pieces a net of one variable has: between the least and the largest instance, or on ℝ.
+Floats = NDArray[np.float64]
 
-    They are counted exactly: places where units switch are followed up through the layers, and neighbours
-    with equal slopes, up to 10⁻⁹, are one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick
+
+class Pieces(Measure, frozen=True, tag="pieces"):
+    """How many linear pieces a net has along a line: between two instances, or on the whole of it.
+
+    Of instances of one entry these are the least and the largest, of others the first two. Pieces
+    are counted exactly: places where units switch are followed up through the layers, and neighbours with
+    equal slopes, up to 10⁻⁹, are one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick
     2019; theory-nets.md §39.
     """
 
@@ -33,7 +40,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
     along: Annotated[
         Literal["instances", "line"],
-        Meta(title="along", description="between the least and the largest instance, or the whole line"),
+        Meta(title="along", description="between two instances, or the whole line"),
     ] = "instances"
 
     @classmethod
@@ -45,45 +52,54 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return self.names[self.along]
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        net = learner.architecture
-        if net is None or not net.affine or net.hidden_layers is None or net.outputs > 1:
-            return "the learner is a dense net with one output"
-        if net.hidden_layers.activation not in BENT:
-            return f"σ bends at 0 alone, as relu does, and not {net.hidden_layers.activation}"
-        if problem.matrix.shape()[1] != 1:
-            return "instances have one entry, as those of matrix interval"
-        return None
+        if (reason := needs_bent_net(learner)) is not None:
+            return reason
+        n, d = problem.matrix.shape()
+        return "there are two instances, through which a line goes" if d > 1 and n < 2 else None
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
-        rows = data.instances.rows.double()[..., 0]  # [R, n]
-        ends = torch.stack([rows.amin(1), rows.amax(1)], 1).tolist()
-        nets = list(self._layers(probe))
-        members = len(nets) // len(ends)
-        up, down = self._slopes(probe)
-        counts = [
-            linear_pieces.pieces(net, (up, down), *self._between(*ends[number // members]))
-            for number, net in enumerate(nets)
-        ]
+        nets, slopes = list(nets_of(probe)), slopes_of(probe)
+        members = len(nets) // data.replicas
+        lines = [_line(rows) for rows in data.instances.rows.double().cpu().numpy()]
+        counts = []
+        for number, ((weights, biases), *above) in enumerate(nets):
+            line = lines[number // members]
+            first = weights @ line.direction[:, None], biases + weights @ line.origin
+            ends = (line.low, line.high) if self.along == "instances" else (-math.inf, math.inf)
+            counts.append(linear_pieces.pieces([first, *above], slopes, *ends))
         return data.over_targets(torch.tensor([counts], dtype=torch.float64))[0]
 
-    def _between(self, low: float, high: float) -> tuple[float, float]:
-        return (low, high) if self.along == "instances" else (-math.inf, math.inf)
 
-    @staticmethod
-    def _slopes(probe: Probe) -> tuple[float, float]:
-        """Those of σ above 0 and below."""
-        hidden = probe.architecture.hidden_layers
-        assert hidden is not None, "others are refused"
-        up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
-        return up, down
+class Line(NamedTuple):
+    """The inputs origin + u · direction, and from which u to which there are instances."""
 
-    @staticmethod
-    def _layers(probe: Probe) -> Iterator[linear_pieces.Layers]:
-        """Weights and biases of every net."""
-        layers = [
-            (weights.double().cpu().numpy(), biases.double().cpu().numpy())
-            for weights, biases in probe.architecture.affine_layers(probe.tensors)
-        ]
-        for number in range(len(layers[0][0])):
-            yield [(weights[number], biases[number]) for weights, biases in layers]
+    origin: Floats
+    direction: Floats
+    low: float
+    high: float
+
+
+def _line(rows: Floats) -> Line:
+    """The line along which instances [n, d] lie: the only one, or that through the first two."""
+    if rows.shape[1] == 1:
+        return Line(np.zeros(1), np.ones(1), rows.min(), rows.max())
+    return Line(rows[0], rows[1] - rows[0], 0.0, 1.0)
+
+
+def slopes_of(probe: Probe) -> tuple[float, float]:
+    """Those of σ above 0 and below."""
+    hidden = probe.architecture.hidden_layers
+    assert hidden is not None, "others are refused"
+    up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
+    return up, down
+
+
+def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
+    """Weights and biases of every net."""
+    layers = [
+        (weights.double().cpu().numpy(), biases.double().cpu().numpy())
+        for weights, biases in probe.architecture.affine_layers(probe.tensors)
+    ]
+    for number in range(len(layers[0][0])):
+        yield [(weights[number], biases[number]) for weights, biases in layers]

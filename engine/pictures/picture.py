@@ -71,9 +71,16 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
     """
 
-    name: Text
+    name: Text | None = None
+    """What the legend calls it; None for its place."""
+
     x: Number | None = None
     y: Number | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
@@ -123,7 +130,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     order: `at`, then `running` along the records, `times` a factor, `read`, `relative` to a learner's curve
     or to a line of the theory, and over replicas the `summary`. Theory lines of the measure take the same
     steps, all of them, or those that `lines` names; `marks` are places worth a straight line, and `contours`
-    of a heat map are where a line of the theory has a level.
+    of a heat map are where a line of the theory has a level. A function over inputs has with
+    `points = "train"` the examples beside it that it was learned from, those of the first replica.
+    With `draw = "bars"` there is a bar at every place of x, which may be an axis of words: its values then
+    stand at 1, 2, 3, …
     """
 
     name: Annotated[
@@ -181,6 +191,18 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
         Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
     ] = ()
+    draw: Annotated[
+        Literal["curves", "bars"],
+        Meta(title="drawn as", description="curves, or bars over the values of an axis", extra=SELDOM),
+    ] = "curves"
+    points: Annotated[
+        Literal["train"] | None,
+        Meta(
+            title="points",
+            description="train: the examples of the first replica beside its function",
+            extra=SELDOM,
+        ),
+    ] = None
     contours: Annotated[
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(

@@ -73,6 +73,19 @@ def _crossing(
         return np.where(known, np.exp(crossed) if log else crossed, places[first])
 
 
+def resampled(values: Floats, own: Floats, x: Floats) -> Floats:
+    """Values [R, N] that replicas have at places of their own [R, N], increasing, at places x [N] for all.
+
+    Linear between them, and NaN beyond them.
+    """
+    found = np.full_like(values, np.nan)
+    for replica, (y, places) in enumerate(zip(values, own, strict=True)):
+        there = np.isfinite(y) & np.isfinite(places)
+        if there.any():
+            found[replica] = np.interp(x, places[there], y[there], left=np.nan, right=np.nan)
+    return found
+
+
 def taken(how: str, values: Floats, axis: int) -> Floats:
     """The first, last, largest or least value, or the mean of those that there are."""
     if how in ("first", "last"):

@@ -306,6 +306,9 @@ class View:
     names: Mapping[float, str] = field(default_factory=dict)
     """What places on x are called, where they have names."""
 
+    points: tuple[Floats, Floats] | None = None
+    """Examples that the picture shows beside its curves: x and label; None if it shows none."""
+
     clock: str = ""
     """The clock of the protocol."""
 
@@ -370,6 +373,10 @@ class View:
         curves = [curve for curve in self.curves if curve.apart == apart]
         lines = [line for line in self.lines if line.apart == apart]
         return replace(self, curves=curves, lines=lines)
+
+    def name_at(self, x: float) -> str | None:
+        """What stands at a place in place of a number; None where a number does."""
+        return self.names.get(x)
 
     @property
     def is_risk(self) -> bool:

@@ -35,7 +35,8 @@ class Data:
     `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
     what every label is, and `one_hot` whether those of an instance are above 0 for one target, its class, and
     0 for the others. `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it
-    is one.
+    is one. `span` has the ends of the interval from which every replica draws instances of one entry, where
+    it does.
     """
 
     instances: Instances
@@ -50,6 +51,7 @@ class Data:
     values: Values = "any"
     one_hot: bool = False
     tuples: NDArray[np.int64] | None = None
+    span: tuple[float, float] | None = None
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
         """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
@@ -130,6 +132,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         values=problem.label_values,
         one_hot=problem.one_hot,
         tuples=problem.matrix.tuples(streams) if problem.matrix.sign_factors else None,
+        span=problem.matrix.span if problem.matrix.fixed_points is None else None,
     )
 
 

@@ -81,12 +81,12 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """At which records a value was passed, in every replica [S, R] or in all at once [S, 1].
 
         Args:
-            clocks: by name, [S].
+            clocks: by name, [S], or [S, R] where replicas differ.
             measures: by name, [S, R]; NaN passes nothing.
         """
         if self.clock is not None:
             values = clocks.get(self.clock)
-            values = None if values is None else values[:, None]
+            values = values[:, None] if values is not None and values.ndim == 1 else values
         else:
             values = measures.get(self.measure or "")
         if values is None:

@@ -16,7 +16,7 @@ from engine.core.lazy import torch
 from engine.core.parts import MOST, SELDOM, BadInput, Count, Values
 from engine.core.streams import Stream, Streams
 from engine.protocols import Floats, Protocol, Until
-from engine.training.descent import begin, rates_of
+from engine.training.descent import Descent, begin, rates_of
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder
 from engine.training.training_inputs import TrainingInputs
@@ -44,9 +44,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
     `grid = "log"` in equal factors, and at every one of them all is measured, expensive measures too. `until`
     ends a run early: a curve is complete at the first record by which a clock (step, k, time) or a measure
     has been above or below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch ·
-    step; and of rules with a rate η `time`, η · step. Solvers are fitted to the training rows in the first
-    step. With `log_loss` gradients are those of the logarithm of the mean loss: the same directions, and
-    rates that grow as the loss falls.
+    step; and of rules with a rate η `time`, the sum of the rates of all steps: η · step without a schedule,
+    and with the schedule per-loss another one in every replica. Solvers are fitted to the training rows in
+    the first step. With `log_loss` gradients are those of the logarithm of the mean loss: the same
+    directions, and rates that grow as the loss falls.
     Source: theory-nets.md §§0, 30, 31.
     """
 
@@ -214,7 +215,9 @@ class Stepping(InPieces):
         self._batches = None if full else MiniBatches(draws, self._rows, self._batch, *drawn)
         timed = "time" in protocol.measured_clocks(learner)
         self._rates = np.array(rates_of(learner)) if timed else None
-        self._schedule, self._rate_sum = learner.schedule, 0.0
+        self._by_net = data.replicas, data.variants, -1
+        by_loss = learner.schedule is not None and learner.schedule.of_loss
+        self._rate_sum: float | Floats = np.zeros(self._by_net[:2]) if by_loss else 0.0
         self._recorder = Recorder(inputs, self.hypothesis, len(self._places), every_record=True)
         self._nothing = self._recorder.block()
         self._recorded = False
@@ -225,7 +228,7 @@ class Stepping(InPieces):
             while step < place:
                 step += 1
                 yield from self._make(step)
-                self._rate_sum += 1.0 if self._schedule is None else self._schedule.factor(step - 1)
+                self._rate_sum = self._rate_sum + self._factor()
                 yield
             self._recorder.take(self._clocks(step), self._rows)
             self._recorded = True
@@ -242,6 +245,14 @@ class Stepping(InPieces):
         if self._rates is not None:
             clocks["time"] = self._rate_sum * self._rates
         return clocks
+
+    def _factor(self) -> float | Floats:
+        """What multiplied the rates in the last step: one number, or of every replica and variant [R, V]."""
+        found = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
+        if isinstance(found, float):
+            return found
+        each: Floats = found.double().view(self._by_net).mean(2).cpu().numpy()
+        return each
 
     def _make(self, step: int) -> Iterator[None]:
         if self._batches is not None:

@@ -94,7 +94,7 @@ class Clauses:
 
     def _place(self, x: float) -> str:
         """The same without the name of the axis."""
-        return self._view.names.get(x) or _number(x)
+        return self._view.name_at(x) or _number(x)
 
     @property
     def _along_clock(self) -> bool:

@@ -28,7 +28,7 @@ NO_RATE = float("nan")
 
 Key = tuple[str, Apart]
 LineKey = tuple[str, str, Apart]
-"""The kind of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+"""The name of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
 
 Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
@@ -151,7 +151,7 @@ def _gather_lines(
         for name, samples in own.items():
             for here, whose in _places_of_line(name, point, trace, steps):
                 for lines in into:
-                    lines[line.kind, whose, apart].append((here, samples, line))
+                    lines[line.name or line.kind, whose, apart].append((here, samples, line))
         if not own and len(line.values) and not line.applies_to:
             found.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
 

@@ -65,6 +65,7 @@ def _picture(found: View, outcomes: Divided, sources: Mapping[str, TheoryLine]) 
         "y": picture.y,
         "measure": picture.measure.name,
         "marks": [{"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.marks],
+        **({} if found.points is None else {"points": [numbers(one) for one in found.points]}),
         "x_label": found.x_label,
         "y_label": found.y_label,
         "curves": [_curve(curve) for curve in found.curves],

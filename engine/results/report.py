@@ -157,7 +157,7 @@ def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
 def _line(line: TheoryLine, trace: Trace, series: Series) -> dict[str, Any]:
     """A line on another measure than the loss, or with values of its own for every curve."""
     return {
-        "id": line.kind,
+        "id": line.name or line.kind,
         "kind": line.direction,
         "x": series(line.x),
         **{index: series(places) for index, places in line.indices.items()},

@@ -29,10 +29,17 @@ class Samples(NamedTuple):
     end: dict[str, float] | None = None
     """What the clocks say where the last replica diverged and records end too early; None elsewhere."""
 
-    def coordinates(self) -> dict[str, Floats]:
-        """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index]."""
+    own: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
+    """Of the clocks in which replicas differ what they say in each [R, S]; `clocks` has the least."""
+
+    def coordinates(self, each: bool = False) -> dict[str, Floats]:
+        """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
+
+        Clocks are those of `each` replica, where these differ, or the least.
+        """
         rank = 1 + len(self.indices)
-        shaped = {name: times.reshape(-1, *[1] * (rank - 1)) for name, times in self.clocks.items()}
+        clocks = self.clocks | self.own if each else self.clocks
+        shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
         return shaped
@@ -42,7 +49,8 @@ class Samples(NamedTuple):
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            return self._replace(clocks=clocks, values=self.values[:, record])
+            own = {clock: times[:, record] for clock, times in self.own.items()}
+            return self._replace(clocks=clocks, own=own, values=self.values[:, record])
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
@@ -54,7 +62,9 @@ class Samples(NamedTuple):
         """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
         if replicas is None or len(self.values) == 1:
             return self
-        return self._replace(values=self.values[[one for one in replicas if one < len(self.values)]])
+        some = [one for one in replicas if one < len(self.values)]
+        own = {clock: times[some] for clock, times in self.own.items()}
+        return self._replace(own=own, values=self.values[some])
 
     def to_the_end(self) -> Samples:
         """With a record of nothing where the last replica diverged: what came before is not the last."""
@@ -62,7 +72,8 @@ class Samples(NamedTuple):
             return self
         clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1))
+        own = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
+        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1), own=own)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
@@ -79,13 +90,18 @@ def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str
         values = curve.values(measure.name)
         if end is not None:
             end |= dict.fromkeys(measures_in(names), np.nan)
-        return None if values is None else Samples(clocks_of(curve, names), {}, values.T, end)
+        if values is None:
+            return None
+        own = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
+        return Samples(clocks_of(curve, names), {}, values.T, end, own)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
     clocks = {name: times[records] for name, times in curve.clocks.items()}
-    return Samples(clocks, dict(curve.indices(measure.name)), np.moveaxis(arrays.values, 1, 0), end)
+    values = np.moveaxis(arrays.values, 1, 0)
+    own = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
+    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own)
 
 
 def of_line(

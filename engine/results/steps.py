@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.expressions import BadExpression, evaluate_each, names_in
+from engine.core.expressions import BadExpression, evaluate, evaluate_each, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.measures import measures_in
@@ -33,6 +33,9 @@ class AtPoint(NamedTuple):
     values: Floats
     """[R, N]."""
 
+    height: float = np.nan
+    """y of a heat map."""
+
 
 class Steps:
     """`at`, `running`, `times`, `read` and x, in this order; what is left over is refused."""
@@ -44,7 +47,7 @@ class Steps:
 
     def parts(self, taken: list[tuple[Point, Samples]]) -> list[AtPoint]:
         """What every point contributes, once all is read off. Raises: BadInput."""
-        parts = [self._at_point(point, samples) for point, samples in taken]
+        parts = [part for point, samples in taken for part in self._rows(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._along:
             return list(self._read_over_axis(reading, parts))
@@ -55,10 +58,27 @@ class Steps:
         """What every point has a place along: the axes and, as an axis of its own, the rates."""
         return [*(axis.name for axis in self._axes), RATE]
 
-    def height(self, point: Point) -> float:
-        """y of a heat map at a point. Raises: BadInput."""
-        assert self.picture.y is not None, "only heat maps have a y"
+    def height(self, point: Point) -> float | None:
+        """y of a heat map at a point; None where it is made of an index, or there is none."""
+        if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
+            return None
         return float(self._number(self.picture.y, point, None))
+
+    @property
+    def _of_rows(self) -> set[str]:
+        """What y names."""
+        return set() if self.picture.y is None else names_in(self.picture.y)
+
+    def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
+        """What a point contributes: a row of a map, or one for every place of the index that y goes along."""
+        for name in self._of_rows & samples.indices.keys():
+            for place in samples.indices[name].tolist():
+                assert self.picture.y is not None, "it names an index"
+                up = evaluate(self.picture.y, {**point.numbers, name: place})
+                yield self._at_point(point, samples.at(name, place))._replace(height=up)
+            return
+        height = self.height(point)
+        yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, taken: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
         """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
@@ -142,7 +162,7 @@ class Steps:
         if picture.running is not None:
             values = reductions.running(picture.running, values, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples)
+            values = values * self._number(picture.times, point, samples, each=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
@@ -159,17 +179,28 @@ class Steps:
             return AtPoint(point, x, values[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
+        if self._named & samples.own.keys():
+            own = np.asarray(self._number(picture.x, point, samples, each=True)).reshape(len(values), -1)
+            values = reductions.resampled(values, own, x)
         return AtPoint(point, x, values)
 
-    def _number(self, text: str, point: Point, samples: Samples | None) -> float | Floats:
-        """An expression at a point: a number, or where it names clocks or indices an array [S, *index]."""
-        known: dict[str, float | Floats] = {**point.numbers}
+    def _number(self, text: str, point: Point, samples: Samples | None, each: bool = False) -> float | Floats:
+        """An expression at a point: a number, or where it names clocks or indices an array [S, *index].
+
+        [R, S, *index] for `each` replica where it names clocks in which they differ.
+        """
+        known: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
-            known |= samples.coordinates()
+            known |= samples.coordinates(each)
         try:
             return evaluate_each(text, known)
         except BadExpression as error:
             raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(known))}") from error
+
+    def _of_words(self, point: Point) -> dict[str, float]:
+        """Which value of an axis of words a point has, from 1 on."""
+        axes = zip(self._axes, point.place, strict=False)  # rates are an axis of their own behind these
+        return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
         """See that one dimension is left, and that x goes along it. Raises: BadInput."""

@@ -105,8 +105,22 @@ class Curve:
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """How far training had come at every record [S], by the name of the clock."""
-        return {name: times[: self.length] for name, times in self._clocks.items()}
+        """How far training had come at every record [S], by the name of the clock.
+
+        Where replicas differ it is the one that has come least far, of those that have not diverged.
+        """
+        return {name: self._least(times[: self.length]) for name, times in self._clocks.items()}
+
+    @property
+    def own_clocks(self) -> dict[str, Floats]:
+        """The clocks in which replicas differ, [S, R]."""
+        return {name: times[: self.length] for name, times in self._clocks.items() if times.ndim > 1}
+
+    def _least(self, times: Floats) -> Floats:
+        if times.ndim == 1:
+            return times
+        gone = self.x[:, None] >= np.where(np.isnan(self.divergences), np.inf, self.divergences)
+        return np.asarray(np.where(gone, np.inf, times).min(1))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -153,7 +167,7 @@ class Curve:
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Publish S records: what the clocks say [S], and what was measured of every replica [S, R], by name.
+        """Publish S records: what clocks say [S] or [S, R], and what was measured [S, R], by name.
 
         The names are those of the first records.
 
@@ -163,7 +177,9 @@ class Curve:
         """
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # readers may go through the names meanwhile
-            self._clocks = {name: np.empty(self.capacity) for name in clocks}
+            self._clocks = {
+                name: np.empty((self.capacity, *times.shape[1:])) for name, times in clocks.items()
+            }
             self._series = {name: Series(self.capacity, self.replicas) for name in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
@@ -205,8 +221,8 @@ class Curve:
         found: dict[str, NDArray[Any]] = {"divergences": self.divergences}
         if self.complete:
             found["complete"] = np.array(True)
-        for name, times in self.clocks.items():
-            found[f"clock/{name}"] = times
+        for name, times in self._clocks.items():
+            found[f"clock/{name}"] = times[: self.length]
         for name, series in self._series.items():
             found[f"values/{name}"] = series.values[: self.length]
             if series.stderr is not None:
@@ -289,6 +305,9 @@ class TheoryLine:
     values: Floats
     measure: str
     group: Group | None = None
+    name: str = ""
+    """What tells it from others of its kind; empty if there are none."""
+
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
 
@@ -345,6 +364,8 @@ class Trace:
     """The measure by which the rates of a learner are compared."""
     others: list[Curve] = field(default_factory=list)
     """The curves of training runs that only lines are made of."""
+    examples: tuple[Floats, Floats] | None = None
+    """What the first replica learns from, entry and label, where a picture shows it and there is one each."""
 
     @property
     def ended(self) -> bool:
@@ -389,6 +410,11 @@ class Trace:
         if curve is None:
             return planned
         return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
+
+    @property
+    def theorems(self) -> list[TheoryLine]:
+        """The first line of every kind: the two edges of a band say the same."""
+        return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
         """What theory says of a measure, whether it holds here or not."""

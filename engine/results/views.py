@@ -54,10 +54,11 @@ def view(picture: Picture, results: Results) -> View:
         clock=plan.experiment.protocol.clock,
         as_measured=not steps.change_values,
         marks=marks_of(plan, picture),
+        points=_examples(picture, results),
         absent=there.absent,
         places_of=lambda found: _places(found, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
-        y_of=lambda number: None if picture.y is None else steps.height(plan.points[number]),
+        y_of=lambda number: steps.height(plan.points[number]),
     )
     if picture.y is not None:
         found.heats.extend(
@@ -70,7 +71,7 @@ def view(picture: Picture, results: Results) -> View:
         elif key in there.curves and key[0] != picture.relative:
             reduction = _Reduction(picture, results, steps, there, key)
             found.curves.append(reduction.view(number))
-    for (kind, curve, apart), taken in there.lines.items():
+    for (named, curve, apart), taken in there.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in taken])
         order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
         x, values = x[order], values[:, order]
@@ -86,8 +87,8 @@ def view(picture: Picture, results: Results) -> View:
         applies = dict.fromkeys(name for _, _, line in taken for name in line.applies_to)
         found.lines.append(
             LineView(
-                name=plan.name(f"{kind} of {curve}" if curve else kind, picture, apart),
-                kind=kind,
+                name=plan.name(f"{named} of {curve}" if curve else named, picture, apart),
+                kind=taken[0][2].kind,
                 apart=apart,
                 direction=taken[0][2].direction,
                 formula=taken[0][2].formula,
@@ -103,6 +104,14 @@ def view(picture: Picture, results: Results) -> View:
             )
         )
     return found
+
+
+def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
+    """What a picture shows beside its curves, of the first run that it is of."""
+    if picture.points is None:
+        return None
+    runs = sorted(results.traces.items())
+    return next((trace.examples for at, trace in runs if results.plan.points[at].is_in(picture)), None)
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
@@ -177,10 +186,10 @@ def _is_logarithmic(text: str, plan: Plan) -> bool:
 
 
 def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
-    """A learner over x and y: every point of the axes is a row of the map, or a cell of it."""
+    """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
     parts = steps.parts([(one.point, one.samples) for one in taken])
     x = np.unique(np.concatenate([part.x for part in parts]))
-    y = np.unique([steps.height(part.point) for part in parts])
+    y = np.unique([part.height for part in parts])
     summary = steps.picture.summary
     z = _over(x, y, steps, parts, lambda values: reductions.summary(summary, values))
     stderr = None
@@ -196,7 +205,7 @@ def _over(
     """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
     found = np.full((len(y), len(x)), np.nan)
     for part in parts:
-        row = int(np.searchsorted(y, steps.height(part.point)))
+        row = int(np.searchsorted(y, part.height))
         found[row, np.searchsorted(x, part.x)] = one(part.values)
     return found
 
@@ -277,7 +286,7 @@ class _Reduction:
             clock=next(iter(first.samples.clocks.values())) if along else None,
             point=first.number if len(self._taken) == 1 else None,
             is_ordered=along and self._picture.x in first.samples.clocks and not self._steps.measured,
-            is_passed=along and bool(self._steps.measured),
+            is_passed=along and (bool(self._steps.measured) or self._is_resampled),
             planned=curve.capacity if along else len(self._wanted),
             stderr=stderr,
             replicas=self._replicas,
@@ -297,12 +306,17 @@ class _Reduction:
         """Whether it is drawn along how far a single run has come."""
         return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
 
+    @property
+    def _is_resampled(self) -> bool:
+        """Whether replicas have places of their own on x, and their values there are taken at common ones."""
+        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own)
+
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
         picture, (first, *others) = self._picture, self._taken
         if others or self._steps.change_values or picture.summary != "mean":
             return None
-        if not picture.measure.is_number or not self._along_records:
+        if not picture.measure.is_number or not self._along_records or self._is_resampled:
             return None
         mean = first.curve.mean(picture.measure.name)
         assert mean is not None, "there are samples of it"

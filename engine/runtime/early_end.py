@@ -28,7 +28,7 @@ class EarlyEnd:
         The last one is that by which each of its replicas has passed the value or diverged, and one passed.
 
         Args:
-            clocks: [S] by name.
+            clocks: [S] by name, or [S, R] where replicas differ.
             measures: [S, R] by name.
             sound: how many of the records every replica has before it diverges, [R].
         """

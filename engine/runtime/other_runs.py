@@ -56,10 +56,9 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 def _made_of_runs(learner: Learner, experiment: Experiment) -> list[Line]:
     recorded = {measure.name for measure in asked(experiment, learner)}
-    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
     return [
         line
-        for line in lines
+        for line in catalogue.defaults("theory")
         if line.along_runs
         and line.measure in recorded
         and line.holds(experiment).holds

@@ -270,6 +270,7 @@ def prepare(
         },
         compared_by=COMPARED_BY,
         others=[curve for learner_run in beside for curve in learner_run.curves],
+        examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
     )
     return trace, [*beside, *started]
 
@@ -306,6 +307,15 @@ def _begun(
     if found.ended:
         found.settle()
     return found
+
+
+def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
+    """What the first replica learns from by the end: the only entry of every instance, and its label."""
+    n, protocol = experiment.problem.matrix.shape()[0], experiment.protocol
+    k = int(max(protocol.clocks(n)["k"][-1], protocol.examples_seen(n)[-1]))
+    seen = protocol.rows_seen(n, k, experiment.run.random_streams())
+    rows, labels = data().instances.rows[0, :, 0], data().labels[0]
+    return rows.double().cpu().numpy()[seen], labels.double().cpu().numpy()[seen]
 
 
 def _targets(experiment: Experiment) -> int:
@@ -379,10 +389,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         early_end: where the curve ends before its last record; None if it does not.
     """
     measures = {name: values[:, :, variant] for name, values in block.measures.items()}
-    clocks = {
-        name: times.reshape(len(times), -1)[:, variant * (times.ndim - 1)]
-        for name, times in block.clocks.items()
-    }
+    clocks = {name: _of_variant(times, variant) for name, times in block.clocks.items()}
     sound = _sound(curve, measures["loss"], start)
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
@@ -407,6 +414,11 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     )
     if early_end is not None and early_end.reached:
         curve.complete_early()
+
+
+def _of_variant(times: Floats, variant: int) -> Floats:
+    """What a clock says of a variant: [S], or [S, R] where replicas differ."""
+    return times if times.ndim == 1 else times[..., variant]
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:

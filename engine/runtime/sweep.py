@@ -59,14 +59,14 @@ def sweep(
         if not experiment.learners:
             continue
 
-        def heard(event: RunEvent, number: int = number) -> None:
+        def received(event: RunEvent, number: int = number) -> None:
             if isinstance(event, Loaded):
                 results.traces[number] = event.trace
             if not isinstance(event, Finished):
                 notify(event)
 
         try:
-            trace = run(experiment, gate, heard, store, turn, data)
+            trace = run(experiment, gate, received, store, turn, data)
         except Stopped:
             return results
         if not trace.ended:

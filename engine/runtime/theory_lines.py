@@ -51,8 +51,9 @@ def lines_about(experiment: Experiment) -> list[Line]:
     """The lines on a measure recorded in an experiment, or of which a picture of it has contours."""
     recorded = {measure.name for learner in experiment.learners for measure in asked(experiment, learner)}
     drawn = {contour.line for picture in experiment.pictures for contour in picture.contours}
-    lines = (catalogue.make("theory", kind) for kind in catalogue.members("theory"))
-    return [line for line in lines if line.measure in recorded or line.kind in drawn]
+    every = catalogue.defaults("theory")
+    about = (line for line in every if line.measure in recorded or line.kind in drawn)
+    return [one for line in about for one in line.every()]
 
 
 def curve_names(learner: Learner) -> dict[str, float | None]:
@@ -93,6 +94,7 @@ def _line(line: Line, at: At, others: Others) -> TheoryLine:
             of_curves = _of_curves(line, at, on_learners)
     return TheoryLine(
         kind=line.kind,
+        name=line.name,
         direction=line.direction,
         in_expectation=line.in_expectation,
         summary=line.about,

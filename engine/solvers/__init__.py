@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
+from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -22,7 +23,16 @@ class Solver(Part, frozen=True):
     """A learner that is told the examples one by one and always holds the fit to those it was told."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
-        ("linear_in_labels", "of_margins", "from_start", "names_norm", "norm", "invariance")
+        (
+            "linear_in_labels",
+            "of_kernel",
+            "of_margins",
+            "from_start",
+            "names_norm",
+            "norm",
+            "prior_noise",
+            "invariance",
+        )
     )
 
     linear_in_labels: ClassVar[bool] = False
@@ -33,6 +43,9 @@ class Solver(Part, frozen=True):
 
     by_products: ClassVar[bool] = False
     """Whether it asks instances for inner products and single rows alone, so that they may be an operator."""
+
+    of_kernel: ClassVar[bool] = False
+    """Whether its fit is an element of the space of a kernel, with a norm there."""
 
     labels: ClassVar[Values] = "any"
     """What labels must be."""
@@ -47,6 +60,18 @@ class Solver(Part, frozen=True):
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         """The norm [B] of weights [B, d], in float64, that its solutions have least of."""
+        raise NotImplementedError
+
+    @property
+    def prior_noise(self) -> float | None:
+        """λ if it predicts the posterior mean of a Gaussian process with covariance `values`, None if not.
+
+        λ is the variance of the noise that the process expects of labels.
+        """
+        return None
+
+    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+        """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k], where it is one of a kernel."""
         raise NotImplementedError
 
     @property
@@ -65,12 +90,16 @@ class Solver(Part, frozen=True):
         """
         raise NotImplementedError
 
+    def begin_with(self, data: Data, streams: Streams) -> Hypothesis:
+        """The same for a solver that draws numbers of its own; by default there are none."""
+        return self.begin(data)
+
     def size(self, n: int, d: int) -> int:
         """How many float64 numbers it keeps per replica of n instances [n, d], besides d per target.
 
         By default as many as a kernel and a program on all features take together.
         """
-        return 8 * n * d + 3 * n * n + 30 * d * d
+        return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Bytes that it takes, with what it makes of them while it solves."""

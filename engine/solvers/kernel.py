@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -14,6 +14,11 @@ from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Solver, one_by_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 DEPENDENT = 1e-11
 """An example adds no rank to the Gram matrix if its pivot is at most this share of its diagonal entry."""
@@ -48,6 +53,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     """
 
     linear_in_labels: ClassVar[bool] = True
+    of_kernel: ClassVar[bool] = True
 
     kernel: Annotated[
         Literal["linear", "polynomial", "rbf", "xor-product", "ntk"],
@@ -69,7 +75,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         )
 
     def begin(self, data: Data) -> Hypothesis:
-        return Fit(data, self)
+        return Fit(data, self.values, self.lam, weighs=self.kernel == "linear")
 
     def size(self, n: int, d: int) -> int:
         return 3 * n * n + 2 * n * d
@@ -84,8 +90,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         of = {"rbf": "distances", "ntk": "lengths and angles"}.get(self.kernel, "inner products")
         return Verdict(True, f"the {self.kernel} kernel depends on {of} of instances only")
 
+    @property
+    def prior_noise(self) -> float | None:
+        return self.lam or None
+
     def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-        """K of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
         if self.kernel == "xor-product":
             products = [(1 + rows * other[:, None]).prod(2) for other in others.unbind(1)]
             return torch.stack(products, 2)
@@ -124,8 +133,10 @@ class Fit:
     room for as many examples as the data has rows.
     """
 
-    def __init__(self, data: Data, solver: Kernel) -> None:
-        self._solver, self._given = solver, data.instances.rows
+    def __init__(self, data: Data, values: OfTwo, lam: float, weighs: bool = False) -> None:
+        """`values` is K of rows [R, n, d] with rows [R, k, d]; there are weights w if that `weighs`: xᵀx̃."""
+        self._values, self._lam, self._weighs = values, lam, weighs
+        self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
         replicas, n, d = self._rows.shape
         self._k = 0
@@ -134,7 +145,7 @@ class Fit:
         self._real = self._rows.new_zeros(replicas, n, 1)  # 1 where an example has a row of its own
         self._z = self._rows.new_zeros(replicas, n, n)  # z of all rows, [R, k, n]
         self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)
-        self._inverse = self._rows.new_zeros(replicas, n, n) if solver.lam == 0 else None  # P
+        self._inverse = self._rows.new_zeros(replicas, n, n) if lam == 0 else None  # P
         self._predictions = torch.zeros_like(self._c)  # of all rows, [R, m, n]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
@@ -146,8 +157,8 @@ class Fit:
         """Take in one example: an instance x [R, 1, d] and its labels y [R, m, 1]."""
         k, known = self._k, slice(self._k)
         z = self._coordinates(x)  # [R, k, 1]
-        own = self._solver.values(x, x)  # [R, 1, 1]
-        pivot = (own - z.square().sum(1, keepdim=True)).clamp(min=0) + self._solver.lam
+        own = self._values(x, x)  # [R, 1, 1]
+        pivot = (own - z.square().sum(1, keepdim=True)).clamp(min=0) + self._lam
         new = pivot > (DEPENDENT * own if self._inverse is not None else 0)
         root = torch.where(new, pivot, 1.0).sqrt()
         error = y - self._c[:, :, known] @ z  # [R, m, 1]
@@ -164,7 +175,7 @@ class Fit:
             self._inverse[:, k : k + 1, known] = beside.mT
             self._inverse[:, k : k + 1, k : k + 1] = torch.where(new, stretch / root.square(), 0.0)
 
-        beyond = self._solver.values(x, self._rows) - z.mT @ self._z[:, known]  # [R, 1, n]
+        beyond = self._values(x, self._rows) - z.mT @ self._z[:, known]  # [R, 1, n]
         self._z[:, k : k + 1] = torch.where(new, beyond / root, 0.0)
         self._c[:, :, k : k + 1] = torch.where(new, error / root, 0.0)
         self._predictions += self._c[:, :, k : k + 1] * self._z[:, k : k + 1]
@@ -179,7 +190,7 @@ class Fit:
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         known = slice(self._k)
-        values = self._solver.values(rows, self._seen[:, known]).mT * self._real[:, known]
+        values = self._values(rows, self._seen[:, known]).mT * self._real[:, known]
         z: torch.Tensor = torch.linalg.solve_triangular(self._factor[:, known, known], values, upper=False)
         return z
 
@@ -192,10 +203,19 @@ class Fit:
         return predictions.to(self._given.dtype, copy=True).flatten(0, 1)
 
     def weights(self) -> torch.Tensor | None:
-        """The vectors w = Σ_j a_j x_j [B, d] of the linear kernel, a = L⁻ᵀc; None for the others."""
-        if self._solver.kernel != "linear":
+        """The vectors w = Σ_j a_j x_j [B, d] of the linear kernel; None for the others."""
+        if not self._weighs:
             return None
+        return (self._dual().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
+
+    def squared_norm(self) -> torch.Tensor:
+        """‖f‖² = aᵀKa [B] in the space of the kernel, which is ‖c‖² − λ‖a‖²."""
+        c = self._c[:, :, : self._k]
+        return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
+
+    def _dual(self) -> torch.Tensor:
+        """a = L⁻ᵀc of every replica and target, [R, k, m]."""
         known = slice(self._k)
         factor, c = self._factor[:, known, known], self._c[:, :, known]
-        dual = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT  # [R, k, m]
-        return (dual.mT @ self._seen[:, known]).to(self._given.dtype).flatten(0, 1)
+        found: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
+        return found

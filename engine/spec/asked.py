@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from engine.core import catalogue
 from engine.core.expressions import names_in
@@ -29,13 +28,11 @@ def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
 
 def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:
     """The measures that lines on what is there are made of."""
-    members: dict[str, Any] = {**catalogue.members("theory")}
-    lines = (catalogue.make("theory", kind) for kind, line in members.items() if line.along_runs)
     return {
         measure.name: measure
-        for line in lines
-        if line.measure in there and line.binds(learner, experiment).holds
-        if line.holds(experiment).holds
+        for line in catalogue.defaults("theory")
+        if line.along_runs and line.measure in there
+        if line.binds(learner, experiment).holds and line.holds(experiment).holds
         for measure in line.asks(learner, experiment)
     }
 

@@ -136,6 +136,11 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     return round(steps) + 1
         return FEW
 
+    @property
+    def has_words(self) -> bool:
+        """Whether some of its values give no name a number."""
+        return not all(self.bound(value) for value in self.grid)
+
     def bound(self, value: Value) -> dict[str, float]:
         """The names that a value gives numbers to: its axis, if it is one, or those of its table."""
         if isinstance(value, dict):
@@ -143,7 +148,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """What values are called, by what they give the name x; none for those that give it nothing."""
+        """What values are called, by where they are on an axis x, words at 1, 2, …; none by their numbers."""
+        if self.has_words:
+            words = self.names or tuple(map(str, self.grid))
+            return {float(place): word for place, word in enumerate(words, 1)} if x == self.name else {}
         pairs = zip(self.grid, self.names or (), strict=self.names is not None)
         return {self.bound(value)[x]: name for value, name in pairs if x in self.bound(value)}
 

@@ -76,6 +76,9 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         raise BadInput(f"{place}.update", reason)
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
+    if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
+        what = f"rates over the loss need one that is never 0, as {loss.kind} loss may be"
+        raise BadInput(f"{place}.schedule", f"{what}; take exponential or logistic loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):
         raise BadInput(f"{place}.update", reason)

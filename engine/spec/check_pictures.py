@@ -13,6 +13,7 @@ from engine.measures import measures_in
 from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
 from engine.spec.asked import missing
+from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment
 
 SIZES = ("n", "d")
@@ -60,6 +61,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
             if line not in lines:
                 raise BadInput(f"{where}.lines", f"there is no line {line!r} among {listed(lines)}")
         _check_contours(picture, where)
+        _check_points(picture, where)
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
@@ -81,6 +83,22 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if about != picture.measure.name:
         what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
         raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")
+
+
+def _check_points(picture: Picture, where: str) -> None:
+    """See that examples are shown beside what is compared with labels, and nothing made of it.
+
+    Raises: BadInput.
+    """
+    if picture.points is None:
+        return
+    if not picture.measure.of_labels:
+        what = f"examples are labels at their inputs, and {picture.measure.kind} is none"
+        raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
+    for key in ("running", "times", "read", "relative", "y"):
+        if getattr(picture, key) is not None:
+            what = f"labels do not belong beside what {key} makes"
+            raise BadInput(f"{where}.points", f"{what}; leave one of them out")
 
 
 def _check_contours(picture: Picture, where: str) -> None:
@@ -122,7 +140,10 @@ def _dimensions(
     indices = [
         index.name for one, learner in measured for index in picture.measure.index(learner, one.problem)
     ]
-    axes = {axis.name: list(axis.bound(axis.grid[0])) for axis in experiments[0].axes}
+    axes = {
+        axis.name: [] if axis.has_words and not _names_places(picture, axis) else list(_names_of(axis))
+        for axis in experiments[0].axes
+    }
     several = any(isinstance(getattr(learner.update, "lr", None), tuple) for _, learner in there)
     rates = [RATE] if several else []
     named = [
@@ -133,6 +154,16 @@ def _dimensions(
     return Dimensions(
         axes, list(dict.fromkeys([*planned, *clocks])), list(dict.fromkeys(indices)), named, rates
     )
+
+
+def _names_places(picture: Picture, axis: Axis) -> bool:
+    """Whether bars of a picture stand at the values of an axis."""
+    return picture.draw == "bars" and picture.x == axis.name
+
+
+def _names_of(axis: Axis) -> Collection[str]:
+    """The names that an axis gives numbers to, or of words the one that says which of them it is."""
+    return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
@@ -148,18 +179,31 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.relative", f"{what}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
-    if made := [name for name in sorted(up) if name in (*there.clocks, *there.indices)]:
-        known = listed([*there.of_axes, *SIZES])
-        raise BadInput(f"{where}.y", f"y is made of axes, and {made[0]} is none; it may name {known}")
-    _check_known(up, [*there.of_axes, *SIZES], f"{where}.y")
+    if made := [name for name in sorted(up) if name in there.clocks]:
+        known = listed([*there.of_axes, *there.indices, *SIZES])
+        raise BadInput(
+            f"{where}.y", f"y is made of axes or an index, and {made[0]} is none; it may name {known}"
+        )
+    _check_known(up, [*there.of_axes, *there.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, there, f"{where}.at")
     _check_known(picture.told_apart, list(there.axes), f"{where}.curves")
     _check_known(picture.at, along, f"{where}.at")
+    if picture.draw == "bars" and (picture.y is not None or not _along_few(there, picture, where)):
+        raise BadInput(
+            f"{where}.draw", "bars stand at the values of an axis or index; name one in x, and no y"
+        )
     if picture.reading is not None:
         _check_known(
             [picture.reading.over], ["record", *there.axes, *there.indices, *there.rates], f"{where}.read"
         )
     _check_what_is_left(there, picture, where)
+
+
+def _along_few(there: Dimensions, picture: Picture, where: str) -> bool:
+    """Whether x goes along few places: values of an axis, of an index or rates."""
+    few = {*there.of_axes, *there.indices, *there.rates}
+    named = _named(picture, "x", where)
+    return bool(named & few) and named.isdisjoint([*there.clocks, *there.measures])
 
 
 def _check_numbers(names: Collection[str], there: Dimensions, where: str) -> None:
@@ -189,9 +233,14 @@ def _check_what_is_left(there: Dimensions, picture: Picture, where: str) -> None
                 raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
     left = [name for name in there.indices if name not in picture.at and name != over]
     drawn = clocks[:1] if clocks else [name for name in left if name in x][:1]
+    drawn += [name for name in left if name in _named(picture, "y", where) and name not in drawn][:1]
     if others := [name for name in left if name not in drawn]:
         what = f"{' and '.join(others)} of {picture.measure.kind} must be x, read off, or set by at"
         raise BadInput(where, what)
+    if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*there.of_axes}:
+        raise BadInput(
+            f"{where}.y", "nothing varies along it; name an axis, or an index that x does not name"
+        )
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:

@@ -22,7 +22,7 @@ def marks_of(plan: Plan, picture: Picture) -> list[Marked]:
     found: list[Marked] = []
     for place, mark in enumerate(picture.marks):
         if number is None:  # not one of the experiment, so nothing of it depends on axes
-            found.append(_straight(mark.name, mark))
+            found.append(_straight(mark.title, mark))
             continue
         points = [point for point in plan.points if point.is_in(picture)]
         pairs = [(point, point.experiment.pictures[number].marks[place]) for point in points]
@@ -33,17 +33,17 @@ def marks_of(plan: Plan, picture: Picture) -> list[Marked]:
 def _along(plan: Plan, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
     """A mark at all points."""
     if len({mark for _, mark in pairs}) <= 1:
-        return [_straight(mark.name, mark) for _, mark in pairs[:1]]
+        return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
     for point, mark in pairs:
         apart[plan.apart(picture, point)].append((point, mark))
     found = []
     for group, own in apart.items():
         (_, mark), *others = own
-        name = plan.name(mark.name, picture, group)
         if all(other == mark for _, other in others):
-            found.append(_straight(name, mark))
+            found.append(_straight(plan.name(mark.title, picture, group), mark))
         else:
+            name = plan.name(mark.name or "mark", picture, group)
             found.append(_curve(plan, picture, name, own, where))
     return found
 
@@ -65,7 +65,7 @@ def _curve(plan: Plan, picture: Picture, name: str, own: list[tuple[Point, Mark]
         except BadExpression:  # along goes a clock, or an index
             at = None
         if at is None or values.setdefault(at, value) != value:
-            raise BadInput(where, _several(plan.axes, picture, own[0][1].name, at_y))
+            raise BadInput(where, _several(plan.axes, picture, name, at_y))
     places = tuple(sorted(values))
     others = tuple(values[place] for place in places)
     return Marked(name, places, others) if at_y else Marked(name, others, places)

@@ -1,4 +1,5 @@
-"""Documents of the first edition, where claims had no kind and runs switches, in the words of this one."""
+"""Documents in other words: of the first edition, where claims had no kind and runs switches, and pictures
+with marks among their lines."""
 
 from __future__ import annotations
 
@@ -31,11 +32,13 @@ SWITCHES = {
 
 
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document with its claims and its run as they are said today.
+    """A document with its claims, its pictures and its run as they are said today.
 
     What makes no sense is left to be refused.
     """
-    claims, run = raw.get("claims"), raw.get("run")
+    claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
+    if isinstance(pictures, list | tuple):
+        raw = {**raw, "pictures": [_picture(picture) for picture in pictures]}
     if isinstance(claims, list | tuple):
         raw = {**raw, "claims": [_claim(claim) for claim in claims]}
     if isinstance(run, Mapping) and any(isinstance(run.get(switch), bool) for switch in SWITCHES):
@@ -47,6 +50,20 @@ def renamed(key: str, known: list[str]) -> str | None:
     """What a key of the first edition is called among those that are known; None for other keys."""
     name = NAMES.get(key)
     return name if name in known else None
+
+
+def _picture(picture: Any) -> Any:
+    """A picture whose lines are of the theory alone, and those that it draws itself its marks."""
+    lines = picture.get("lines") if isinstance(picture, Mapping) else None
+    if not isinstance(lines, list | tuple):
+        return picture
+    own = [line for line in lines if isinstance(line, Mapping) and line.get("kind") == "mark"]
+    if not own:
+        return picture
+    marks = [{key: value for key, value in line.items() if key != "kind"} for line in own]
+    named = [line for line in lines if line not in own]
+    others = {key: value for key, value in picture.items() if key != "lines"}
+    return {**others, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -189,6 +189,16 @@ class Line(Part, frozen=True):
     formula: ClassVar[str]
     source: ClassVar[str]
 
+    @classmethod
+    def every(cls) -> tuple[Line, ...]:
+        """It with every choice that is drawn: one line, or the two edges of a band."""
+        return (cls(),)
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others that are drawn of its kind."""
+        return self.kind
+
     @property
     def about(self) -> str | None:
         """The summary over replicas that it is about; None for one that goes with every summary.

@@ -43,6 +43,7 @@ class Descent:
         tensors = architecture.fitted(architecture.rotated(tensors, instances.turn), instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
+        self._of_loss = learner.schedule is not None and learner.schedule.of_loss
         self._multiplies = (
             update is not None
             and update.by_factors
@@ -144,13 +145,29 @@ class Descent:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = self._architecture.penalised(self._params, gradients)
             state = self._observed(instances, labels, shares)
-            step = self._update.step if self._options is None else self._options.step
-            params, state = step(self._params, gradients, self._rates, state)
+            if self._options is None:
+                params, state = self._update.step(self._params, gradients, self._rates, state)
+            else:
+                losses = self._losses(had[0], labels, shares) if self._of_loss else None
+                params, state = self._options.step(self._params, gradients, self._rates, state, losses)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
             state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
         self._params, self._state = params, state
         return had[0]
+
+    def _losses(
+        self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
+    ) -> torch.Tensor:
+        """The loss of every net [N] on examples weighed by `shares` [B, n], in float64."""
+        if shares is None:
+            return self.of_nets(self._loss.average(predictions, labels))
+        return self.of_nets((self._loss.value(predictions, labels) * shares).sum(1, dtype=torch.float64))
+
+    @property
+    def factor(self) -> float | torch.Tensor:
+        """What multiplied the rates in the last step beside the rule, one number or one for every net [N]."""
+        return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
         """What the rule remembers, once it has seen what it asks for of these examples."""
@@ -254,5 +271,5 @@ def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
 def begin(inputs: TrainingInputs) -> Hypothesis:
     """The hypothesis of a learner before the first example."""
     if inputs.learner.solver is not None:
-        return inputs.learner.solver.begin(inputs.data)
+        return inputs.learner.solver.begin_with(inputs.data, inputs.streams)
     return Descent(inputs)

@@ -48,14 +48,11 @@ def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor)
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
-        return  # asking whether it is Solved, too, takes as long as an update
-    if instances.n == 1:
-        hypothesis.learn(instances, labels)
-    else:
-        for number in range(instances.n):
-            if number > 0:
-                yield
-            one = slice(number, number + 1)
-            hypothesis.learn(instances.at(one), labels[:, one])
+        return
+    for number in range(instances.n):
+        if number > 0:
+            yield
+        one = slice(number, number + 1)
+        hypothesis.learn(instances.at(one), labels[:, one])
     if isinstance(hypothesis, Solved):
         yield from hypothesis.solving()

@@ -32,7 +32,7 @@ class Block(NamedTuple):
     clocks: dict[str, NDArray[np.float64]]
     """How far training had come at every record [S], by the name of the clock, that of the x-axis first.
 
-    [S, V] where variants differ."""
+    [S, V] where variants differ, [S, R, V] where replicas do."""
 
     measures: dict[str, NDArray[np.float64]]
     """What was measured of every replica and variant, by name, [S, R, V]; NaN where it was not."""
@@ -60,7 +60,7 @@ Measures = dict[str, list["torch.Tensor"]]
 
 
 Time = float | NDArray[np.float64]
-"""What a clock says: one number, or one for every variant [V]."""
+"""What a clock says: one number, or one for every variant [V], or replica and variant [R, V]."""
 
 
 class Evaluator(Protocol):

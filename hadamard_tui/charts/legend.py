@@ -20,6 +20,7 @@ SAMPLES: dict[LineStyle, str] = {
     "sparse": "· ·",
     "long": "── ",
     "pairs": "·· ",
+    "points": " • ",
 }
 SAME, NEARLY = "= ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
-PLAYHEAD = ord("┊")
+PLAYHEAD, POINT = ord("┊"), ord("•")
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
 _TURN, _THROUGH = 4, 6  # cells of each series of those that share a line; from what shows through to the next
 _APART = 4  # dots of a column in a band
@@ -63,6 +63,9 @@ def paint(
 
     glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
+    for index, row, column in _points(series, lines, rows):
+        glyphs[row, column], colours[row, column] = POINT, index
+        line_owner[row, column] = index
     for index, row, column in _marks(series, lines, rows, columns):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
@@ -164,6 +167,14 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
     row = np.arange(len(run)) - np.repeat(np.cumsum(reach) - reach, reach) + first[run]
     owner[row * columns + column[run] // DOTS_ACROSS] = index[run]
     return owner.reshape(rows, columns)
+
+
+def _points(series: Sequence[Series], lines: Spans, rows: int) -> Iterator[tuple[int, int, int]]:
+    """Where points that no line joins are, as (series, row, column)."""
+    for index in (index for index, one in enumerate(series) if one.style == "points"):
+        for column in np.flatnonzero(lines.shown[index]).tolist():
+            for row in {lines.top[index, column] // DOTS_DOWN, lines.bottom[index, column] // DOTS_DOWN}:
+                yield index, row, column // DOTS_ACROSS
 
 
 def _marks(series: Sequence[Series], lines: Spans, rows: int, columns: int) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs"]
+LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs", "points"]
 Limits = tuple[float, float]
 
 # Beyond this the padded range of the data would overflow float64; such points are clipped at the border.
@@ -21,7 +21,7 @@ _MANY = 64
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve, drawn in the order of x.
+    """One curve, drawn in the order of x, or with the style "points" places that no line joins.
 
     Args:
         name: shown in the legend; a series without a name is drawn but not listed.

@@ -195,7 +195,7 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
         name=heat.learner,
         tint=colour(number, None),
         learner=heat.learner,
-        state="done" if there else "waiting",
+        state="done" if there or not np.isnan(heat.z).any() else "waiting",
         value=value if there else None,
         rounding=look.view.rounding,
         is_count=_is_count(look.view),

@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
+from hadamard_tui.charts.bars import bars, ends_of_bars
 from hadamard_tui.charts.contours import level_lines
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
@@ -54,10 +55,13 @@ def view_series(look: Look) -> list[Series]:
         for one in _pinned(name, other, Pen(look, number))
     ]
     curves += [] if look.ghost is None else _ghost(look.ghost)
-    curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+    if look.view.picture.draw == "bars":
+        curves += bars(look.view)
+    else:
+        curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
     lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
-    lines = [*_marks(look.view, [*curves, *lines]), *lines]
+    lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
 
@@ -149,6 +153,15 @@ def _line(line: LineView, look: Look) -> Series:
     return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
+def _points(view: View) -> list[Series]:
+    """The examples that a picture shows beside its curves: a gap between neighbours, which no line joins."""
+    if view.points is None:
+        return []
+    x, y = (np.asarray(one) for one in view.points)
+    apart = np.column_stack((y, np.full_like(y, np.nan))).ravel()
+    return [Series("training points", x.repeat(2), apart, others(), "points")]
+
+
 def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     """Marks, straight ones through all that the series show."""
     xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
@@ -217,6 +230,9 @@ def _x_axis(look: Look) -> tuple[Limits, bool]:
         low, high = options.x_limits(longest)
         return (low, high), log and low > 0
     values = np.concatenate([*every, np.array(marks)])
+    if look.view.picture.draw == "bars":
+        log = bool(options.x_log) and bool((values > 0).all())
+        return ends_of_bars(values, log), log
     if options.x_log and (values > 0).any():
         return log_limits(values, np.inf), True
     return limits(values), False

@@ -118,12 +118,12 @@ def _table(found: View, width: int) -> Table:
         for name in names:
             table.add_column(name, justify="right")
         for x in _places(found, MOST_ROWS):
-            table.add_row(found.names.get(x) or _number(x), *(_cell(one, x) for one in ones))
+            table.add_row(found.name_at(x) or _number(x), *(_cell(one, x) for one in ones))
         return table
     places = _places(found, max(2, (width - WIDEST_NAME) // COLUMN))
     table.add_column(f"at {found.x_label} =")
     for x in places:
-        table.add_column(found.names.get(x) or _number(x), justify="right")
+        table.add_column(found.name_at(x) or _number(x), justify="right")
     for name, one in zip(names, ones, strict=True):
         table.add_row(Text(" ").join(name.split()), *(_cell(one, x) for x in places))
     return table

@@ -44,7 +44,7 @@ def show(done: Done, console: Console, changed: bool, bounds: bool = False, note
         *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
         *_about_claims(done.outcomes, changed),
-        *(_lines(trace.lines) if bounds else ()),
+        *(_lines(trace.theorems) if bounds else ()),
         *(losses.notes(trace) if notes else ()),
         *_more(bounds, notes),
     ):

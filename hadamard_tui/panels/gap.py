@@ -19,8 +19,11 @@ from hadamard_tui.panels.panel import Lack, Panel, plot
 
 def lacks(experiment: Experiment) -> Lack | None:
     """A lower bound on the loss."""
-    lines = [catalogue.make("theory", kind) for kind in catalogue.members("theory")]
-    bounds = [line for line in lines if line.measure == "loss" and line.direction in FROM_BELOW]
+    bounds = [
+        line
+        for line in catalogue.defaults("theory")
+        if line.measure == "loss" and line.direction in FROM_BELOW
+    ]
     findings = {bound.kind: bound.holds(experiment) for bound in bounds}
     if any(finding.holds for finding in findings.values()):
         return None

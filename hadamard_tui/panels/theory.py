@@ -22,12 +22,12 @@ def show(context: PanelContext) -> Text:
     )
     if words := backends()[curve.backend].words:
         text.append(f"It is computed {words} ({curve.backend}); run.path dense takes the matrix.\n", "dim")
-    here = [line for line in context.trace.lines if line.on_problem.holds]
+    here = [line for line in context.trace.theorems if line.on_problem.holds]
     for line in sorted(here, key=lambda line: _rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner))
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
-    if elsewhere := [line for line in context.trace.lines if not line.on_problem.holds]:
+    if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:
         text.append("\n").append_text(_elsewhere_text(elsewhere))
     return text
 

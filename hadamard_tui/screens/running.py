@@ -1,4 +1,4 @@
-"""The run on the screen: started, held, stepped, halted and forgotten by keys, and heard from."""
+"""The run on the screen: keys start, pause, step, stop and discard it, and its events are received."""
 
 from __future__ import annotations
 

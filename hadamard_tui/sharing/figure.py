@@ -32,6 +32,7 @@ STYLES: dict[LineStyle, Any] = {
     "sparse": (0, (1, 4)),
     "long": (0, (10, 3)),
     "pairs": (0, (1, 1.5, 1, 5)),
+    "points": "",
 }
 BOUNDS = ("dashed", "dotted")
 MOST_CELLS = 40_000
@@ -207,7 +208,7 @@ def _curve(plot: Any, one: Series) -> Any:
         linewidth=0.5 if one.faint else 1.2,
         linestyle=STYLES[one.style],
         alpha=0.4 if one.faint else 1.0,
-        marker=MARKERS[number % len(MARKERS)] if one.mark else None,
+        marker="." if one.style == "points" else MARKERS[number % len(MARKERS)] if one.mark else None,
         markersize=4,
         markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
     )

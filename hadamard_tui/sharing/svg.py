@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from xml.etree.ElementTree import Element
@@ -39,6 +40,9 @@ SHAPES = (
     "M-1.2,0L0,-1.2L1.2,0L.6,1H-.6z",
 )
 """What stands on the curve of every learner besides its colour: paths around 0, about 2 wide."""
+
+POINT = 3
+"""Pixels of the radius of points that no line joins."""
 
 SHAPE = 4.0
 APART, MOST_SHAPES, FEW_POINTS = 110.0, 12, 16
@@ -109,7 +113,11 @@ def _band(page: Page, axes: Axes, one: Series, within: float) -> None:
 
 
 def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
-    if path := path_of(across, down):
+    if one.style == "points":
+        for x, y in zip(across.tolist(), down.tolist(), strict=True):
+            if not math.isnan(x + y):
+                put(into, "circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=POINT, fill=one.colour)
+    elif path := path_of(across, down):
         wide = 1 if one.faint else 2 if one.mark else UNDER
         how: dict[str, object] = {"stroke": one.colour, "stroke_width": wide, "stroke_linejoin": "round"}
         if one.faint:

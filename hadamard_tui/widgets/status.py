@@ -222,8 +222,8 @@ def _place(look: Look) -> tuple[str, str]:
         return "", ""
     x = look.view.picture.x
     if look.y is None:
-        name = look.view.names.get(look.x)
-        return f"  at {x} = {name or f'{look.x:.4g}'}:", f" at {name or f'{look.x:.3g}'}"
+        word = look.view.name_at(look.x)
+        return f"  at {x} = {word or format(look.x, '.4g')}:", f" at {word or format(look.x, '.3g')}"
     return f"  at {x} = {look.x:.4g}, {look.view.picture.y} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
 
 

@@ -38,7 +38,7 @@ LONG = [
     "--preset",
     "hadamard-128",
     "--set",
-    "run.replicas=4000",
+    "run.replicas=1000",
     "--set",
     "run.device=cpu",
     "--set",

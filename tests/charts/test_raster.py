@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -217,3 +218,13 @@ def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve
     assert light.faint[light.colours >= 0].all()
     on = axes(x_limits=(1, 19), x_log=True)
     assert painted([curve(nothing, x, "", band=band, is_region=True)], on).hidden == 0
+
+
+def test_points_stand_alone_where_they_are_and_no_line_joins_them():
+    """In the middle of cells: 10 columns of 0.1, 5 rows of 0.2 from the top."""
+    x, y = np.array([0.05, 0.55, 0.95]), np.array([0.9, 0.1, 0.5])
+    apart = np.column_stack((y, np.full(3, math.nan))).ravel()
+    found = painted([replace(curve(apart, x.repeat(2)), style="points")], axes((0, 1), (0, 1)))
+    there = {(row, column) for row, column in np.argwhere(found.glyphs != ord(" ")).tolist()}
+    assert there == {(0, 0), (4, 5), (2, 9)}
+    assert {chr(found.glyphs[place]) for place in there} == {"•"}

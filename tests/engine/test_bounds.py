@@ -69,6 +69,7 @@ BOUND = {
     "chi-perp": {"net": NET},
     "pieces-one-layer": {"net": BENT_NET},
     "pieces-wide": {"net": BENT_NET},
+    "zaslavsky": {"net": BENT_NET},
     "two-over-eta": {"GD": gd(0.01)},
     "rank-two-layer": {"net": NET},
     "agd-majoriser": AUTOMATIC,
@@ -88,6 +89,7 @@ BOUND = {
     "rank-doubling": {"EGU": EGU, "spindly": gd(0.1, kind="spindly"), "GD": gd(0.01)},
     "fluctuation-dissipation": {"GD": gd(0.01), "net": NET},
     "linear-spline": {"net": RELU},
+    "gp-band": {"kernel": {"solver": {"kind": "kernel", "lam": 0.1}}},
     "interpolation-norm": {"net": RELU, "dense": gd(0.1, kind="dense", activation="relu", biases=True)},
     "penalised-norm": PENALISED,
     "penalised-objective": PENALISED,
@@ -201,6 +203,7 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     *((kind, NUMBERS) for kind in PIECES),
+    ("zaslavsky", {"protocol": "at-init"}),
     ("two-over-eta", {"protocol": "steps"}),
     ("all-positive", {**PRIVATE, "protocol": {"kind": "steps", "train": 6}}),
     *((kind, {"protocol": EVERY_STEP}) for kind in DERIVED),
@@ -234,7 +237,7 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
-    *((kind, NUMBERS) for kind in OF_NUMBERS),
+    *((kind, NUMBERS) for kind in (*OF_NUMBERS, "gp-band")),
     ("missing-entry", THREE_OF_FOUR),
     ("parity-unknown", ANY_PARITY),
     ("ri-drawn", {"protocol": DRAWN}),
@@ -253,13 +256,18 @@ HOLDS_NOT = [
     ("missing-entry", {**THREE_OF_FOUR, "protocol": "flow"}, "the first three entries"),
     ("missing-entry", {**THREE_OF_FOUR, "protocol": {"kind": "steps", "train": 3}}, "not steps here"),
     *((kind, {"protocol": "steps"}, "instances of one entry") for kind in OF_NUMBERS),
-    *((kind, {**NUMBERS, "protocol": "one-pass"}, "the same from the first step") for kind in OF_NUMBERS),
+    *(
+        (kind, {**NUMBERS, "protocol": "one-pass"}, "the same from the first step")
+        for kind in (*OF_NUMBERS, "gp-band")
+    ),
+    ("gp-band", {"protocol": "at-init"}, "instances of one entry"),
     *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
     ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
     ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
     *((kind, {}, "these have 8") for kind in PIECES),
+    ("zaslavsky", NUMBERS, "two entries or more"),
     ("ri-signed", {"matrix": {"kind": "hadamard", "row_signs": False}}, "row_signs is off"),
     ("ri-signed", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-permuted", {"matrix": {"kind": "hadamard", "permute": False}}, "permute is off"),
@@ -406,6 +414,8 @@ HOLDS_NOT = [
 ]
 
 BINDS_NOT = [
+    ("gp-band", {"solver": "kernel"}, "a penalised fit by a kernel"),
+    ("gp-band", {"solver": "random-features"}, "a penalised fit by a kernel"),
     ("missing-entry", gd(0.1, kind="factorised"), "a product of square matrices"),
     (
         "missing-entry",
@@ -462,6 +472,8 @@ BINDS_NOT = [
     ("max-margin-limit", LLS, "which it is not"),
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     *((kind, LLS, "Gaussian start") for kind in PIECES),
+    ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
+    ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
     ("pieces-wide", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1, cb=1), "C_w = 2"),
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),

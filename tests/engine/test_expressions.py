@@ -11,7 +11,7 @@ import pytest
 from looping import looped
 
 from engine.core import catalogue
-from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, tabulated
+from engine.core.expressions import DEEPEST, LONGEST, BadExpression, evaluate, evaluate_each, tabulated
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import of_one
@@ -350,3 +350,32 @@ def test_presets_of_128_features_are_good_with_others_too(d):
     for name in presets.names():
         if name.endswith("-128"):
             assert presets.load(name, [f"problem.matrix.d={d}"]).problem.matrix.d == d
+
+
+OF_TWO = (
+    "x+y",
+    "2x",
+    "1/x",
+    "1/log(x)",
+    "sqrt(x)",
+    "x^y",
+    "(x-1)^-2",
+    "-log(x)/y",
+    "ceil(x)*floor(y)",
+    "n/(1/x)",
+)
+
+
+def test_arrays_have_the_values_of_their_entries_and_none_where_these_have_none():
+    draws = np.random.default_rng(0)
+    x = np.concatenate([[0, 1, -1, 1e300, np.nan, 4], 10 * draws.normal(size=40)])
+    y = np.concatenate([[1, 0, 0.5, -3, 1, 0], draws.normal(size=40)])
+    for text in OF_TWO:
+        found = evaluate_each(text, {"x": x, "y": y, "n": 3.0})
+        for one, *numbers in zip(found.tolist(), x.tolist(), y.tolist(), strict=True):
+            try:
+                expected = evaluate(text, {"x": numbers[0], "y": numbers[1], "n": 3.0})
+            except (BadExpression, ValueError):
+                expected = math.nan
+            assert one == pytest.approx(expected, rel=1e-14, nan_ok=True), (text, numbers)
+    assert evaluate_each("x*y", {"x": x[:, None], "y": y}).shape == (46, 46)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from building import gd, raw
+from building import beginning, gd, raw
 
 from engine.core.parts import BadInput
 from engine.formulas.linear_pieces import of_one_layer, pieces
@@ -105,10 +105,29 @@ def test_the_measure_counts_those_of_the_net_at_its_start_and_the_lines_bind_it(
     ("matrix", "words", "why"),
     [
         (INTERVAL, {**NET, "activation": "tanh"}, "σ bends at 0 alone"),
-        ({"kind": "gaussian", "n": 4, "d": 2}, NET, "one entry"),
+        ({"kind": "gaussian", "n": 1, "d": 2}, NET, "two instances"),
         (INTERVAL, {"kind": "layer-by-layer", "cw": 2, "cb": 1}, "a dense net"),
     ],
 )
 def test_it_says_of_which_nets_it_is(matrix, words, why):
     with pytest.raises(BadInput, match=why):
         described(matrix, {"net": words}, "pieces")
+
+
+def test_of_instances_with_more_entries_the_line_goes_through_the_first_two():
+    words = raw(
+        {"kind": "gaussian", "n": 3, "d": 4},
+        "zero",
+        {"net": {"architecture": {**NET, "widths": [5, 4]}}},
+        protocol="at-init",
+        replicas=2,
+    )
+    words["run"]["measures"] = ["pieces", {"kind": "pieces", "along": "line"}]
+    fit, data = beginning(parse(words))
+    curve = run(parse(words)).curve("net")
+    layers = [(w.numpy(), b.numpy()) for w, b in fit.architecture.affine_layers(fit.tensors)]
+    for replica, (first, second, _) in enumerate(data.instances.rows.numpy()):
+        (weights, biases), *above = [(w[replica], b[replica]) for w, b in layers]
+        along = [(weights @ (second - first)[:, None], biases + weights @ first), *above]
+        assert curve.values("pieces")[0, replica] == naive(along, RELU, np.linspace(0, 1, 4001))
+        assert curve.values("pieces-of-line")[0, replica] == pieces(along, RELU, -math.inf, math.inf)

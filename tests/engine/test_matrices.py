@@ -24,6 +24,7 @@ EXTRA = {
     "clusters few": {"kind": "clusters", "d": 6, "classes": 5, "sigma": 0.5, "n": 3, "radius": "sqrt(d)"},
     "clusters normalised": {"kind": "clusters", "d": 6, "sigma": 0.5, "n": 30, "normalised": True},
     "sphere": {"kind": "sphere", "d": 6, "n": 3},
+    "separable": {"kind": "separable", "d": 4, "n": 3, "margin": 1.5, "entry": 1},
     "interval of one sign": {"kind": "interval", "low": 1.0, "high": 4.0, "n": 7},
     "interval spaced": {"kind": "interval", "low": -1.0, "high": 4.0, "n": 7, "points": "spaced"},
 }
@@ -50,6 +51,16 @@ def test_points_of_a_sphere_have_its_radius_and_the_moments_of_the_uniform_law()
     pairs = (rows[:, :, 0] * rows[:, :, 1]) ** 2
     assert abs(pairs.mean() - d / (d + 2)) < ERRORS * pairs.std() / np.sqrt(pairs.size)
     assert rows_of(kind="sphere", d=3, n=1).shape == (1, 1, 3)
+
+
+def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian():
+    plain = rows_of(3, kind="gaussian", d=4, n=50)
+    found = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)
+    np.testing.assert_array_equal(np.delete(found, 2, 2), np.delete(plain, 2, 2))
+    np.testing.assert_allclose(abs(found[:, :, 2]), abs(plain[:, :, 2]) + 0.7)
+    assert (np.sign(found[:, :, 2]) == np.sign(plain[:, :, 2])).all()
+    with pytest.raises(BadInput, match="there are 4 entries; take at most 3"):
+        experiment({"kind": "separable", "d": 4, "entry": 4})
 
 
 def test_clusters_take_turns_and_lie_around_their_centres():

@@ -106,11 +106,11 @@ MANY = {"all": 8, "doubled": 16}
 NEAREST = ["lls", "gd linear"]
 """They come nearest to the bounds, and so tell of one that is too high."""
 
-TURNS = 1 if crossing.whole else 3
+TURNS = 1 if crossing.whole else 5
 
 
 def those_for(problem: int) -> list[str]:
-    """On every problem a third of all rules, architectures and shapes; and every learner on some problem."""
+    """On every problem a fifth of all rules, architectures and shapes; and every learner on some problem."""
     everywhere = each(traits(LEARNERS))
     others = [name for name in LEARNERS if name not in everywhere]
     found = [*NEAREST, *everywhere[problem % TURNS :: TURNS], *others[problem :: len(PROBLEMS)]]

@@ -104,11 +104,11 @@ def test_given_points_come_before_those_that_fill_up():
 
 
 @pytest.mark.parametrize("words", [{"points": "uniform"}, {"rotate": True}, {"repeat": 1}])
-def test_points_that_replicas_draw_are_no_places_of_a_function(words):
+def test_points_that_replicas_draw_are_no_places_of_bends(words):
     matrix = make("matrices", **{**POINTS, **words})
     assert matrix.fixed_points is None
     document = raw({**POINTS, **words}, "linear-spline", {"GD": gd(0.1)})
-    document["pictures"] = [{"x": "input", "measure": "function"}]
+    document["pictures"] = [{"x": "step", "measure": "slope-variation"}]
     with pytest.raises(BadInput, match="the same in every replica"):
         reading.parse(document)
 

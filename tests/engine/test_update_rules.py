@@ -183,7 +183,7 @@ def twin(kind, family, twins):
 @pytest.mark.parametrize(("learners", "loss"), cases())
 def test_a_pass_equals_that_of_the_naive_twin(learners, loss):
     described = experiment(
-        "gaussian" if loss == "square" else problem_for(loss)["matrix"],
+        {"kind": "gaussian", "n": 5} if loss == "square" else problem_for(loss)["matrix"],
         {"kind": "feature", "index": 1},
         {str(number): learner for number, learner in enumerate(learners)},
         d=8,

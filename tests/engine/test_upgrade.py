@@ -9,6 +9,18 @@ from engine.core.parts import BadInput
 from engine.spec import reading
 from engine.spec.upgrade import upgraded
 
+
+def test_marks_among_the_lines_of_a_picture_are_its_marks():
+    mark = {"kind": "mark", "x": 3}
+    picture = {"measure": "loss", "lines": ["ri-signed", mark], "marks": [{"name": "two", "y": 2}]}
+    (found,) = upgraded({"pictures": [picture]})["pictures"]
+    expected = {"measure": "loss", "lines": ["ri-signed"], "marks": [{"name": "two", "y": 2}, {"x": 3}]}
+    assert found == expected
+    assert upgraded({"pictures": [{"lines": [mark]}]})["pictures"] == [{"marks": [{"x": 3}]}]
+    for other in ({"lines": ["svd"]}, {"lines": []}, {"lines": 3}, 4):
+        assert upgraded({"pictures": [other]})["pictures"] == [other]
+
+
 FORMER = [
     ({"k": 8, "loss": "1/2", "within": 0.1}, {"kind": "value", "at": 8, "equals": "1/2", "within": 0.1}),
     ({"k": "d/2", "below": 0.1}, {"kind": "value", "at": "d/2", "below": 0.1}),

@@ -91,6 +91,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "second_moment",
             "private_entries",
             "fixed_points",
+            "span",
             "entries_of",
         )
     )
@@ -190,6 +191,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     @property
     def fixed_points(self) -> Floats | None:
         """The instances [n], if they have one entry each and are the same in every replica."""
+        return None
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The ends of the interval of which instances of one entry are points, in every replica."""
         return None
 
     @property

@@ -64,6 +64,12 @@ class Interval(Matrix, frozen=True, tag="interval"):
         given = not drawn and self.repeat is None and not self.rotate
         return np.append(self.first, self._spaced()) if given else None
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        if self.repeat is not None or self.rotate:
+            return None
+        return min((self.low, *self.first)), max((self.high, *self.first))
+
     def rows(self, streams: Streams) -> Rows:
         replicas = len(streams.seeds)
         if self.points == "spaced":

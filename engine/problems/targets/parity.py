@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -22,12 +22,13 @@ class Parity(Target, frozen=True, tag="parity"):
     """
 
     degree: Annotated[
-        Count | None, Meta(title="degree k", description="features in the product; none: any set of them")
-    ] = None
+        Count | Literal["any"],
+        Meta(title="degree k", description="features in the product; any: any set of them"),
+    ] = "any"
 
     @property
     def is_any_parity(self) -> bool:
-        return self.degree is None
+        return self.degree == "any"
 
     def check(self, matrix: Matrix) -> None:
         if matrix.feature_values != "signs":
@@ -36,14 +37,14 @@ class Parity(Target, frozen=True, tag="parity"):
                 f"a parity is of features ±1, and those of {matrix.kind} are not; "
                 'take [problem.matrix] kind = "rademacher"',
             )
-        if self.degree is not None and self.degree > (d := matrix.feature_count()):
+        if self.degree != "any" and self.degree > (d := matrix.feature_count()):
             raise BadInput(
                 "problem.target.degree", f"{self.degree} is more than the {d} features; take fewer"
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         draws, d = streams("target"), matrix.feature_count()
-        chosen = draws.uniform(d) < 0.5 if self.degree is None else draws.permutation(d) < self.degree
+        chosen = draws.uniform(d) < 0.5 if self.degree == "any" else draws.permutation(d) < self.degree
         found: Rows = np.where(chosen[:, None], features(), 1.0).prod(2)[:, None]
         return found
 

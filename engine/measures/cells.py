@@ -1,0 +1,91 @@
+"""How many units of a net are on, over a plane of inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.activations import BENT, transfer
+from engine.core.lazy import torch
+from engine.core.parts import LARGEST
+from engine.measures import Index, Measure, Probe
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+Reach = Annotated[float, Meta(gt=0, le=LARGEST, title="reach", description="s and t go from −reach to reach")]
+Points = Annotated[int, Meta(ge=2, le=257, title="points", description="of the plane, along s and along t")]
+
+
+class Cells(Measure, frozen=True, tag="cells"):
+    """How many hidden units are on at the input s e₁ + t e₂, which shows where a net is linear.
+
+    All other entries are 0. Where a unit switches it is one more or one less, so that neighbouring cells, in
+    which the net is linear, never have the same number.
+    s and t are spaced evenly from −reach to reach. σ bends at 0 alone. A net of one output, averaged over
+    targets. Unit: units. Source: theory-nets.md §39.
+    """
+
+    label: ClassVar[str] = "hidden units that are on"
+    expensive: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+
+    reach: Reach = 2.0
+    points: Points = 65
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return Index("s", self._places), Index("t", self._places)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return needs_plane(learner, problem)
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return super().numbers(parameters, signals, batch) + batch * self.points * (
+            3 * parameters + self.points
+        )
+
+    @property
+    def _places(self) -> NDArray[np.float64]:
+        return np.linspace(-self.reach, self.reach, self.points)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        places = torch.from_numpy(self._places)
+        rows = [self._along(probe, torch.stack((place.expand_as(places), places))) for place in places]
+        found = probe.data.over_targets(torch.cat(rows, 1).mT)  # [points², R, V]
+        return found.movedim(0, -1).reshape(*found.shape[1:], self.points, self.points)
+
+    @staticmethod
+    def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
+        """How many units of every net are on [B, k] at some of the inputs [2, k]."""
+        layers = probe.architecture.affine_layers(probe.tensors)
+        (weights, biases), *above = [(weights.double(), offset.double()) for weights, offset in layers]
+        hidden = probe.architecture.hidden_layers
+        assert hidden is not None, "others are refused"
+        signal = weights[:, :, :2] @ inputs.to(weights) + biases[:, :, None]
+        on = (signal > 0).sum(1)
+        for weights, biases in above[:-1]:
+            signal = weights @ transfer(hidden.activation, signal) + biases[:, :, None]
+            on += (signal > 0).sum(1)
+        return on.double()
+
+
+def needs_bent_net(learner: Learner) -> str | None:
+    """Of which learners linear regions are known, if not of this one."""
+    net = learner.architecture
+    if net is None or not net.affine or net.hidden_layers is None or net.outputs > 1:
+        return "the learner is a dense net with one output"
+    if net.hidden_layers.activation not in BENT:
+        return f"σ bends at 0 alone, as relu does, and not {net.hidden_layers.activation}"
+    return None
+
+
+def needs_plane(learner: Learner, problem: Problem) -> str | None:
+    """Of which learners cells of a plane are known, if not of this one."""
+    if (reason := needs_bent_net(learner)) is not None:
+        return reason
+    return None if problem.matrix.shape()[1] > 1 else "instances have two entries or more"

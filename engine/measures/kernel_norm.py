@@ -1,0 +1,28 @@
+"""The norm of a function in the space of the kernel that it was fitted with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class KernelNorm(Measure, frozen=True, tag="kernel-norm"):
+    """‖f‖² in the space of the kernel: aᵀKa for f = Σ_j a_j K(x_j, ·), and ‖θ‖² of features, f = θᵀφ.
+
+    Averaged over targets. Unit: that of a label, squared. Source: theory-nets.md §32.
+    """
+
+    label: ClassVar[str] = "‖f‖² in the space of the kernel"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        of_kernel = learner.solver is not None and learner.solver.of_kernel
+        return None if of_kernel else "the learner is fitted by a kernel, as the solver kernel is"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        return probe.data.over_targets(probe.squared_norm[None])[0]

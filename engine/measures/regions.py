@@ -1,0 +1,39 @@
+"""Into how many cells a net cuts a plane of inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.formulas import plane_cells
+from engine.measures import Measure, Probe
+from engine.measures.cells import needs_plane
+from engine.measures.pieces import nets_of, slopes_of
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class Regions(Measure, frozen=True, tag="regions"):
+    """How many cells the plane of the inputs s e₁ + t e₂ has, on each of which every unit is on or off.
+
+    All other entries are 0. They are counted exactly, on the whole plane, up to rounding at 10⁻¹²: the units
+    of a layer cut the cells of the layers below, where they are linear, by straight lines. σ bends at 0
+    alone. Averaged over targets. Source: Zaslavsky 1975; theory-nets.md §39.
+    """
+
+    label: ClassVar[str] = "cells of the plane"
+    expensive: ClassVar[bool] = True
+    of_parameters: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return needs_plane(learner, problem)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        slopes = slopes_of(probe)
+        counts = [
+            plane_cells.cells([(first[:, :2], biases), *above], slopes)
+            for (first, biases), *above in nets_of(probe)
+        ]
+        return probe.data.over_targets(torch.tensor([counts], dtype=torch.float64))[0]

@@ -1,0 +1,48 @@
+"""Gaussian instances that one of their entries separates with a margin."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import LARGEST, MOST, BadField, Count, Dimension
+from engine.core.streams import Streams
+from engine.problems.matrices import Floats, Matrix, Rows
+
+
+class Separable(Matrix, frozen=True, tag="separable"):
+    """Gaussian entries, of which one is pushed away from 0 by a margin: x_i = z_i + μ sign z_i, z ~ N(0, I).
+
+    No entry i is in (−μ, μ), so that the sign of feature i is a label that a line through 0 separates with a
+    margin of μ at least. E x_i² = 1 + 2μ√(2/π) + μ², and 1 of the other entries. Source: theory-nets.md §35.
+    """
+
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 5
+    n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
+    margin: Annotated[
+        float,
+        Meta(ge=0, le=LARGEST, title="margin μ", description="by which the entry is pushed away from 0"),
+    ] = 0.5
+    entry: Annotated[int, Meta(ge=0, lt=MOST, title="entry i", description="counted from 0")] = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.entry >= self.d:
+            raise BadField("entry", f"there are {self.d} entries; take at most {self.d - 1}")
+
+    def size(self) -> tuple[int, int]:
+        return self.n, self.d
+
+    @property
+    def second_moment(self) -> Floats:
+        moments = np.ones(self.d)
+        moments[self.entry] += 2 * self.margin * math.sqrt(2 / math.pi) + self.margin**2
+        return np.diag(moments)
+
+    def rows(self, streams: Streams) -> Rows:
+        rows = streams("matrix").normal(*self.size())
+        rows[:, :, self.entry] += self.margin * np.sign(rows[:, :, self.entry])
+        return rows

@@ -1,0 +1,78 @@
+"""Ridge regression on random Fourier features."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Count, Positive, Verdict
+from engine.core.streams import Streams
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Solver
+from engine.solvers.kernel import Fit
+
+
+class RandomFeatures(Solver, frozen=True, tag="random-features"):
+    """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
+
+    ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica, so that φ(x)ᵀφ(x̃) has the mean
+    exp(−‖x − x̃‖²/(2s²)) and misses it by about 1/√D: kernel ridge regression with the rbf kernel, the more
+    features the closer. Solved for in its dual form by the kernel φᵀφ̃, in float64. Unlike that of the kernel
+    its λ is above 0, as D features fit no more than D examples.
+    Source: Rahimi, Recht 2007; theory-nets.md §32.
+    """
+
+    linear_in_labels: ClassVar[bool] = True
+    of_kernel: ClassVar[bool] = True
+
+    features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
+    lam: Annotated[Positive, Meta(title="penalty λ", description="above 0")] = 0.1
+    width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
+
+    def begin(self, data: Data) -> Hypothesis:
+        """With the features of seeds 0, 1, …, where nobody says whose they are."""
+        return self.begin_with(data, Streams(range(data.replicas)))
+
+    def begin_with(self, data: Data, streams: Streams) -> Hypothesis:
+        return Features(data, self, streams)
+
+    def size(self, n: int, d: int) -> int:
+        return 3 * n * n + 2 * n * d + (2 * n + d + 1) * self.features
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "Gaussian frequencies ω prefer no direction")
+
+
+class Features(Fit):
+    """The fit by the kernel of features that are drawn for every replica."""
+
+    def __init__(self, data: Data, solver: RandomFeatures, streams: Streams) -> None:
+        super().__init__(data, self.values, solver.lam)
+        draws, d = streams("features"), data.instances.d
+        width = solver.width or math.sqrt(d)
+        frequencies, phases = draws.normal(solver.features, d) / width, draws.uniform(1, solver.features)
+        self._frequencies = torch.from_numpy(frequencies).to(data.labels.device)  # ω [R, D, d]
+        self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
+
+    def values(self, rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+        """φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
+        return self._of(rows) @ (self._of_all if others is self._rows else self._of(others)).mT
+
+    @cached_property
+    def _of_all(self) -> torch.Tensor:
+        """φ of all rows of the data, which every example is compared with."""
+        return self._of(self._rows)
+
+    def _of(self, rows: torch.Tensor) -> torch.Tensor:
+        """φ of every row, [R, n, D]."""
+        angles = rows @ self._frequencies.mT + self._phases
+        return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
+
+    def rotate(self, rotation: torch.Tensor) -> None:
+        """Replace the frequencies by those that belong to instances U x; for use before any example."""
+        self._frequencies = self._frequencies @ rotation.double().T

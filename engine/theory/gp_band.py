@@ -1,0 +1,74 @@
+"""What a Gaussian process knows of a function after some examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line, only_numbers
+
+
+class GPBand(Line, frozen=True, tag="gp-band"):
+    """A standard deviation above and below the posterior mean of f ~ GP(0, K), after labels with noise.
+
+    The noise has the variance λ. The mean k(K + λI)⁻¹y is what kernel ridge regression with the penalty λ
+    predicts, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
+    Source: theory-nets.md §32.
+    """
+
+    measure: ClassVar[str] = "function"
+    direction: ClassVar[Direction] = "reference"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    per_replica: ClassVar[bool] = True
+    formula: ClassVar[str] = "k(K + λI)⁻¹y ± √(K(x, x) − k(K + λI)⁻¹kᵀ)"
+    source: ClassVar[str] = "theory-nets.md §32"
+
+    deviations: Annotated[float, Meta(title="deviations", description="standard ones from the mean")] = 1.0
+
+    @classmethod
+    def every(cls) -> tuple[Line, ...]:
+        return cls(1.0), cls(-1.0)
+
+    @property
+    def name(self) -> str:
+        return f"{'upper' if self.deviations > 0 else 'lower'} {self.kind}"
+
+    def holds(self, experiment: Setup) -> Finding:
+        if (more := only_numbers(experiment)) is not None:
+            return more
+        if experiment.problem.target.columns(experiment.problem.matrix) > 1:
+            return Finding(False, "requires one target, and here there are several")
+        seen = experiment.protocol.examples_seen(experiment.problem.matrix.shape()[0])
+        if experiment.protocol.trains and len(set(seen[1:].tolist())) > 1:
+            return Finding(False, "requires training rows that are the same from the first step on")
+        return Finding(True, "instances are numbers, and all learn from the same rows at once")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if learner.solver is None or learner.solver.prior_noise is None:
+            what = "a penalised fit by a kernel, which is a posterior mean"
+            return Finding(False, f"it requires {what}, and {learner.name} is something else")
+        return Finding(True, f"{learner.name} predicts the posterior mean of a Gaussian process")
+
+    def value(self, at: At) -> Floats:
+        data, rows = at.drawn.data, int(at.k.max(initial=0))
+        x, y = data.instances.rows[:, :rows].double(), data.labels[:, :rows, None].double()
+        inputs = torch.from_numpy(at.indices["input"]).to(x)[None, :, None].expand(len(x), -1, -1)
+        assert at.learner is not None, "a line per learner"
+        assert at.learner.solver is not None, "`binds` admits no other"
+        solver = at.learner.solver
+        assert solver.prior_noise is not None, "`binds` admits no other"
+        noise = solver.prior_noise * torch.eye(rows).to(x)
+        across = solver.values(inputs, x)  # k [R, N, k]
+        gained = torch.linalg.solve(solver.values(x, x) + noise, torch.cat((y, across.mT), 2))
+        mean, known = (across @ gained[:, :, :1])[:, :, 0], (across * gained[:, :, 1:].mT).sum(2)
+        each = inputs.reshape(-1, 1, 1)
+        own = solver.values(each, each).view_as(known)
+        found = mean + self.deviations * (own - known).clamp(min=0).sqrt()
+        return np.asarray(found[:, None].cpu().numpy())

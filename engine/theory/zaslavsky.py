@@ -1,0 +1,48 @@
+"""Into how many cells lines cut a plane."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.activations import BENT
+from engine.core.parts import Finding
+from engine.formulas.plane_cells import of_one_layer
+from engine.learners.learner import Learner
+from engine.spec.setup import Setup
+from engine.theory import At, Direction, Floats, Line
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of
+
+
+class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
+    """1 + n + n(n − 1)/2 cells, Σ_{i ≤ 2} C(n, i), of n lines in general position on a plane.
+
+    At the start of a net with one hidden layer of n units and biases with C_b > 0, with probability 1.
+    Source: Zaslavsky 1975; theory-nets.md §39.
+    """
+
+    measure: ClassVar[str] = "regions"
+    in_expectation: ClassVar[bool] = False
+    per_learner: ClassVar[bool] = True
+    direction: ClassVar[Direction] = "exact"
+    formula: ClassVar[str] = "1 + n + n(n − 1)/2"
+    source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"
+
+    def holds(self, experiment: Setup) -> Finding:
+        d = experiment.problem.matrix.shape()[1]
+        if d < 2:
+            return Finding(False, "requires instances of two entries or more, and these have one")
+        return Finding(True, f"instances have {d} entries, of which the first two span a plane")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
+            what = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            return Finding(False, what)
+        if signals.cb[0] == 0:
+            return Finding(
+                False, f"it requires biases, and without them all lines of {learner.name} meet at 0"
+            )
+        return Finding(True, f"{learner.name} has one hidden layer, whose units switch along Gaussian lines")
+
+    def value(self, at: At) -> Floats:
+        return only_at_the_start(at, float(of_one_layer(signals_at(at).widths[0])))

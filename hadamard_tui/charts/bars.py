@@ -1,0 +1,64 @@
+"""Bars: the values of curves at few places, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.pictures.view import CurveView, View
+from hadamard_tui.charts.series import Limits, Series
+from hadamard_tui.charts.series_builder import colour_of, letter_of
+
+SHARE = 0.8
+"""Of the distance of neighbouring places so much is taken by their bars."""
+
+
+def bars(view: View) -> list[Series]:
+    """A bar from 0 at every place of every curve, in its colour and with its letter, and its error."""
+    places, count = view.places, len(view.curves)
+    if not len(places) or not count:
+        return []
+    log = view.x_log and bool((places > 0).all())
+    width = SHARE * _apart(places, log) / count
+    return [
+        one
+        for number, curve in enumerate(view.curves)
+        for one in _drawn(curve, (number - count / 2) * width, width, log)
+    ]
+
+
+def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
+    """The limits of an x-axis that has room for the bars at these places."""
+    places = np.unique(values[np.isfinite(values)])
+    half = _apart(places, log) / 2
+    low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
+    return low, high
+
+
+def _apart(places: np.ndarray, log: bool) -> float:
+    """The least distance of neighbours, on a logarithmic axis of their logarithms."""
+    along = np.log(places) if log else places
+    return float(np.diff(along).min()) if len(along) > 1 else 1.0
+
+
+def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
+    moved: np.ndarray = places * np.exp(by) if log else places + by
+    return moved
+
+
+def _drawn(curve: CurveView, left: float, width: float, log: bool) -> Iterator[Series]:
+    """The bars of a curve, which begin so far from their places, as one line with gaps between."""
+    there = np.isfinite(curve.y)
+    x, y = curve.x[there], curve.y[there]
+    nothing = np.full_like(y, np.nan)
+    sides = _moved(x, left, log), _moved(x, left + width, log)
+    around = np.stack([sides[0], sides[0], sides[1], sides[1], sides[1]], 1).ravel()
+    up = np.stack([np.zeros_like(y), y, y, np.zeros_like(y), nothing], 1).ravel()
+    foot, top = (np.stack([one, one, one, one, nothing], 1).ravel() for one in (np.zeros_like(y), y))
+    tint, band = colour_of(curve), (np.minimum(foot, top), np.maximum(foot, top))
+    yield Series(curve.name, around, up, tint, band=band, mark=letter_of(curve) or None)
+    if curve.stderr is not None:
+        error, middle = curve.stderr[there], _moved(x, left + width / 2, log)
+        whiskers = np.stack([y - error, y + error, nothing], 1).ravel()
+        yield Series("", middle.repeat(3), whiskers, tint)

@@ -1,0 +1,102 @@
+"""Bars over the values of an axis, which may be words."""
+
+import numpy as np
+import pytest
+
+from engine.core.parts import BadInput
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.run import run
+from engine.spec.plan import plan
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.ticks import x_ticks
+from hadamard_tui.charts.view_plot import plot
+
+
+def document(learners, replicas):
+    return {
+        "problem": {"matrix": {"kind": "rademacher", "n": 16, "d": 4}, "target": "parity"},
+        "protocol": {"kind": "steps", "steps": 2},
+        "run": {"replicas": replicas, "dtype": "float64"},
+        "learners": [
+            {"name": name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
+            for name, rate in learners.items()
+        ],
+    }
+
+
+def described(picture, **learners):
+    words = document(learners or {"GD": 0.1}, replicas=3)
+    words["axes"] = [{"name": "degree", "set": "problem.target.degree", "values": [1, 2, "any"]}]
+    words["pictures"] = [{"x": "degree", "measure": "error", "draw": "bars"} | picture]
+    return plan(words)
+
+
+def seen(planned, points=3):
+    traces = {number: run(point.experiment) for number, point in enumerate(planned.points[:points])}
+    return view(planned.experiment.pictures[0], Results(planned, traces, set(traces)))
+
+
+def test_words_stand_at_their_numbers_with_the_value_of_their_run():
+    planned = described({})
+    found = seen(planned)
+    curve = found.curve("GD")
+    np.testing.assert_array_equal(curve.x, [1, 2, 3])
+    expected = [run(point.experiment).curve("GD").mean("error")[-1] for point in planned.points]
+    np.testing.assert_allclose(curve.y, expected)
+    assert [found.name_at(x) for x in curve.x] == ["1", "2", "any"]
+    axes = plot(Look(found)).axes
+    assert x_ticks(axes, 9) == ((1.0, "1"), (2.0, "2"), (3.0, "any"))
+    assert axes.x_limits == (0.5, 3.5)
+    assert axes.y_limits[0] == 0
+
+
+def test_bars_of_two_curves_stand_side_by_side_and_reach_from_0_to_their_value():
+    found = seen(described({}, GD=0.1, slow=0.01))
+    whole = [one for one in plot(Look(found)).series if one.name in ("GD", "slow")]
+    ends = []
+    for one in whole:
+        curve = found.curve(one.name)
+        x, y = one.x.reshape(3, 5), one.y.reshape(3, 5)
+        np.testing.assert_allclose(y[:, :4], np.outer(curve.y, [0, 1, 1, 0]))
+        assert np.isnan(y[:, 4]).all()
+        np.testing.assert_allclose(x[:, 2] - x[:, 0], 0.4)
+        for edge, heights in zip(one.band, (0 * curve.y, curve.y), strict=True):
+            np.testing.assert_allclose(edge.reshape(3, 5)[:, :4], np.outer(heights, np.ones(4)))
+        ends.append((x[:, 0], x[:, 2]))
+    np.testing.assert_allclose(ends[0][0], [0.6, 1.6, 2.6])
+    np.testing.assert_allclose(ends[0][1], ends[1][0])
+    np.testing.assert_allclose(ends[1][1], [1.4, 2.4, 3.4])
+
+
+@pytest.mark.parametrize("points", [0, 1])
+def test_bars_that_are_to_come_have_room(points):
+    found = plot(Look(seen(described({}), points)))
+    assert [len(one.x) for one in found.series if one.name == "GD"] == [5] * points
+    assert found.axes.x_limits == (0.5, 3.5)
+
+
+def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
+    words = document({"GD": "eta"}, replicas=1)
+    words["axes"] = [{"name": "eta", "values": [0.01, 0.1, 1], "log": True}]
+    words["pictures"] = [{"x": "eta", "measure": "loss", "draw": "bars", "x_log": True}]
+    planned = plan(words)
+    found = plot(Look(seen(planned)))
+    bar = next(one for one in found.series if one.name == "GD")
+    sides = np.log10(bar.x.reshape(3, 5))
+    np.testing.assert_allclose(sides[:, 2] - sides[:, 0], 0.8)
+    np.testing.assert_allclose(np.log10(found.axes.x_limits), [-2.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("picture", "place", "what"),
+    [
+        ({"x": "step"}, "draw", "bars stand at the values of an axis or index"),
+        ({"draw": "curves"}, "x", "the values of degree are words"),
+        ({"x": "2*degree"}, "x", "the values of degree are words"),
+    ],
+)
+def test_bars_and_words_belong_together(picture, place, what):
+    with pytest.raises(BadInput, match=what) as caught:
+        described(picture)
+    assert caught.value.where == f"pictures[0].{place}"
