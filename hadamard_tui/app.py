@@ -150,7 +150,10 @@ class HadamardApp(App[None]):
             await self.laboratory.present(EditableExperiment.of(preset))
 
     def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
-        """Show a message. It is text wherever it comes from: names that are quoted may look like markup."""
+        """Show a message, once while it is in sight. It is text wherever it comes from: names that are quoted
+        may look like markup."""
+        if any(shown.message == message for shown in self._notifications):
+            return
         for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
             for frame in screen.query(ToastHolder):
                 if not frame.children:

@@ -140,5 +140,5 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         if self.init == "identity":
             return Verdict(False, "the start at a multiple of I singles out the entries on the diagonal")
         law = "Gaussian" if self.init == "gaussian" else "orthogonal"
-        reason = f"every factor of an instance has a layer of its own, with a {law} start"
+        reason = f"every factor of an instance has a layer of its own, and its start is {law}"
         return Verdict(False, reason, rotations(*self._sides(d)))

@@ -243,6 +243,11 @@ class LineView:
     of_some: Callable[[Sequence[int]], Floats] | None = None
     """The same line made of some of the replicas alone; None where it is the same for all."""
 
+    @property
+    def plain_name(self) -> str:
+        """Its name without the values of the axes that tell curves apart."""
+        return f"{self.kind} of {self.curve}" if self.curve else self.kind
+
     def place(self, x: float) -> int | None:
         """The number of the place at x; None if nothing is there."""
         return _place(self.x, x)
@@ -287,9 +292,6 @@ class View:
     rounding: float
     """What arithmetic alone may move a value, relative to the first one."""
 
-    x_names: tuple[str, ...] = ()
-    """What stands at x = 1, 2, 3, … in place of numbers; none where numbers do."""
-
     rows_log: bool = False
     """Whether the y of a heat map is an axis that is logarithmic."""
 
@@ -300,6 +302,9 @@ class View:
 
     marks: Sequence[Marked] = ()
     """Lines at places that the picture marks, along axes where it says so."""
+
+    names: Mapping[float, str] = field(default_factory=dict)
+    """What places on x are called, where they have names."""
 
     points: tuple[Floats, Floats] | None = None
     """Examples that the picture shows beside its curves: x and label; None if it shows none."""
@@ -330,6 +335,21 @@ class View:
                 return curve
         raise KeyError(name)
 
+    def told_apart(self, curve: CurveView) -> str:
+        """What tells a curve from others: its name, without that of its learner where there is no other."""
+        return curve.name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else curve.name
+
+    @property
+    def _only(self) -> str | None:
+        """The only learner that has curves, or is going to have some; None where there are others."""
+        learners = {one.learner for one in self.curves if not one.is_reference}
+        learners.update(line.curve for line in self.lines if line.curve)
+        return learners.pop() if len(learners) == 1 else None
+
+    def line_name(self, line: LineView) -> str:
+        """The name of a line, without that of the learner whose own it is where there is no other."""
+        return line.name.replace(line.plain_name, line.kind, 1) if self._only == line.curve else line.name
+
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""
         for heat in self.heats:
@@ -356,7 +376,7 @@ class View:
 
     def name_at(self, x: float) -> str | None:
         """What stands at a place in place of a number; None where a number does."""
-        return self.x_names[round(x) - 1] if self.x_names else None
+        return self.names.get(x)
 
     @property
     def is_risk(self) -> bool:

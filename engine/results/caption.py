@@ -52,7 +52,7 @@ def caption(
     The first says who comes down to a tenth of the start and when, or power laws and ranges, and who
     diverged; the second how lower bounds stand to those that they bind, how close curves are to exact and
     asymptotic lines, what is only conjectured, and how many of the claims hold. Where there is little room
-    the less telling clauses are told in brief, then not at all.
+    the less telling clauses are told in brief, then not at all, and the first by letters alone.
 
     Args:
         outcomes: those of the claims about this picture, once they are judged.
@@ -70,12 +70,15 @@ def caption(
 
 
 def _shorter(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:
-    """The clauses at length, then ever more of them in brief from the last on, then ever fewer of these."""
-    brief = [clause._replace(long=clause.brief) for clause in clauses]
+    """The clauses at length, then ever more of them in brief from the last on, then ever fewer of these, and
+    in the end the first in its briefest form."""
+    brief = [clause.in_brief for clause in clauses]
     for count in range(len(clauses), -1, -1):
         yield [*clauses[:count], *brief[count:]]
     for count in range(len(clauses) - 1, 0, -1):
         yield brief[:count]
+    if clauses and clauses[0].briefest:
+        yield [clauses[0].in_brief._replace(long=clauses[0].briefest)]
 
 
 def _sentences(clauses: Sequence[Clause]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,14 @@ class Clause(NamedTuple):
     named: bool = True
     """Whether it begins with a name, which no capital changes."""
 
+    briefest: str = ""
+    """For where not even the brief form has room: letters in the place of names; nothing if it has none."""
+
+    @property
+    def in_brief(self) -> Clause:
+        """The brief form, which begins with a name where it is about what is seen."""
+        return self._replace(long=self.brief, named=self.named or not self.of_theory)
+
 
 class Clauses:
     """The clauses on one view."""
@@ -73,14 +81,20 @@ class Clauses:
 
     def _name(self, curve: CurveView) -> str:
         """The name of a curve with its letter; without that of its learner where there is no other."""
-        letter, name = self._letters.get(curve.name), curve.name
-        if all(other.learner == curve.learner for other in self._learners):
-            name = name.removeprefix(f"{curve.learner}, ")
+        letter, name = self._letters.get(curve.name), self._view.told_apart(curve)
         return f"{letter} ({name})" if letter else name
+
+    def _letter(self, curve: CurveView) -> str:
+        """What is least to be said of which curve is meant."""
+        return self._letters.get(curve.name) or curve.name
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {self._view.name_at(x) or _number(x)}"
+        return f"{self._view.picture.x} = {self._place(x)}"
+
+    def _place(self, x: float) -> str:
+        """The same without the name of the axis."""
+        return self._view.name_at(x) or _number(x)
 
     @property
     def _along_clock(self) -> bool:
@@ -117,21 +131,27 @@ class Clauses:
         """Who is below a tenth of the start, in order of time."""
         reached = [(self._first_below(curve, low), curve) for curve in self._learners if curve.chosen]
         there = sorted(
-            (*first, self._name(curve), curve.name) for first, curve in reached if first is not None
+            (*first, self._name(curve), curve.name, self._letter(curve))
+            for first, curve in reached
+            if first is not None
         )
         held, free = [], there
         if bound is not None:
             bound_names = {curve.name for curve in self._bound_by(bound)}
             held = [one for one in there if one[3] in bound_names]
             free = [one for one in there if one not in held] or there
-        (at, for_good, name, _), *others = free
+        (at, for_good, name, *_), *others = free
         text = f"{name} is below {_number(low)} after {self._at(at)}{for_good}"
-        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other, _ in others[: MOST - 1])
+        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other, *_ in others[: MOST - 1])
         left = len(others) - (MOST - 1)
         first, *rest = [*free[:MOST], *(held[:1] if held != free else [])]
-        brief = f"{first[3]} below {_number(low)} after {self._at(at)}"
-        brief += "".join(f", {other} {_number(x)}" for x, _, _, other in rest)
-        return Clause(f"{text} and {left} more later" if left > 0 else text, brief)
+        brief, briefest = (
+            f"{first[form]} below {_number(low)} after {self._at(at)}"
+            + "".join(f", {one[form]} {_number(one[0])}" for one in rest)
+            for form in (3, 4)
+        )
+        long = f"{text} and {left} more later" if left > 0 else text
+        return Clause(long, brief, briefest=briefest)
 
     def _bound_by(self, line: LineView) -> list[CurveView]:
         """The curves of the learners that a line binds."""
@@ -253,19 +273,23 @@ class Clauses:
             text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {_listed(laws)}"
             yield Clause(text, _listed(laws), named=False)
         if others:
-            yield self._ranges([_Range(self._name(curve), curve) for curve in others], 1 if laws else 2)
+            ranges = [_Range(self._name(curve), curve, self._place) for curve in others]
+            yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
 
-    def _ranges(self, ranges: Sequence[_Range], few: int) -> Clause:
-        """From where to where some curves go, and by which other values; in brief of a few."""
+    def _ranges(self, ranges: Sequence[_Range], few: int, letter: str) -> Clause:
+        """From where to where some curves go, and by which other values; in brief of a few, in the briefest
+        form of the first, by its letter."""
         left = len(ranges) - MOST
         more = f", and {left} more" if left > 0 else ""
         brief = _listed([one.values for one in ranges], few)
+        briefest = _listed([f"{letter} {ranges[0].ends}", *(one.values for one in ranges[1:])], 1)
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
         if len(ranges) > 1 and not others:
             told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])
-            end = self._view.name_at(last) or _number(last)
-            return Clause(f"along {self._at(first)} to {end}: {told}{more}", brief, named=False)
-        return Clause("; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more, brief)
+            long = f"along {self._at(first)} to {self._place(last)}: {told}{more}"
+            return Clause(long, brief, named=False, briefest=briefest)
+        long = "; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more
+        return Clause(long, brief, briefest=briefest)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
         """The least and the greatest value of a heat map, and where they are."""
@@ -305,15 +329,22 @@ class Clauses:
 class _Range:
     """From where to where a curve goes."""
 
-    def __init__(self, name: str, curve: CurveView) -> None:
+    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str]) -> None:
+        """`place` says of an x in words where that is."""
         there = curve.sound & np.isfinite(curve.y)
         self.name, self.x, self.y = name, curve.x[there], curve.y[there]
+        self._place = place
 
     @property
     def values(self) -> str:
+        """The curve with its first and its last value."""
+        return f"{self.name} {self.ends}"
+
+    @property
+    def ends(self) -> str:
         """Its first and its last value."""
         first, last = (_number(float(self.y[place])) for place in (0, -1))
-        return f"{self.name} {first}" if len(self.y) == 1 else f"{self.name} from {first} to {last}"
+        return first if len(self.y) == 1 else f"from {first} to {last}"
 
     @property
     def way(self) -> str:
@@ -321,15 +352,15 @@ class _Range:
         low, high = int(self.y.argmin()), int(self.y.argmax())
         ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
         if self.y[low] < ends.min() - room:
-            return f" by way of {_number(float(self.y[low]))} at {_number(float(self.x[low]))}"
+            return f" by way of {_number(float(self.y[low]))} at {self._place(float(self.x[low]))}"
         if self.y[high] > ends.max() + room:
-            return f" by way of {_number(float(self.y[high]))} at {_number(float(self.x[high]))}"
+            return f" by way of {_number(float(self.y[high]))} at {self._place(float(self.x[high]))}"
         return ""
 
     def told(self, along: str) -> str:
         """All of it, on an axis of this name."""
         first, last = (_number(float(self.y[place])) for place in (0, -1))
-        begin, end = (_number(float(self.x[place])) for place in (0, -1))
+        begin, end = (self._place(float(self.x[place])) for place in (0, -1))
         if len(self.x) == 1:
             return f"{self.name} is {first} at {along} = {begin}"
         return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"

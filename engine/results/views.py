@@ -48,11 +48,8 @@ def view(picture: Picture, results: Results) -> View:
         y_label=_label(picture, results),
         x_log=logarithmic if picture.x_log is None else picture.x_log,
         y_log=bool(picture.y_log),
-        x_names=next(
-            (tuple(map(str, axis.grid)) for axis in plan.axes if axis.has_words and axis.name == picture.x),
-            (),
-        ),
         rounding=ROUNDING[plan.experiment.dtype],
+        names={x: name for axis in plan.axes for x, name in axis.names_along(picture.x).items()},
         rows_log=picture.y is not None and _is_logarithmic(picture.y, plan),
         clock=plan.experiment.protocol.clock,
         as_measured=not steps.change_values,

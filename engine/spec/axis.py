@@ -33,6 +33,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Values are numbers, or tables that give several names a number each. With `set` they are put in a place of
     the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
     `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
+    Values with `names` are called by them, on an axis, too; tables are told by a number of theirs otherwise.
     With `until = "read"` it is an inner axis: for every place on the others a learner goes along it, upwards,
     only until all is known that pictures read off along it, with its error, as how many rows are enough.
     """
@@ -55,6 +56,14 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(title="points", description="how many; none: by factors of 2 or 10 if logarithmic, or 9"),
     ] = None
     log: Annotated[bool, Meta(title="logarithmic", description="in equal factors, and drawn so")] = False
+    names: Annotated[
+        tuple[Word, ...] | None,
+        Meta(
+            title="names",
+            description="what its values are called, one name for each; none: by their numbers",
+            extra=SELDOM,
+        ),
+    ] = None
     set: Annotated[
         Word | None,
         Meta(
@@ -73,6 +82,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         self._check_values()
+        if self.names is not None and len(set(self.names)) != len(self.grid):
+            given = f"{len(self.grid)} values have {len(set(self.names))} different names"
+            raise BadField("names", f"{given}; give each value a name of its own")
         if self.until is not None and any(one >= other for one, other in pairwise(self._numbers)):
             raise BadField("until", "what is read off is the first place, so values must grow; sort them")
 
@@ -135,8 +147,18 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}
 
+    def names_along(self, x: str) -> dict[float, str]:
+        """What values are called, by where they are on an axis x, words at 1, 2, …; none by their numbers."""
+        if self.has_words:
+            words = self.names or tuple(map(str, self.grid))
+            return {float(place): word for place, word in enumerate(words, 1)} if x == self.name else {}
+        pairs = zip(self.grid, self.names or (), strict=self.names is not None)
+        return {self.bound(value)[x]: name for value, name in pairs if x in self.bound(value)}
+
     def label(self, value: Value) -> str:
         """A value in words: "eta = 0.1", or of a table "K = 2, C = 3"."""
+        if self.names is not None:
+            return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):
             return ", ".join(f"{name} = {number:g}" for name, number in value.items())
         return f"{self.name} = {value:g}" if _is_number(value) else f"{self.name} = {value}"

@@ -41,7 +41,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if getattr(learner.update, "lr", None) == BEST:
             return Finding(False, f"the rate of {learner.name} is chosen by the losses on new rows, too")
-        return Finding(True, f"{learner.name} knows no more than the examples, as nobody does")
+        return Finding(True, f"{learner.name} learns from the examples alone, as every learner does")
 
     def value(self, at: At) -> Floats:
         d = at.experiment.problem.matrix.shape()[1]

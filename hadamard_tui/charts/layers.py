@@ -59,7 +59,7 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
         return x, None, 0
     order = np.flatnonzero(keep)
     order = order[np.argsort(x[order], kind="stable")]
-    return x[order], order, int((~keep & ~np.isnan(x)).sum())
+    return x[order], order, len(np.unique(x[~keep & ~np.isnan(x)]))
 
 
 def _usable_y(y: np.ndarray, log: bool) -> tuple[np.ndarray, int]:

@@ -81,7 +81,7 @@ def legend(
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
         Entry(
-            tuple(_part(series[at], at, marks[at], _relation(series, group[0], at)) for at in group),
+            tuple(_part(series, group[0], at, marks[at]) for at in group),
             len(group) == 1 and group[0] in named,
         )
         for group in every
@@ -97,14 +97,18 @@ def _relation(series: Sequence[Series], lead: int, index: int) -> str:
     return SAME if are_equal(series[lead], series[index]) else NEARLY
 
 
-def _part(one: Series, index: int, mark: str | None, before: str) -> Part:
-    text = " ".join(filter(None, (mark, SAMPLES[one.style], one.name)))
-    return Part(before + text, one.formula, index)
+def _part(series: Sequence[Series], lead: int, index: int, mark: str | None) -> Part:
+    """What is said of a series; the own line of the first of its group does not say again whose it is."""
+    one, name = series[index], series[index].name
+    if index != lead:
+        name = name.removesuffix(f" of {series[lead].name}").removesuffix(f", {series[lead].name}")
+    text = " ".join(filter(None, (mark, SAMPLES[one.style], name)))
+    return Part(_relation(series, lead, index) + text, one.formula, index)
 
 
 def hidden_note(points: int) -> str:
     """What a chart says about points that no limits could show."""
-    return f"{points} point{'s' * (points > 1)} hidden" if points else ""
+    return f"{points} point{'s' * (points > 1)} not drawn (≤ 0 or ∞)" if points else ""
 
 
 @lru_cache(maxsize=64)

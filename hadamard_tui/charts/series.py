@@ -74,8 +74,8 @@ class Axes:
     y_names: tuple[str, ...] = ()
     """What stands at y = 0, 1, 2, … in place of numbers; none where numbers do."""
 
-    x_names: tuple[str, ...] = ()
-    """What stands at x = 1, 2, 3, … in place of numbers; none where numbers do."""
+    x_names: tuple[tuple[float, str], ...] = ()
+    """What places on x are called, increasing; none where they have numbers."""
 
     def __post_init__(self) -> None:
         for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):

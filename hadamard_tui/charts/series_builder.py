@@ -88,7 +88,7 @@ class Pen:
             lines.append(Series("", at[begin:], shown[begin:], tint, faint=True, style=style))
         before = np.s_[:till]
         band = band and (band[0][before], band[1][before])
-        name = "" if self.number else curve.name
+        name = "" if self.number else look.view.told_apart(curve)
         lines.append(
             Series(name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve))
         )

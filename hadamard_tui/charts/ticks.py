@@ -17,16 +17,18 @@ _PLAIN_DECADES = range(-3, 6)
 
 
 def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
-    """At most `most` ticks of the x-axis, or its names, where it has some."""
-    if axes.x_names:
-        return tuple((float(x), name) for x, name in enumerate(axes.x_names, start=1))
-    return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+    """At most `most` ticks of an x-axis: at all places with names, at every second …, or else at numbers."""
+    if not axes.x_names:
+        return ticks(axes.x_limits, axes.x_log, most, axes.x_whole)
+    named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
+    return tuple(named[:: math.ceil(len(named) / most)]) if named else ()
 
 
 def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Tick, ...]:
     """At most `most` (value, label) pairs within the limits, increasing.
 
-    On a log axis these are decades; where fewer than two fit in, 1-2-5 multiples, or else linear ticks.
+    On a log axis these are decades; where it has fewer than two, some of the 1-2-5 multiples, or else linear
+    ticks.
 
     Args:
         whole: at whole numbers only, for there is nothing between them.
@@ -34,8 +36,8 @@ def ticks(limits: Limits, log: bool, most: int, whole: bool = False) -> tuple[Ti
     if most < 1:
         return ()
     if log:
-        for values in (_decades(limits, most), _multiples(limits)):
-            if min(2, most) <= len(values) <= most:
+        for values in (_decades(limits, most), _multiples(limits, most)):
+            if len(values) >= min(2, most):
                 return tuple((value, _log_label(value)) for value in values)
     values = [value for value in _linear(limits, most, whole) if value > 0 or not log]
     return tuple(zip(values, _labels(values), strict=True))
@@ -71,14 +73,17 @@ def _decades(limits: Limits, most: int) -> list[float]:
     first = math.ceil(math.log10(limits[0]) - 1e-9)
     last = math.floor(math.log10(limits[1]) + 1e-9)
     stride = max(1, math.ceil((last - first + 1) / most))
-    return [10.0**n for n in range(first, last + 1) if n % stride == 0]
+    every = range(first, last + 1)
+    found = [n for n in every if n % stride == 0]
+    return [10.0**n for n in (found if len(found) > 1 else every[::stride])]
 
 
-def _multiples(limits: Limits) -> list[float]:
+def _multiples(limits: Limits, most: int) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
     found = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
-    return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    there = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+    return there[:: max(1, math.ceil(len(there) / most))]
 
 
 def _log_label(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -58,7 +59,7 @@ def view_series(look: Look) -> list[Series]:
         curves += bars(look.view)
     else:
         curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
-    lines = [_line(line, look) for line in look.view.lines]
+    lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
@@ -127,13 +128,29 @@ def _guessed(look: Look) -> list[Series]:
     )
 
 
+def _different(lines: Sequence[LineView]) -> list[LineView]:
+    """The lines to draw: those that are the same whatever tells curves apart are one, named by its kind."""
+    of_name: dict[str, list[LineView]] = {}
+    for line in lines:
+        of_name.setdefault(line.plain_name, []).append(line)
+    found = []
+    for name, (first, *more) in of_name.items():
+        alike = more and all(_same(first.x, one.x) and _same(first.y, one.y) for one in more)
+        found += [replace(first, name=name, apart=())] if alike else [first, *more]
+    return found
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=True))
+
+
 def _line(line: LineView, look: Look) -> Series:
     picked = _picked(line, look)
     says_formula = look.view.as_measured and not line.curve and not line.apart
     formula = line.formula if says_formula else ""
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
-    return Series(line.name, line.x[picked], line.y[picked], tint, style, formula=formula)
+    return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
 def _points(view: View) -> list[Series]:
@@ -168,21 +185,22 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
     x_axis, x_log = _x_axis(look)
     most, refused = twice_the_start(view), ""
-    whole = are_whole(view.places)
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items()))
     if options.y_log or options.window is not None or most == np.inf:
         ys = [one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1])] for one in series]
         values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
         y_axis, refused = y_limits(values, look.options, view.y_log)
         if y_axis is not None:
-            labels = title, view.x_label, view.y_label
-            return Axes(*labels, x_axis, y_axis, x_log, True, whole, x_names=view.x_names), ""
+            return Axes(
+                title, view.x_label, view.y_label, x_axis, y_axis, x_log, True, whole, x_names=names
+            ), ""
     if most < np.inf and options.window is None:
         y_axis = _of_risk(series)
     else:
         held = values.clip(-most, most)
         y_axis = still_limits(held) if view.along_records else limits(held)
     return Axes(
-        title, view.x_label, view.y_label, x_axis, y_axis, x_log, False, whole, x_names=view.x_names
+        title, view.x_label, view.y_label, x_axis, y_axis, x_log, False, whole, x_names=names
     ), refused
 
 

@@ -24,7 +24,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.printed_heat_map import printed_heat_map
 from hadamard_tui.charts.series_builder import colour_of, letter_of, letters
-from hadamard_tui.charts.ticks import ticks
+from hadamard_tui.charts.ticks import x_ticks
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.looks import palette
 from hadamard_tui.running.progress import skipped
@@ -133,7 +133,7 @@ def _places(found: View, most: int) -> list[float]:
     """Some of the places at which there is something, the last one among them; round ones that are passed."""
     if any(curve.is_passed for curve in found.curves):
         axes = plot(Look(found)).axes
-        return [x for x, _ in ticks(axes.x_limits, axes.x_log, most)]
+        return [x for x, _ in x_ticks(axes, most)]
     parts = [*(curve.x for curve in found.curves), *(line.x for line in found.lines)]
     every = np.unique(np.concatenate(parts or [np.empty(0)]))
     if len(every) > most:

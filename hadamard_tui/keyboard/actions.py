@@ -183,12 +183,16 @@ ACTIONS = (
         "pin",
         "c",
         "Compare",
-        "Pin this run, so that others are drawn over it; in the list of runs that one, or no longer",
+        "Pin this run, so that later ones are drawn over it; in the list of runs: pin or unpin the selected",
         COMPARE,
         12,
     ),
     Action(
-        "difference", "X", "Difference", "Curves less those of the run pinned last, or as they are", COMPARE
+        "difference",
+        "X",
+        "Difference",
+        "Draw curves less those of the run pinned last, or as they are",
+        COMPARE,
     ),
     Action("runs", "l", "Runs", "Go to the list of all runs that have ended, and leave it", COMPARE, 17),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),

@@ -64,7 +64,9 @@ class Comparing(Running):
                 self.notify("There is no other run to compare with: change one thing and run again.")
                 return
             before.pinned = True
-            self.notify(f"Less {before.name}, pinned by that; {key('runs')} lists the runs.")
+            self.notify(
+                f"Curves less those of {before.name}, which is pinned now; {key('runs')} lists the runs."
+            )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
 

@@ -6,6 +6,7 @@ import copy
 import time
 
 from engine.spec.reading import Raw
+from hadamard_tui.panels import TABLE
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.tours.tour import REST, Tour
 from hadamard_tui.widgets.banner import Banner
@@ -46,7 +47,7 @@ class Guide:
     async def present(self) -> None:
         """Put up the stop and run it, whatever has been changed since it was put up before."""
         self._ended = None
-        self._laboratory.query_one(Stage).suggest(self.tour.stop.panel)
+        self._laboratory.query_one(Stage).suggest(self.tour.stop.panel or TABLE)
         editable = self.tour.editable
         self._shown = copy.deepcopy(editable.raw)
         await self._laboratory.present(editable)

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -19,6 +20,7 @@ from engine.spec.pictures import drawn
 from engine.spec.presets import name_of
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.weights import target_feature
@@ -44,6 +46,9 @@ from hadamard_tui.widgets.stage import TALL, Stage
 from hadamard_tui.widgets.status import Status, keys_to_run
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+PATIENCE = 0.2
+"""Seconds without a frame at most where a run follows a stepped number."""
+
 DOCKED, HUGE = 110, 180
 """From so many columns on, the set-up is docked, and story and runs stand beside the stage."""
 
@@ -76,6 +81,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
         self._painted = False
         self._frames = Frames(self._rate.most)
+        self._next_frame: Timer | None = None
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -131,9 +137,20 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             self.set_focus(None)
         self.refresh_bindings()
 
-    def run_begun(self) -> None:
-        """Take the set-up away where it lies over the chart, whose curves are to be seen."""
-        if self._drawer_open:
+    def run_changed(self, session: Session) -> None:
+        """Draw the end of a run that follows a stepped number at once: somebody waits for it."""
+        super().run_changed(session)
+        if session.at_once and session.ended:
+            self._draw_in(0.0)
+
+    def run_begun(self, at_once: bool) -> None:
+        """Take the set-up away where it lies over the chart, whose curves are to be seen.
+
+        A short run that follows a stepped number gets the processor to itself until its end.
+        """
+        if at_once:
+            self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
+        elif self._drawer_open:
             self.action_setup()
 
     def action_larger(self) -> None:
@@ -146,7 +163,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         if isinstance(self.focused, NumberEntry):
             self.focused.step(up)
         else:
-            self.notify("Go to a number of the set-up first; it is stepped, and the run follows.")
+            where = f"{key('setup')} opens the set-up, {key('focus_next')} goes from field to field"
+            self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_undo(self) -> None:
         await self.query_one(Setup).undo()
@@ -227,12 +245,19 @@ class Laboratory(StyledOnce, Predicting, Comparing):
 
     def _frame(self) -> None:
         """Draw, unless the line to the terminal is still busy with the last frame, and come back."""
+        self._next_frame = None
         spent = time.thread_time()
         drawing, self._spent = spent - self._spent, spent
         beside_engine = self.session is not None and self.session.computing
         if self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0):
             self._tick()
-        self.set_timer(1 / self._rate.now, self._frame)
+        self._draw_in(1 / self._rate.now)
+
+    def _draw_in(self, seconds: float) -> None:
+        """Have the next frame then, and not when it was due."""
+        if self._next_frame is not None:
+            self._next_frame.stop()
+        self._next_frame = self.set_timer(max(seconds, 0.001), self._frame)  # a timer of 0 never fires
 
     def _tick(self) -> None:
         now = time.monotonic()

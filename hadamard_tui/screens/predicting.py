@@ -36,7 +36,7 @@ class Predicting(Looking):
         names = [one.name for one in experiment.learners if one.role == "learner"]
         places = experiment.protocol.places(rows)
         if len(places) < 2 or not names:
-            self.notify("This run has no curve over time of which anything could be guessed.")
+            self.notify("This run has no curve along examples or steps, so there is nothing to predict.")
             return
         self._forget()
         self.guesses = Guesses(places, names)

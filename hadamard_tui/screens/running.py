@@ -89,8 +89,8 @@ class Running(Screen[None]):
     def run_changed(self, session: Session) -> None:
         """Called when the engine said that the state of the run on the screen has changed."""
 
-    def run_begun(self) -> None:
-        """Called when a run was begun by hand, not by stepping a number."""
+    def run_begun(self, at_once: bool) -> None:
+        """Called when a run was begun, by hand or `at_once` after a stepped number."""
 
     def action_run(self) -> None:
         self._begin()
@@ -183,8 +183,7 @@ class Running(Screen[None]):
             kept_points.store_for(whole),
         )
         self.session.start(paused)
-        if not at_once:
-            self.run_begun()
+        self.run_begun(at_once)
 
     def refused(self) -> bool:
         """Whether the set-up cannot run; the person is told why."""

@@ -165,7 +165,7 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))  # not formulas: those are not parsed
             axis.set_minor_formatter(LogFormatter())
     if axes.x_names:
-        plot.set_xticks(range(1, len(axes.x_names) + 1), axes.x_names)
+        plot.set_xticks([x for x, _ in axes.x_names], [name for _, name in axes.x_names])
     elif axes.x_whole and not axes.x_log:
         plot.xaxis.set_major_locator(MaxNLocator(integer=True))
     return sheet, plot

@@ -37,8 +37,10 @@ class Number(Vertical):
         yield Digits(NOTHING)
         yield Label("")
 
-    def show(self, number: str, what: str) -> None:
-        """Show another number, if it is another."""
+    def show(self, number: str, what: str, brief: str = "") -> None:
+        """Show another number, if it is another; what it is in brief where words beside it need the room."""
+        if brief and self.screen.has_class("-narrow"):
+            what = brief
         if (number, what) != self._said:
             self._said = number, what
             self.query_one(Digits).update(number)
@@ -84,11 +86,12 @@ class Banner(Horizontal):
             static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.x is None:
-            seen.show(NOTHING, "loading engine")
+            seen.show(NOTHING, "loading engine", "loading")
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
-        seen.show(f"{look.x:g}", f"{look.view.x_label} of {look.view.places[-1]:g}")
+        last = f"of {look.view.places[-1]:g}"
+        seen.show(f"{look.x:g}", f"{look.view.x_label} {last}", last)
         now, lowest = looked_at(look, ""), lowest_ratio(look)
         if now is None:
             best.show(NOTHING, "least loss")
@@ -97,7 +100,8 @@ class Banner(Horizontal):
         if lowest is None:
             ratio.show(NOTHING, "of the bound")
         else:
-            ratio.show(f"{lowest[0]:.3f}", f"of the bound: {lowest[1]} at {lowest[2]:g}")
+            where = f": {lowest[1]} at {lowest[2]:g}" if self.screen.has_class("-huge") else ""
+            ratio.show(f"{lowest[0]:.3f}", f"of the bound{where}")
 
 
 def fitting(head: str, story: str, width: int) -> str:

@@ -86,7 +86,7 @@ class ItemList(Vertical):
         place = lines.highlighted
         items = editable.raw[self.part]
         with self.prevent(OptionList.OptionHighlighted):
-            lines.set_options(self._line(editable, number) for number in range(len(items)))
+            lines.write([self._line(editable, number) for number in range(len(items))])
             lines.highlighted = min(place, len(items) - 1) if place is not None and items else None
         lines.display = bool(items)
 

@@ -26,7 +26,7 @@ class LearnerList(Lines):
     def show(self, editable: EditableExperiment, selected: int) -> None:
         """Show the learners of a set-up."""
         with self.prevent(OptionList.OptionHighlighted):
-            self.set_options(line(editable, number) for number in range(len(editable.learners)))
+            self.write([line(editable, number) for number in range(len(editable.learners))])
             self.highlighted = selected
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.widgets import OptionList
@@ -15,6 +17,13 @@ class Lines(OptionList):
     """A list whose lines may be gone before a click on one arrives: Textual 8 raises IndexError for it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
+    _written: Sequence[Text] = ()
+
+    def write(self, lines: Sequence[Text]) -> None:
+        """Have these lines. Other ones are laid out anew with all of the screen, the same ones are not."""
+        if lines != self._written:
+            self._written = lines
+            self.set_options(lines)
 
     def _on_click(self, event: events.Click) -> None:  # type: ignore[override]
         if event.style.meta.get("option", 0) >= self.option_count:

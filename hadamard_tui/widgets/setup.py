@@ -277,8 +277,10 @@ class Setup(VerticalScroll, can_focus=False):
             found = found or here
             row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
-            elsewhere.display = error is not None and not found
-            elsewhere.update(f"▲ {self._told(error)}" if error is not None and not found else "")
+            told = f"▲ {self._told(error)}" if error is not None and not found else ""
+            if told or elsewhere.display:
+                elsewhere.display = bool(told)
+                elsewhere.update(told)
 
     def _told(self, error: BadInput) -> str:
         """A problem whose field is not shown, with the learner's name where it is about one."""

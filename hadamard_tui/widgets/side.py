@@ -71,6 +71,7 @@ class RunList(Vertical):
         super().__init__(id=id)
         self._runs = runs
         self._shown: object = None
+        self._last: tuple[Raw | None, Trace | None] = None, None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="runs-hint", markup=False)
@@ -79,7 +80,9 @@ class RunList(Vertical):
 
     def on_mount(self) -> None:
         self.border_title = "Runs"
-        self.show(None)
+
+    def on_show(self) -> None:
+        self.show(*self._last)
 
     @property
     def selected(self) -> Kept | None:
@@ -89,8 +92,11 @@ class RunList(Vertical):
         return kept[-1 if place is None else min(place, len(kept) - 1)] if kept else None
 
     def show(self, now: Raw | None, shown: Trace | None = None) -> None:
-        """Write what has changed; `now` is the document of the run on the screen if that is not kept, and
-        `shown` its trace."""
+        """Write what has changed, as soon as the list is in sight; `now` is the document of the run on the
+        screen if that is not kept, and `shown` its trace."""
+        self._last = now, shown
+        if not all(widget.display for widget in self.ancestors_with_self):
+            return
         kept, options = self._runs.kept, self.query_one(OptionList)
         text = Text()
         if now is not None and kept:

@@ -262,3 +262,12 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(editable: Editab
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("ctrl+x")
         await until(pilot, lambda: app._exit)
+
+
+async def test_a_message_that_is_in_sight_is_not_shown_again(editable: EditableExperiment):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        for _ in range(3):
+            await pilot.press("down")
+        (note,) = app._notifications
+        assert "s opens the set-up, tab goes from field to field" in note.message

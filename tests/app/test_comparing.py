@@ -184,8 +184,10 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
             await laboratory._take(laboratory.editable)
             await finished(app, pilot)
         assert [run.name for run in laboratory.runs.kept] == ["run 1", "run 2", "run 3"]
+        await pilot.press("l")
+        await until(pilot, lambda: len(told(app)) == 3)
         assert "EGU update.lr 0.1 → 0.05" in told(app)[2]
-        await pilot.press("X")
+        await pilot.press("l", "X")
         assert laboratory.chart_options.difference
         assert [run.name for run in laboratory.runs.pinned] == ["run 2"], "the one before"
         await pilot.press("X")

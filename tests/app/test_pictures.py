@@ -20,7 +20,7 @@ from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.picture_row import PictureRow
+from hadamard_tui.widgets.picture_row import PictureRow, texts
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
@@ -100,6 +100,19 @@ async def test_a_key_goes_from_picture_to_picture_and_back_to_the_run() -> None:
             assert stage.picture == number
         await pilot.click(row, offset=(2, 0))
         await until(pilot, lambda: stage.picture == 0)
+
+
+@pytest.mark.parametrize("width", [52, 73, 113, 193])
+@pytest.mark.parametrize("count", [2, 5, 17])
+def test_all_pictures_have_a_place_in_one_line_and_the_chosen_one_most_of_it(width: int, count: int) -> None:
+    names = tuple(f"Number {number} of some measure along some axis" for number in range(count))
+    for chosen in range(count):
+        shown = texts(names, chosen, width)
+        assert len(" ".join(shown)) <= width
+        assert len(shown[chosen]) == max(map(len, shown)) >= min(len(names[chosen]), width // 3)
+        assert names[chosen].startswith(shown[chosen].removesuffix("…"))
+        assert all(shown)
+    assert texts(("the run", "Loss"), 1, width) == ["the run", "Loss"]
 
 
 async def test_a_click_on_a_picture_with_another_x_does_not_move_the_playhead() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.view_plot import GHOST
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.stepping import steps
+from hadamard_tui.terminal.terminal_io import FrameRate
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.entry import NumberEntry
 from hadamard_tui.widgets.form import FieldRow
@@ -140,3 +142,31 @@ async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(edita
         )
         assert (seed.value, app.laboratory.editable.error) == ("0", None)
         assert app.laboratory.session is None
+
+
+async def test_a_step_lays_nothing_out_anew_and_the_end_of_its_run_waits_for_no_frame(
+    editable: EditableExperiment, monkeypatch: pytest.MonkeyPatch
+):
+    app = HadamardApp(editable)
+    async with opened(app, WIDE) as pilot:
+        field(app, "problem.matrix.d").focus()
+        await pilot.press("minus")
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await curves(app, pilot)
+        await pilot.pause()
+        laid_out: list[object] = []
+        lay_out = Screen._refresh_layout
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                Screen,
+                "_refresh_layout",
+                lambda *these, **more: (laid_out.append(these), lay_out(*these, **more)),
+            )
+            patch.setattr(app.laboratory, "_rate", FrameRate(0.01))
+            first = session_of(app)
+            await pilot.press("plus")
+            await until(pilot, lambda: session_of(app) is not first)
+            await until(pilot, lambda: session_of(app).state == "finished", 10)
+            chart = app.laboratory.query_one("#loss", ChartView)
+            await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_limits == (0, 16), 10)
+        assert laid_out == []

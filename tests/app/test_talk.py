@@ -14,6 +14,7 @@ from hadamard_tui.screens.blank import Blank
 from hadamard_tui.tours import talk
 from hadamard_tui.tours.tour import Stop, Tour
 from hadamard_tui.widgets.banner import fitting
+from hadamard_tui.widgets.chart_view import ChartView
 
 from .conftest import SMALL, WIDE, until
 from .test_runs import screen_text
@@ -106,3 +107,21 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
         await until(pilot, lambda: app.screen is app.laboratory)
         await pilot.press("pagedown")
         await until(pilot, lambda: at(app, "zero-one-128"))
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big_chart(size: tuple[int, int]):
+    stops = talk.stops_of("alt2021")
+    assert stops is not None
+    tour = Tour(stops)
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.laboratory.session is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: "128" in banner(app) and "0.018" in banner(app))
+        await pilot.pause()
+        width = app.laboratory.query_one("#told").size.width
+        for stop in stops:
+            assert fitting("20 of 20  59:59", stop.line, width) == stop.line
+        chart = app.laboratory.query_one("#loss", ChartView)
+        assert chart.size.height > size[1] / 3

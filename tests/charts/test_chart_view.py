@@ -129,7 +129,7 @@ async def test_hidden_points_are_announced():
     async with app.run_test(size=(80, 24)) as pilot:
         app.view.show([curve([0.5, math.inf, 0.5])], ON, note="paused")
         await pilot.pause()
-        assert shown(app.view)[-1].rstrip().endswith("paused · 1 point hidden")
+        assert shown(app.view)[-1].rstrip().endswith("paused · 1 point not drawn (≤ 0 or ∞)")
 
 
 async def test_a_hidden_point_may_need_another_legend_line():
@@ -139,7 +139,7 @@ async def test_a_hidden_point_may_need_another_legend_line():
         await pilot.pause()
         lines = shown(app.view)
         assert "a name of" in lines[-2]
-        assert lines[-1].strip() == "1 point hidden"
+        assert lines[-1].strip() == "1 point not drawn (≤ 0 or ∞)"
 
 
 async def test_what_is_faint_is_mixed_with_the_ground_and_its_name_is_not():

@@ -87,3 +87,16 @@ def test_no_bound_of_a_preset_hides_in_a_count(preset, width):
     rows = legend(series, width, 2, most=6)
     assert not any("more" in piece.text for row in rows for piece in row)
     assert {piece.index for row in rows for piece in row} == set(range(len(series)))
+
+
+def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
+    series = [
+        curve([1.0, 2.0], name="net, cw = 1", mark="A"),
+        curve([1.0, 2.0], name="recursion of net, cw = 1", style="dashed"),
+        curve([1.0, 2.0], name="limit, net, cw = 1", style="dashed"),
+        curve([5.0, 9.0], name="recursion of other, cw = 1", style="dashed"),
+    ]
+    (row,) = legend(series, 120, 1, groups=[(0, 1, 2), (3,)])
+    assert [piece.text for piece in row] == [
+        "A ─── net, cw = 1", "= ╌╌╌ recursion", "= ╌╌╌ limit", "╌╌╌ recursion of other, cw = 1"
+    ]  # fmt: skip

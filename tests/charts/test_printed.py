@@ -46,7 +46,7 @@ def test_colour_is_written_only_when_asked_for():
 def test_nan_and_infinities_are_left_out_and_counted():
     broken = curve([math.nan, math.inf, 0.5, -math.inf, math.nan])
     text = printed([broken], axes((0, 4)), 60, 20, colour=False)
-    assert "2 points hidden" in text
+    assert "2 points not drawn (≤ 0 or ∞)" in text
     inside = [line for line in text.split("\n") if line.endswith("│")]
     assert "".join(inside).count("o") == 1
 

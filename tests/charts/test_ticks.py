@@ -1,6 +1,10 @@
+import math
+from dataclasses import replace
+
 from looping import looped
 
-from hadamard_tui.charts.ticks import ticks
+from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.ticks import ticks, x_ticks
 
 
 def labels(limits, log=False, most=6):
@@ -21,6 +25,17 @@ def test_ticks_of_what_is_counted_are_whole_numbers():
     assert [label for _, label in ticks((2.9, 9.5), True, 4, whole=True)] == ["4", "6", "8"]
 
 
+def test_places_with_names_are_ticks_as_far_as_there_is_room():
+    named = tuple((float(x), f"x{x}") for x in range(5))
+    axes = Axes("", "", "", (-0.5, 4.5), (0, 1), x_names=named)
+    assert x_ticks(axes, 9) == named
+    assert x_ticks(axes, 3) == named[::2]
+    assert x_ticks(axes, 1) == named[:1]
+    assert x_ticks(replace(axes, x_limits=(1.5, 4.5)), 9) == named[2:]
+    assert x_ticks(replace(axes, x_limits=(1.2, 1.8)), 9) == ()
+    assert x_ticks(replace(axes, x_names=()), 2) == ticks((-0.5, 4.5), False, 2)
+
+
 def test_powers_of_two_are_divided_in_halves():
     assert labels((0, 128)) == ["0", "32", "64", "96", "128"]
     assert labels((1, 1024), most=4) == ["256", "512", "768", "1024"]
@@ -34,6 +49,23 @@ def test_large_and_small_values_get_exponents():
 def test_log_ticks_are_decades():
     assert labels((1e-3, 10), log=True) == ["0.001", "0.01", "0.1", "1", "10"]
     assert labels((1e-8, 1), log=True, most=5) == ["1e-8", "1e-6", "1e-4", "0.01", "1"]
+
+
+def test_where_two_ticks_fit_in_they_are_decades_still():
+    assert labels((4, 7e5), log=True, most=2) == ["10", "10000"]
+    assert labels((1e-8, 1), log=True, most=2) == ["1e-5", "1"]
+    for low in range(-12, 9):
+        for decades in range(2, 20):
+            limits = 10.0**low, 10.0 ** (low + decades)
+            for most in range(2, 9):
+                found = [value for value, _ in ticks(limits, True, most)]
+                assert 2 <= len(found) <= most
+                assert all(math.isclose(math.log10(value), round(math.log10(value))) for value in found)
+
+
+def test_where_few_multiples_fit_in_they_are_some_of_them():
+    assert labels((0.38, 9), log=True, most=3) == ["0.5", "2"]
+    assert labels((0.38, 9), log=True, most=4) == ["0.5", "1", "2", "5"]
 
 
 def test_less_than_two_decades_are_divided():

@@ -69,6 +69,42 @@ def along(*names: str, y: np.ndarray | None = None) -> View:
     return View(picture, "alpha", "excess risk", True, True, 1e-11, curves=found)
 
 
+def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_once_in_the_legend():
+    y = np.sqrt(RATES)
+    curves = [curve(f"net, s = {s}", s * y, RATES, learner="net", apart=(s,)) for s in (1, 2)]
+    picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
+
+    def chart(*heights: float) -> list[str]:
+        lines = [
+            LineView(
+                name=f"limit, s = {s}", kind="limit", apart=(s,), direction="exact", formula="",
+                applies_to=("net",), x=RATES, y=height * y,
+            )
+            for s, height in zip((1, 2), heights, strict=True)
+        ]  # fmt: skip
+        view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+        return [one.name for one in plot(Look(view)).series if one.name]
+
+    assert chart(3, 3) == ["limit", "s = 1", "s = 2"]
+    assert chart(3, 4) == ["limit, s = 1", "limit, s = 2", "s = 1", "s = 2"]
+
+
+@pytest.mark.parametrize(("others", "shown"), [([], ["limit, s = 2", "s = 1"]), (["tanh"], None)])
+def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(others: list[str], shown):
+    def own(learner: str, s: int) -> LineView:
+        return LineView(
+            name=f"limit of {learner}, s = {s}", kind="limit", curve=learner, apart=(s,), direction="exact",
+            formula="", applies_to=(learner,), x=RATES, y=s * RATES,
+        )  # fmt: skip
+
+    picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"), curves="s")
+    lines = [own("net", 2), *(own(name, 3) for name in others)]
+    curves = [curve("net, s = 1", RATES, RATES, learner="net", apart=(1,))]
+    view = View(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves, lines=lines)
+    names = [one.name for one in plot(Look(view)).series if one.name]
+    assert names == (shown or [*(line.name for line in lines), "net, s = 1"])
+
+
 def named(series: list[Series] | tuple[Series, ...], name: str) -> Series:
     return next(one for one in series if one.name == name)
 

@@ -237,13 +237,23 @@ SHORT = "EGU below 0.1 after k = 21, GD 116. Rotation-invariant ones not before 
         (Room(46, 2), SHORT),
         (Room(97), f"B (EGU) is {SHORT[4:].replace(', GD 116', '').removesuffix('.')}; all 6 claims hold."),
         (Room(40), "EGU below 0.1 after k = 21, GD 116."),
-        (Room(20), "EGU below 0.1 after…"),
+        (Room(33), "B below 0.1 after k = 21, A 116."),
+        (Room(20), "B below 0.1 after k…"),
     ],
 )
 def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, said: str):
     view = losses(GD, EGU, lines=(BOUND,))
     assert caption(view, HOLD, letters=LETTERS, room=room) == said
     assert room.holds(said)
+
+
+def test_long_names_give_way_to_letters_where_ranges_are_told_in_one_line():
+    x = np.array([1.0, 2.0])
+    names = [f"a learner with a long name, number {number}" for number in range(3)]
+    view = losses(*(curve(name, x, (2.0 + number) - x) for number, name in enumerate(names)))
+    letters = dict(zip(names, "ABC", strict=True))
+    assert caption(view, letters=letters, room=Room(40)) == "A from 1 to 0 and 2 more."
+    assert caption(view, room=Room(80)) == f"{names[0]} from 1 to 0 and 2 more."
 
 
 def test_a_single_line_says_when_each_of_a_few_comes_down_those_that_are_bound_last():

@@ -173,7 +173,7 @@ def test_a_function_has_its_examples_and_the_band_of_its_process():
 
 def test_degrees_are_bars_of_words():
     (found,) = views("junk-flow")
-    assert found.x_names == ("1", "2", "3", "any")
+    assert tuple(found.names.values()) == ("1", "2", "3", "any")
 
 
 def test_cells_are_a_map_of_one_net_and_the_critical_line_is_drawn_over_depth():

@@ -11,6 +11,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.pictures import reductions
 from engine.pictures.picture import Picture, Read
+from engine.results.caption import caption
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
@@ -310,6 +311,17 @@ def test_curves_told_apart_by_an_axis_are_named_by_its_values(random):
     assert [found.name for found in seen.at((1,)).curves] == ["GD, size = 8"]
     with pytest.raises(BadInput, match="varies along a curve"):
         view(Picture(x="k", measure=LOSS), results)
+
+
+def test_values_with_names_are_called_by_them_on_curves_and_places(random):
+    named = sweep_of([random * (1 + number) for number in range(3)], names=["few", "some", "many"])
+    apart = view(Picture(x="k", measure=LOSS, curves="size"), named)
+    assert [found.name for found in apart.curves] == ["GD, size = few", "GD, size = some", "GD, size = many"]
+    assert apart.names == {}
+    along = view(Picture(x="size", measure=LOSS), named)
+    assert along.names == {4: "few", 8: "some", 16: "many"}
+    assert "at size = few to " in caption(along, (), (), {})
+    assert caption(along, (), (), {}).endswith(" at many.")
 
 
 def test_learners_that_have_not_begun_are_curves_without_records_and_numbers_stay(random):
