@@ -35,7 +35,7 @@ class Data:
     `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
     what every label is, and `one_hot` whether those of an instance are above 0 for one target, its class, and
     0 for the others. `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it
-    is one.
+    is one, and `clusters` that of the cluster of every row [R, n], where rows fall into such.
     """
 
     instances: Instances
@@ -50,6 +50,7 @@ class Data:
     values: Values = "any"
     one_hot: bool = False
     tuples: NDArray[np.int64] | None = None
+    clusters: NDArray[np.int64] | None = None
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
         """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
@@ -130,6 +131,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         values=problem.label_values,
         one_hot=problem.one_hot,
         tuples=problem.matrix.tuples(streams) if problem.matrix.sign_factors else None,
+        clusters=problem.matrix.cluster_numbers(streams) if problem.matrix.in_clusters else None,
     )
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.measures import Measure, measures_in
+from engine.pictures import reductions
+from engine.protocols import Until
 from engine.results.trace import Along, Curve, TheoryLine, Trace
 
 Floats = NDArray[np.float64]
@@ -29,6 +31,9 @@ class Samples(NamedTuple):
     end: dict[str, float] | None = None
     """What the clocks say where the last replica diverged and records end too early; None elsewhere."""
 
+    passed: NDArray[np.bool_] | None = None
+    """At which records what a reading goes `until` has passed, [R or 1, S]; None where there is no such."""
+
     def coordinates(self) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index]."""
         rank = 1 + len(self.indices)
@@ -42,7 +47,8 @@ class Samples(NamedTuple):
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            return self._replace(clocks=clocks, values=self.values[:, record])
+            passed = None if self.passed is None else self.passed[:, record]
+            return self._replace(clocks=clocks, values=self.values[:, record], passed=passed)
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
@@ -50,11 +56,20 @@ class Samples(NamedTuple):
             return self._replace(indices=others, values=np.asarray(self.values.take(place, axis)))
         return self
 
+    def held(self) -> Floats:
+        """The values as they stay from where what ends them has passed; NaN where it never has."""
+        if self.passed is None:
+            return np.full_like(self.values, np.nan)
+        return reductions.held(self.values, self.passed)
+
     def of(self, replicas: Sequence[int] | None) -> Samples:
         """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
         if replicas is None or len(self.values) == 1:
             return self
-        return self._replace(values=self.values[[one for one in replicas if one < len(self.values)]])
+        some, passed = [one for one in replicas if one < len(self.values)], self.passed
+        if passed is not None and len(passed) > 1:
+            passed = passed[some]
+        return self._replace(values=self.values[some], passed=passed)
 
     def to_the_end(self) -> Samples:
         """With a record of nothing where the last replica diverged: what came before is not the last."""
@@ -62,7 +77,8 @@ class Samples(NamedTuple):
             return self
         clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1))
+        passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
+        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1), passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
@@ -71,21 +87,34 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
     return curve.clocks | {name: values for name, values in means.items() if values is not None}
 
 
-def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = ()) -> Samples | None:
+def of_curve(
+    curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
+) -> Samples | None:
     """What was measured of a curve, along its clocks and the measures of these names; None if nothing was."""
+    passed = None if until is None else _passed(curve, until)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
     if measure.is_number:
         values = curve.values(measure.name)
         if end is not None:
             end |= dict.fromkeys(measures_in(names), np.nan)
-        return None if values is None else Samples(clocks_of(curve, names), {}, values.T, end)
+        if values is None:
+            return None
+        return Samples(clocks_of(curve, names), {}, values.T, end, passed)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
     clocks = {name: times[records] for name, times in curve.clocks.items()}
-    return Samples(clocks, dict(curve.indices(measure.name)), np.moveaxis(arrays.values, 1, 0), end)
+    values = np.moveaxis(arrays.values, 1, 0)
+    passed = None if passed is None else passed[:, records]
+    return Samples(clocks, dict(curve.indices(measure.name)), values, end, passed)
+
+
+def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
+    """At which records of a curve a value was passed, in every replica [R, S] or in all at once [1, S]."""
+    values = None if until.measure is None else curve.values(until.measure)
+    return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
 
 def of_line(
