@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.one_thread import one_thread
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.hypothesis import Hypothesis
@@ -95,10 +96,12 @@ class Refit:
     """Keeps the examples and solves anew for the weights of every replica and target when they are asked for.
 
     `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not asked before there are any.
+    With `kept`, for a `solve` without hyperparameters, the weights for all rows of the data stay with these,
+    for other points of axes that have the same data.
     """
 
-    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats]) -> None:
-        self._solve = solve
+    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], kept: bool = False) -> None:
+        self._solve, self._data = solve, data if kept else None
         self._rows = [data.instances.rows[:, :0]]
         self._labels = [data.labels[:, :0]]
         self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), data.instances.d)
@@ -115,13 +118,26 @@ class Refit:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
         rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
+        key, memo = (self._solve, len(labels)), self._memo()
+        if key in memo:
+            self._w = memo[key]
+            return
         targets = len(labels) // len(rows)
         solved = []
         for member, y in enumerate(labels):
             if member > 0:
                 yield
-            solved.append(self._solve(rows[member // targets], y))
+            with one_thread():
+                solved.append(self._solve(rows[member // targets], y))
         self._w = torch.from_numpy(np.stack(solved)).to(self._rows[0])
+        memo[key] = self._w
+
+    def _memo(self) -> dict[Any, torch.Tensor]:
+        """Where weights are kept, if the examples are all rows of the data in their order; else nowhere."""
+        data, (rows,), (labels,) = self._data, self._rows, self._labels
+        if data is None or labels.shape != data.labels.shape or not torch.equal(labels, data.labels):
+            return {}
+        return data.memo if torch.equal(rows, data.instances.rows) else {}
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
