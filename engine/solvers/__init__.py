@@ -35,6 +35,9 @@ class Solver(Part, frozen=True):
     by_products: ClassVar[bool] = False
     """Whether it asks instances for inner products and single rows alone, so that they may be an operator."""
 
+    continuous: ClassVar[bool] = True
+    """Whether a small change of the examples changes predictions little, so that rounding does, too."""
+
     labels: ClassVar[Values] = "any"
     """What labels must be."""
 
