@@ -52,10 +52,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
     semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix
     s·I and every output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a
     Gaussian output. The last two are not rotation invariant, the others are, in law. With `output_signs` the
-    output weights start as ±s/√fan-in by fair coins, but for `identity`. Either `scale` says s,
-    or `cw` C_w, one for all layers or one for each, the output too. With `biases`, or C_b = `cb` > 0, there
-    are biases b_l, trained, that start as N(0, C_b) (once or for each layer, too); a bias is the weight of an
-    input that is always 1, and depends on no coordinates. The output has none with `output_bias = false`.
+    output weights start as ±s/√fan-in by fair coins, but for `identity`; with `balanced_signs` half of them
+    have +, and one more if their number is odd. Either `scale` says s, or `cw` C_w, one for all layers or one
+    for each, the output too. With `biases`, or C_b = `cb` > 0, there are biases b_l, trained, that start as
+    N(0, C_b) (once or for each layer, too); a bias is the weight of an input that is always 1, and depends on
+    no coordinates. The output has none with `output_bias = false`.
 
     With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
     its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
@@ -118,6 +119,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         bool,
         Meta(title="output signs", description="output weights start as ±, all of one size", extra=SELDOM),
     ] = False
+    balanced_signs: Annotated[
+        bool,
+        Meta(title="balanced signs", description="of these half are +, in random order", extra=SELDOM),
+    ] = False
     outputs: Annotated[
         Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
     ] = 1
@@ -133,6 +138,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
         elif (self.depth is None) != (self.width is None):
             missing, given = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; {given} needs it beside it")
+        if self.balanced_signs and not self.output_signs:
+            raise BadField("balanced_signs", "it says which signs output weights have; set output_signs too")
         if self.scale is not None and self.cw is not None:
             raise BadField("cw", "scale says this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
@@ -280,7 +287,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             return diagonal
         if output and self.output_signs:
-            return stream.signs(fan_out, fan_in).astype(np.float64) * (size / math.sqrt(fan_in))
+            signs = _halves(stream, fan_out, fan_in) if self.balanced_signs else stream.signs(fan_out, fan_in)
+            return signs.astype(np.float64) * (size / math.sqrt(fan_in))
         if self.init == "zero" and number == 1:
             return np.zeros((stream.replicas, fan_out, fan_in))
         if self.init == "orthogonal":
@@ -464,6 +472,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return Verdict(True, "the input layer is fully connected and starts at 0")
         law = "Gaussian" if self.init == "gaussian" else "uniformly random semi-orthogonal"
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
+
+
+def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
+    """Signs [R, rows, columns] of which half of every row are +, rounded up, in random order."""
+    orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
+    return np.where(orders < (columns + 1) // 2, 1, -1)
 
 
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:

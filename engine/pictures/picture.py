@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.core import catalogue
 from engine.core.parts import LARGEST, SELDOM, BadField
 from engine.learners.learner import MOST_NAME, Name
+from engine.protocols import Until
 
 if TYPE_CHECKING:
     from engine.measures import Measure as AnyMeasure
@@ -41,7 +42,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `first_above` are the place along it at which the measure first is, of every replica, or with
     `of = "mean"` of their mean: the first of those measured, or with `between` a place before it, where a
     straight line from the one before crosses the threshold (linear), or one in the logarithms of place and
-    measure (log). Where a logarithm is missing, it is the place measured.
+    measure (log). Where a logarithm is missing, it is the place measured. `until` ends the records of every
+    replica where a clock or another measure first passes a value: after that it stays what it was there, and
+    a replica that never gets there has nothing to read off.
     """
 
     over: Text = "record"
@@ -50,6 +53,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_above: Number | None = None
     of: Literal["replica", "mean"] = "replica"
     between: Literal["no", "linear", "log"] = "no"
+    until: Until | None = None
 
     def __post_init__(self) -> None:
         given = [self.take, self.first_below, self.first_above]
@@ -57,6 +61,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("take", "a read needs exactly one of take, first_below, first_above")
         if self.between != "no" and self.take is not None:
             raise BadField("between", "it is for first_below and first_above; leave it out")
+        if self.until is not None and self.over != "record":
+            raise BadField("until", "it ends the evaluation points of a run; read over record")
 
     @property
     def is_place(self) -> bool:

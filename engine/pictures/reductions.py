@@ -51,6 +51,19 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     return np.asarray(np.where(unknown, np.nan, found))
 
 
+def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
+    """Values [R, S, …] that stay what they are at the first record that has passed [R or 1, S].
+
+    NaN where none has.
+    """
+    first = np.broadcast_to(passed.argmax(1), len(values))
+    records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
+    shaped = records.reshape(*records.shape, *[1] * (values.ndim - 2))
+    found = np.take_along_axis(values, shaped, 1)
+    found[np.broadcast_to(~passed.any(1), len(values))] = np.nan
+    return found
+
+
 def _crossing(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:

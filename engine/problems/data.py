@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,9 @@ class Data:
     `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
     what every label is, and `one_hot` whether those of an instance are above 0 for one target, its class, and
     0 for the others. `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it
-    is one. `span` has the ends of the interval from which every replica draws instances of one entry, where
-    it does.
+    is one, and `clusters` that of the cluster of every row [R, n], where rows fall into such. `span` has the
+    ends of the interval from which every replica draws instances of one entry, where it does. What parts find
+    of the data alone at a price they keep in `memo`, by keys of their own, for other points with the same.
     """
 
     instances: Instances
@@ -52,6 +54,8 @@ class Data:
     one_hot: bool = False
     tuples: NDArray[np.int64] | None = None
     span: tuple[float, float] | None = None
+    clusters: NDArray[np.int64] | None = None
+    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
         """Values [S, B] averaged over targets, or those of nets over the nets that share them, [S, R, V]."""
@@ -133,6 +137,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         one_hot=problem.one_hot,
         tuples=problem.matrix.tuples(streams) if problem.matrix.sign_factors else None,
         span=problem.matrix.span if problem.matrix.fixed_points is None else None,
+        clusters=problem.matrix.cluster_numbers(streams) if problem.matrix.in_clusters else None,
     )
 
 

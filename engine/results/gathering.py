@@ -122,7 +122,7 @@ def gathered(picture: Picture, results: Results, steps: Steps) -> Gathered:
             order = found.numbers.setdefault(key, len(found.numbers))
             if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
-            samples = of_curve(curve, picture.measure, trace, steps.measured)
+            samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
                 name = results.plan.name(name, picture, apart)
                 found.to_come[key] = _to_come(name, order, apart, (number, point), curve, trace)
@@ -200,6 +200,8 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return "the picture does not name it among its lines"
     if not line.on_problem.holds:
         return line.on_problem.reason
+    if picture.reading is not None and picture.reading.until is not None:
+        return "the picture reads off where learners pass a value, and a line passes none"
     if line.measure != picture.measure.name:
         return f"it is about the {line.measure}, and this is the {picture.measure.name}"
     if line.running not in (None, picture.running):

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.measures import Measure, measures_in
+from engine.pictures import reductions
+from engine.protocols import Until
 from engine.results.trace import Along, Curve, TheoryLine, Trace
 
 Floats = NDArray[np.float64]
@@ -32,6 +34,9 @@ class Samples(NamedTuple):
     own: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
     """Of the clocks in which replicas differ what they say in each [R, S]; `clocks` has the least."""
 
+    passed: NDArray[np.bool_] | None = None
+    """At which records what a reading goes `until` has passed, [R or 1, S]; None where there is no such."""
+
     def coordinates(self, each: bool = False) -> dict[str, Floats]:
         """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
 
@@ -50,7 +55,8 @@ class Samples(NamedTuple):
             record = [int(np.abs(self.clocks[name] - value).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
             own = {clock: times[:, record] for clock, times in self.own.items()}
-            return self._replace(clocks=clocks, own=own, values=self.values[:, record])
+            passed = None if self.passed is None else self.passed[:, record]
+            return self._replace(clocks=clocks, own=own, values=self.values[:, record], passed=passed)
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
             place = int(np.abs(self.indices[name] - value).argmin())
@@ -58,13 +64,21 @@ class Samples(NamedTuple):
             return self._replace(indices=others, values=np.asarray(self.values.take(place, axis)))
         return self
 
+    def held(self) -> Floats:
+        """The values as they stay from where what ends them has passed; NaN where it never has."""
+        if self.passed is None:
+            return np.full_like(self.values, np.nan)
+        return reductions.held(self.values, self.passed)
+
     def of(self, replicas: Sequence[int] | None) -> Samples:
         """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
         if replicas is None or len(self.values) == 1:
             return self
-        some = [one for one in replicas if one < len(self.values)]
+        some, passed = [one for one in replicas if one < len(self.values)], self.passed
+        if passed is not None and len(passed) > 1:
+            passed = passed[some]
         own = {clock: times[some] for clock, times in self.own.items()}
-        return self._replace(own=own, values=self.values[some])
+        return self._replace(own=own, values=self.values[some], passed=passed)
 
     def to_the_end(self) -> Samples:
         """With a record of nothing where the last replica diverged: what came before is not the last."""
@@ -73,7 +87,9 @@ class Samples(NamedTuple):
         clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
         own = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
-        return Samples(clocks, self.indices, np.concatenate([self.values, nothing], 1), own=own)
+        passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
+        values = np.concatenate([self.values, nothing], 1)
+        return Samples(clocks, self.indices, values, own=own, passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
@@ -82,8 +98,11 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
     return curve.clocks | {name: values for name, values in means.items() if values is not None}
 
 
-def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = ()) -> Samples | None:
+def of_curve(
+    curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
+) -> Samples | None:
     """What was measured of a curve, along its clocks and the measures of these names; None if nothing was."""
+    passed = None if until is None else _passed(curve, until)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
     if measure.is_number:
@@ -93,7 +112,7 @@ def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str
         if values is None:
             return None
         own = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
-        return Samples(clocks_of(curve, names), {}, values.T, end, own)
+        return Samples(clocks_of(curve, names), {}, values.T, end, own, passed)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
@@ -101,7 +120,14 @@ def of_curve(curve: Curve, measure: Measure, trace: Trace, names: Collection[str
     clocks = {name: times[records] for name, times in curve.clocks.items()}
     values = np.moveaxis(arrays.values, 1, 0)
     own = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
-    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own)
+    passed = None if passed is None else passed[:, records]
+    return Samples(clocks, dict(curve.indices(measure.name)), values, end, own, passed)
+
+
+def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
+    """At which records of a curve a value was passed, in every replica [R, S] or in all at once [1, S]."""
+    values = None if until.measure is None else curve.values(until.measure)
+    return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
 
 def of_line(

@@ -15,7 +15,7 @@ from engine.core.texts import listed
 from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Picture, Read
-from engine.protocols import CLOCKS
+from engine.protocols import CLOCKS, Until
 from engine.results.samples import Samples
 from engine.spec.axis import Axis
 from engine.spec.points import Point
@@ -109,6 +109,11 @@ class Steps:
         return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
+    def until(self) -> Until | None:
+        """What ends the records that it reads."""
+        return None if self._reading is None else self._reading.until
+
+    @property
     def change_values(self) -> bool:
         """Whether what is drawn is something else than the measure."""
         picture = self.picture
@@ -158,7 +163,7 @@ class Steps:
             samples = samples.to_the_end()
         for name, value in picture.at.items():
             samples = samples.at(name, value)
-        values = samples.values
+        values = samples.values if self.until is None else samples.held()
         if picture.running is not None:
             values = reductions.running(picture.running, values, 1)
         if picture.times is not None:

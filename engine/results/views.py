@@ -399,6 +399,8 @@ def _label(picture: Picture, results: Results) -> str:
         sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
         label = f"{clock if how.over == 'record' else how.over} until {label} {sign} {threshold:g}"
+    if how is not None and how.until is not None:
+        label = f"{label}, where {how.until.words}"
     if picture.times is not None:
         label = f"{label} × {picture.times}"
     return label if picture.relative is None else f"{label}, relative to {picture.relative}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.one_thread import one_thread
 from engine.core.parts import Part, Values, Verdict
 from engine.core.sizes import DERIVED, Sizes
 from engine.core.stopping import aside, go_on
@@ -51,6 +52,9 @@ class Solver(Part, frozen=True):
 
     of_kernel: ClassVar[bool] = False
     """Whether its fit is an element of the space of a kernel, with a norm there."""
+
+    continuous: ClassVar[bool] = True
+    """Whether a small change of the examples changes predictions little, so that rounding does, too."""
 
     labels: ClassVar[Values] = "any"
     """What labels must be."""
@@ -131,10 +135,12 @@ class Refit:
     """Keeps the examples and solves anew for the weights of every replica and target when they are asked for.
 
     `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not asked before there are any.
+    With `kept`, for a `solve` without hyperparameters, the weights for all rows of the data stay with these,
+    for other points of axes that have the same data.
     """
 
-    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats]) -> None:
-        self._solve = solve
+    def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], kept: bool = False) -> None:
+        self._solve, self._data = solve, data if kept else None
         self._rows = [data.instances.rows[:, :0]]
         self._labels = [data.labels[:, :0]]
         self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), data.instances.d)
@@ -151,6 +157,10 @@ class Refit:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
         rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
+        key, memo = (self._solve, len(labels)), self._memo()
+        if key in memo:
+            self._w = memo[key]
+            return
         targets = len(labels) // len(rows)
         solved = []
         for member, y in enumerate(labels):
@@ -158,9 +168,21 @@ class Refit:
                 yield
             solved.append(self._solution(rows[member // targets], y))
         self._w = torch.from_numpy(np.stack(solved)).to(self._rows[0])
+        memo[key] = self._w
+
+    def _memo(self) -> dict[Any, torch.Tensor]:
+        """Where weights are kept, if the examples are all rows of the data in their order; else nowhere."""
+        data, (rows,), (labels,) = self._data, self._rows, self._labels
+        if data is None or labels.shape != data.labels.shape or not torch.equal(labels, data.labels):
+            return {}
+        return data.memo if torch.equal(rows, data.instances.rows) else {}
 
     def _solution(self, X: Floats, y: Floats) -> Floats:
-        return self._solve(X, y) if X.size <= QUICK else aside(partial(self._solve, X, y))
+        return self._alone(X, y) if X.size <= QUICK else aside(partial(self._alone, X, y))
+
+    def _alone(self, X: Floats, y: Floats) -> Floats:
+        with one_thread():
+            return self._solve(X, y)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""

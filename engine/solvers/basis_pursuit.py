@@ -27,7 +27,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
         return length(weights, "1")
 
     def begin(self, data: Data) -> Hypothesis:
-        return Refit(data, shortest)
+        return Refit(data, shortest, kept=True)
 
     def size(self, n: int, d: int) -> int:
         return 8 * n * d

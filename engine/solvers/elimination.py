@@ -20,14 +20,16 @@ Bits = NDArray[np.bool_]
 
 
 class Elimination(Solver, frozen=True, tag="elimination"):
-    """The product of entries that fits the examples kept, by Gaussian elimination over F₂, free bits 0.
+    """The product of entries that fits the examples kept, by Gaussian elimination over F₂.
 
     A memory M starts at 0, and step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes its row t
     the mean of (x, y) over the examples of the step: with `batch` 1 a copy of one, with more their mean, and
     with `of = "population"` that over all inputs, which is 0 for a product of fair signs. The signs of the
     rows, those of 0 by a coin, are then read as equations over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i),
-    and solved; those that contradict others before them are left out. Both the memory and the decoder are
-    written by hand, and nothing of them is learned. Source: AS20; theory-bias.md §§41, 42.
+    and solved; those that contradict others before them are left out. Of instances that are no products of
+    those solved nothing is known: free bits are 0, a guess, or with `abstain` the prediction is 0. Both the
+    memory and the decoder are written by hand, and nothing of them is learned. Source: AS20; theory-bias.md
+    §§41, 42.
     """
 
     labels: ClassVar[Values] = "signs"
@@ -40,8 +42,12 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         Meta(title="of", description="means of examples, or in their place that of all inputs", extra=SELDOM),
     ] = "examples"
 
+    abstain: Annotated[
+        bool, Meta(title="abstain", description="predict 0 where the examples leave it open", extra=SELDOM)
+    ] = False
+
     def begin(self, data: Data) -> Hypothesis:
-        return Equations(data, self.batch, self.of == "population")
+        return Equations(data, self.batch, self.of == "population", self.abstain)
 
     def size(self, n: int, d: int) -> int:
         return d * (d + 1) // 8 + (self.batch + 2) * (d + 1) + 2 * n * d
@@ -55,8 +61,8 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 class Equations:
     """What the examples told say of the set, for every replica and target."""
 
-    def __init__(self, data: Data, batch: int, population: bool) -> None:
-        self._batch, self._population = batch, population
+    def __init__(self, data: Data, batch: int, population: bool, abstain: bool) -> None:
+        self._batch, self._population, self._abstain = batch, population, abstain
         self._d = data.instances.d
         members = len(data.labels)
         self._members = members // data.replicas
@@ -90,6 +96,9 @@ class Equations:
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
         signs: Floats = 1.0 - 2.0 * odd
+        if self._abstain:
+            known = [solved.settles(x > 0) for solved, x in zip(self._solved, negative, strict=True)]
+            signs *= np.stack(known)
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
@@ -104,6 +113,12 @@ class Solved:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
         self.chosen: Bits = np.zeros(d, bool)
         """The solution in which unknowns without a pivot are 0."""
+
+    def settles(self, left: Bits) -> Bits:
+        """Of which left sides [n, d] the right one follows from the equations, [n]."""
+        follows = left[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
+        settled: Bits = (follows == left).all(1)
+        return settled
 
     def see(self, equation: Bits) -> None:
         """Take in the coefficients of an equation and its right side, [d + 1]."""

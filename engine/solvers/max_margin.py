@@ -36,7 +36,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
         return length(weights, "2")
 
     def begin(self, data: Data) -> Hypothesis:
-        return Refit(data, widest)
+        return Refit(data, widest, kept=True)
 
     def size(self, n: int, d: int) -> int:
         return 3 * n * (min(n, d) + 1) + n * d

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import math
 from typing import Annotated
 
 import numpy as np
@@ -36,6 +36,10 @@ FARTHEST = 4.0
 """How far a step moves any z_i at most (D = 2)."""
 
 
+Point = tuple[Floats, Floats, Floats, Floats]
+"""ν, z, 1 − z and 1 + z."""
+
+
 class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α: the w that gradient flow on a diagonal net, w = u^D − v^D, tends to.
 
@@ -54,10 +58,20 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
 
     def begin(self, data: Data) -> Hypothesis:
-        return Refit(data, partial(minimiser, alpha=self.alpha, depth=self.depth))
+        paths: list[Path] = data.memo.setdefault((self.kind, self.depth), [])
+
+        def solve(X: Floats, y: Floats) -> Floats:
+            path = next((one for one in paths if one.is_of(X, y)), None) or Path(X, y, self.depth)
+            if len(X) == data.instances.n and path not in paths:
+                paths.append(path)
+            return path.at(self.alpha)
+
+        return Refit(data, solve)
 
     def size(self, n: int, d: int) -> int:
-        return 6 * n * d + 3 * n * n
+        decades = max(0.0, math.log10(EASY) - self.depth * math.log10(self.alpha))
+        passed = math.ceil(decades / -math.log10(_ratio(self.depth)))
+        return 8 * n * d + 3 * n * n + passed * (3 * d + n)
 
     def invariance(self) -> Verdict:
         return Verdict(False, "Q sums over the entries of w, which singles out the coordinate axes")
@@ -70,24 +84,68 @@ def minimiser(X: Floats, y: Floats, alpha: float, depth: int) -> Floats:
     Returns: w [d].
     Raises: ArithmeticError if Newton's method does not find it.
     """
-    left, sizes, right = np.linalg.svd(X, full_matrices=False)
-    rank = int((sizes > DEPENDENT * sizes[:1]).sum())
-    rows = right[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
-    labels = left[:, :rank].T @ y / sizes[:rank]
-    shortest: Floats = labels @ rows
-    unit = abs(shortest).max(initial=0.0)
-    if unit == 0 or rank == X.shape[1]:
-        return shortest
-    scale = alpha**depth / unit
-    search = Dual(rows, labels / unit, max(scale, EASY), depth)
-    ratio = 10**-0.5 if depth == 2 else 10 ** (-0.1 * depth)
-    search.solve()
-    while search.scale > scale:
-        search.move(max(scale, search.scale * ratio))
-        search.solve()
-    search.check()
-    w: Floats = search.solution * unit
-    return w
+    return Path(X, y, depth).at(alpha)
+
+
+class Path:
+    """The minimisers of Q_α for some examples along α: those passed on the way to one are kept for others.
+
+    They are the same for every α that comes after them, whichever was asked for first.
+    """
+
+    def __init__(self, X: Floats, y: Floats, depth: int) -> None:
+        """Instances X [k, d], labels y [k], and the depth D ≥ 2 of the net."""
+        self._examples, self._depth = (X, y), depth
+        left, sizes, right = np.linalg.svd(X, full_matrices=False)
+        rank = int((sizes > DEPENDENT * sizes[:1]).sum())
+        self._rows = right[:rank]  # orthonormal, and rows · w = labels says what Xw = XX⁺y says
+        self._labels = left[:, :rank].T @ y / sizes[:rank]
+        self._shortest: Floats = self._labels @ self._rows
+        self._unit = float(abs(self._shortest).max(initial=0.0))
+        self._is_only = self._unit == 0 or rank == X.shape[1]
+        self._passed: list[tuple[float, Point]] = []
+        """Scales, falling by equal factors from EASY, and the solutions there."""
+
+    def is_of(self, X: Floats, y: Floats) -> bool:
+        """Whether it is that of these examples."""
+        own, labels = self._examples
+        return np.array_equal(own, X) and np.array_equal(labels, y)
+
+    def at(self, alpha: float) -> Floats:
+        """The minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
+        if self._is_only:
+            return self._shortest
+        scale = alpha**self._depth / self._unit
+        search = Dual(self._rows, self._labels / self._unit, max(scale, EASY), self._depth)
+        if scale >= EASY:
+            search.solve()
+        else:
+            self._pass_to(scale, search)
+            search.go_to(*next(one for one in reversed(self._passed) if one[0] >= scale))
+            if search.scale > scale:
+                search.move(scale)
+                search.solve()
+        search.check()
+        w: Floats = search.solution * self._unit
+        return w
+
+    def _pass_to(self, scale: float, search: Dual) -> None:
+        """Solve at further scales, as far as they are above this one."""
+        ratio = _ratio(self._depth)
+        if not self._passed:
+            search.solve()
+            self._passed.append((search.scale, search.point))
+        if (last := self._passed[-1])[0] * ratio > scale:
+            search.go_to(*last)
+        while self._passed[-1][0] * ratio > scale:
+            search.move(self._passed[-1][0] * ratio)
+            search.solve()
+            self._passed.append((search.scale, search.point))
+
+
+def _ratio(depth: int) -> float:
+    """Of a scale to the one before it."""
+    return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
 class Dual:
@@ -116,6 +174,17 @@ class Dual:
         self.scale = scale
         self._evaluate()
 
+    def go_to(self, scale: float, point: Point) -> None:
+        """Go to a scale and a point there."""
+        self.scale = scale
+        self._nu, self._z, self._below, self._above = point
+        self._evaluate()
+
+    @property
+    def point(self) -> Point:
+        """Where it is."""
+        return self._nu, self._z, self._below, self._above
+
     def solve(self) -> None:
         """Newton steps until the labels are fitted, or rounding ends the progress."""
         for _ in range(STEPS):
@@ -142,11 +211,11 @@ class Dual:
 
     def _step(self) -> bool:
         """One step that makes G larger, or the residual smaller where G no longer tells; whether there is."""
-        weighted = self._rows * self._slopes
-        direction, gain = self._direction(weighted @ self._rows.T)
+        half = self._rows * np.sqrt(self._slopes)
+        direction, gain = self._direction(half @ half.T)  # symmetric, at half the price of any product
         change = direction @ self._rows
         size = self._longest(change)
-        before, objective, missed = self._point(), self._objective, self._missed
+        before, objective, missed = self.point, self._objective, self._missed
         rounding = 1e-12 * abs(objective)
         while size > 1e-10:
             self._go(before, size, direction, change)
@@ -179,12 +248,7 @@ class Dual:
         shares = np.maximum(change / self._below, -change / self._above)
         return min(1.0, (1 - NEAREST) / max(float(shares.max()), 1e-300))
 
-    def _point(self) -> tuple[Floats, Floats, Floats, Floats]:
-        return self._nu, self._z, self._below, self._above
-
-    def _go(
-        self, before: tuple[Floats, Floats, Floats, Floats], size: float, direction: Floats, change: Floats
-    ) -> None:
+    def _go(self, before: Point, size: float, direction: Floats, change: Floats) -> None:
         nu, z, below, above = before
         self._nu, self._z = nu + size * direction, z + size * change
         self._below, self._above = below - size * change, above + size * change

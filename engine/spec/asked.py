@@ -18,12 +18,20 @@ def asked(experiment: Experiment, learner: Learner) -> tuple[Measure, ...]:
     wanted = [one for name, one in named().items() if one.recorded_always or name == ends]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     shown = [picture.measure for picture in experiment.pictures]
+    shown += [named()[name] for name in _until(experiment)]
     shown += [one for picture in experiment.pictures for one in measures_in(names_in(picture.x)).values()]
     every = {measure.name: measure for measure in (*wanted, *experiment.run.measures, *claimed, *shown)}
     there = {
         name: measure for name, measure in every.items() if missing(measure, experiment, learner) is None
     }
     return tuple((there | _for_lines(experiment, learner, there)).values())
+
+
+def _until(experiment: Experiment) -> list[str]:
+    """The measures at whose values pictures end what they read."""
+    readings = (picture.reading for picture in experiment.pictures)
+    ends = (None if reading is None else reading.until for reading in readings)
+    return [end.measure for end in ends if end is not None and end.measure is not None]
 
 
 def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:

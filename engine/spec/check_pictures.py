@@ -9,7 +9,7 @@ from engine.core import catalogue
 from engine.core.expressions import BadExpression, names_in
 from engine.core.parts import BadInput
 from engine.core.texts import listed
-from engine.measures import measures_in
+from engine.measures import measures_in, named
 from engine.pictures.picture import RATE, Picture
 from engine.protocols import CLOCKS
 from engine.spec.asked import missing
@@ -54,7 +54,9 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
         if picture.name is not None and picture.name in [one.name for one in first.pictures[:number]]:
             raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
         _check_measure(experiments, picture, learners, where)
-        _check_dimensions(_dimensions(experiments, picture, learners, where), picture, where)
+        there = _dimensions(experiments, picture, learners, where)
+        _check_dimensions(there, picture, where)
+        _check_until(experiments, picture, there.clocks, where)
         _check_relative(picture, learners, where)
         lines = catalogue.members("theory")
         for line in picture.lines or ():
@@ -204,6 +206,22 @@ def _along_few(there: Dimensions, picture: Picture, where: str) -> bool:
     few = {*there.of_axes, *there.indices, *there.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*there.clocks, *there.measures])
+
+
+def _check_until(
+    experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
+) -> None:
+    """See that what ends the records that a picture reads is recorded. Raises: BadInput."""
+    until = None if picture.reading is None else picture.reading.until
+    if until is None:
+        return
+    if until.clock is not None:
+        _check_known([until.clock], clocks, f"{where}.read.until")
+        return
+    measure = named()[str(until.measure)]
+    reasons = [missing(measure, one, learner) for one in experiments for learner in one.learners]
+    if all(reasons):
+        raise BadInput(f"{where}.read.until", f"{until.measure} is measured only where {reasons[0]}")
 
 
 def _check_numbers(names: Collection[str], there: Dimensions, where: str) -> None:

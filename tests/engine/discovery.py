@@ -103,7 +103,7 @@ def name_of(words: dict[str, Any]) -> str:
 def solvers() -> dict[str, dict[str, Any]]:
     """Every solver with every choice that it has, by name."""
     return {
-        name_of(words): {**words, **_few_strengths(kind)}
+        name_of(words): {**words, **_few_strengths(kind), **_few_starts(kind)}
         for kind, solver in catalogue.members("solvers").items()
         for words in variants(solver)
     }
@@ -136,6 +136,11 @@ def _few_strengths(kind: str) -> dict[str, float]:
     """A range of a factor of ten, for a solver that chooses its strength from one."""
     made = catalogue.make("solvers", kind)
     return {"least": made.most / 10} if {"least", "most"} <= {*made.__struct_fields__} else {}
+
+
+def _few_starts(kind: str) -> dict[str, int]:
+    """Two starts, for a solver that takes the best of several."""
+    return {"starts": 2} if "starts" in catalogue.members("solvers")[kind].__struct_fields__ else {}
 
 
 def loss_of(learner: dict[str, Any]) -> str:

@@ -40,6 +40,22 @@ def test_it_predicts_by_a_set_that_fits_all_examples_and_by_the_only_one_where_t
             np.testing.assert_array_equal(predicted[:k], y[:k])
 
 
+def test_it_may_abstain_where_sets_that_fit_disagree_and_nowhere_else():
+    fit, data = beginning(described(abstain=True))
+    rows, labels = data.instances.rows.numpy(), data.labels.numpy()
+    silent = []
+    for k in range(1, 13):
+        fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
+        found = fit.predict(data.instances).numpy()
+        for x, y, predicted in zip(rows, labels, found, strict=True):
+            each = np.stack([np.where(one == 1, x, 1).prod(1) for one in fitting(x[:k], y[:k])])
+            agree = abs(each.mean(0)) == 1
+            np.testing.assert_array_equal(predicted, np.where(agree, each[0], 0))
+            silent.append((~agree).mean())
+    assert max(silent) > 0
+    assert min(silent) == 0
+
+
 def test_what_contradicts_examples_before_it_is_left_out():
     fit, data = beginning(described(replicas=1))
     first = data.instances.at(slice(0, 1))

@@ -69,6 +69,17 @@ def test_output_weights_may_start_as_signs():
     assert 0 < (output > 0).mean() < 1
 
 
+def test_half_of_them_may_be_plus_in_every_output_and_replica():
+    signs = {"output_signs": True, "balanced_signs": True, "widths": [5]}
+    hypothesis, _ = beginning(described(signs, "jacobian-spectrum"))
+    output = hypothesis.tensors["W2"].numpy()
+    np.testing.assert_array_equal((output > 0).sum(2), 3)
+    np.testing.assert_allclose(np.abs(output), np.sqrt(1 / 5))
+    assert (output[0] != output[1]).any(), "which they are is drawn by every replica"
+    with pytest.raises(BadInput, match="set output_signs too"):
+        described({"balanced_signs": True}, "jacobian-spectrum")
+
+
 def test_two_classes_may_have_a_target_each():
     matrix = {**CLUSTERS, "classes": 2}
     both = raw(matrix, {"kind": "classes", "each": True}, {"LLS": {"solver": "lls"}})

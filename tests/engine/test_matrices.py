@@ -22,6 +22,7 @@ def rows_of(replicas=1, **words):
 EXTRA = {
     "clusters spread": {"kind": "clusters", "d": 6, "classes": 3, "centres": 2, "sigma": 0.7, "n": 13},
     "clusters few": {"kind": "clusters", "d": 6, "classes": 5, "sigma": 0.5, "n": 3, "radius": "sqrt(d)"},
+    "clusters balls": {"kind": "clusters", "d": 6, "sigma": 0.5, "n": 30, "spread": "ball"},
     "clusters normalised": {"kind": "clusters", "d": 6, "sigma": 0.5, "n": 30, "normalised": True},
     "sphere": {"kind": "sphere", "d": 6, "n": 3},
     "separable": {"kind": "separable", "d": 4, "n": 3, "margin": 1.5, "entry": 1},
@@ -79,6 +80,21 @@ def test_clusters_take_turns_and_lie_around_their_centres():
     np.testing.assert_allclose(long, np.sqrt(50) * rows, rtol=1e-12)
     (same,) = rows_of(**{**words, "normalised": True})
     np.testing.assert_allclose(same, rows / np.linalg.norm(rows, axis=1, keepdims=True), rtol=1e-12)
+
+
+def test_clusters_in_balls_have_squared_distances_that_are_uniform():
+    words = {"kind": "clusters", "centres": 2, "d": 5, "n": 4000, "sigma": 0.5, "spread": "ball"}
+    (rows,) = rows_of(**words)
+    (centres,) = rows_of(**{**words, "sigma": 0.0})
+    away = rows - centres
+    shares = (away**2).sum(1) / 0.5**2
+    assert shares.max() <= 1
+    for power in (1, 2):
+        sample = shares**power
+        assert abs(sample.mean() - 1 / (power + 1)) < ERRORS * sample.std() / np.sqrt(sample.size)
+    directions = away / np.linalg.norm(away, axis=1, keepdims=True)
+    for sample in (directions, directions[:, 0] * directions[:, 1]):
+        assert abs(sample.mean()) < ERRORS * sample.std() / np.sqrt(sample.size)
 
 
 def test_points_of_an_interval_are_uniform_or_equally_spaced_with_both_ends():

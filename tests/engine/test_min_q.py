@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from building import data_of, raw
 from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
 from engine.core import catalogue
+from engine.runtime.sweep import sweep
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
-from engine.solvers.min_q import minimiser
+from engine.solvers.min_q import Path, minimiser
+from engine.spec import reading
+from engine.spec.plan import plan
 
 SCALES = [1e3, 1.0, 0.1, 1e-3, 1e-6]
 DEPTHS = [2, 3, 4, 8]
@@ -160,6 +164,36 @@ def test_signs_and_sparse_targets_without_noise_are_solved_at_every_scale(depth)
         with np.errstate(all="raise", under="ignore"):
             w = minimiser(A, y, alpha, depth)
         np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth):
+    A, y = small(7)
+    down = [3.0, 0.3, 0.1, 1e-3]
+    for order in (down, down[::-1], [0.1, 3.0, 1e-3, 0.3]):
+        path = Path(A, y, depth)
+        for alpha in order:
+            np.testing.assert_array_equal(path.at(alpha), minimiser(A, y, alpha, depth))
+
+
+def test_scales_of_the_same_data_go_on_from_one_another(monkeypatch):
+    steps = []
+    step = min_q.Dual._step
+    monkeypatch.setattr(min_q.Dual, "_step", lambda self: steps.append(1) or step(self))
+    axes = [{"name": "alpha", "values": [0.1, 0.03, 0.01, 0.003, 0.001], "log": True}]
+    learner = {"solver": {"kind": "min-q", "alpha": "alpha"}}
+    described = raw(
+        {"kind": "gaussian", "n": 6, "d": 14}, learners={"it": learner}, protocol="at-init", replicas=2
+    )
+    results = sweep(plan({**described, "axes": axes, "pictures": [{"x": "alpha", "measure": "loss"}]}))
+    assert len(results.traces) == 5
+    together = len(steps)
+    steps.clear()
+    data = data_of(reading.parse(described | {"learners": [{"name": "it", "solver": "min-q"}]}))
+    for X, y in zip(data.instances.rows.numpy(), data.labels.numpy(), strict=True):
+        for alpha in (0.1, 0.03, 0.01, 0.003, 0.001):
+            minimiser(X, y, alpha, 2)
+    assert together < 0.6 * len(steps)
 
 
 def test_a_search_that_does_not_end_says_so(monkeypatch):

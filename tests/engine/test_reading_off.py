@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from building import gd, raw
 
-from engine.core.parts import BadField
+from engine.core.parts import BadField, BadInput
 from engine.pictures import reductions
 from engine.pictures.picture import Read
+from engine.protocols import Until
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.sweep import sweep
@@ -48,6 +49,65 @@ def test_where_there_is_no_logarithm_it_is_the_place_that_was_measured():
 def test_a_value_of_the_measure_is_between_no_places():
     with pytest.raises(BadField, match="leave it out"):
         Read(take="max", between="log")
+
+
+def test_what_a_value_has_passed_holds_every_replica_there():
+    values = np.arange(12.0).reshape(3, 4) ** 2
+    passed = np.array([[False, True, False, True], [True, True, True, True], [False] * 4])
+    found = reductions.held(values, passed)
+    np.testing.assert_array_equal(found, [[0, 1, 1, 1], [16, 16, 16, 16], [np.nan] * 4])
+    both = reductions.held(np.stack([values, -values], 2), passed)
+    np.testing.assert_array_equal(both, np.stack([found, -found], 2))
+    at_once = reductions.held(values, passed[:1])
+    np.testing.assert_array_equal(at_once, values[:, [0, 1, 1, 1]])
+
+
+STOPPED = {
+    "matrix": {"kind": "gaussian", "n": 6, "d": 4},
+    "learners": {"GD": gd(0.05, kind="dense", widths=[3])},
+    "protocol": {"kind": "steps", "steps": 40, "records": 40},
+    "replicas": 3,
+}
+
+
+def test_a_measure_is_read_where_another_has_passed_a_value():
+    described = raw(**STOPPED)
+    along = [
+        {"x": "step", "measure": "loss"},
+        {"x": "step", "measure": {"kind": "layer-movement"}, "at": {"layer": 1}},
+    ]
+    read = {"x": "d", "measure": {"kind": "layer-movement"}, "at": {"layer": 1}}
+    ends = [
+        {"measure": "loss", "below": 0.8},
+        {"clock": "step", "above": 20},
+        {"measure": "loss", "below": -1},
+    ]
+    pictures = [*along, *({**read, "read": {"take": "last", "until": end}} for end in ends)]
+    whole = plan({**described, "pictures": pictures})
+    results = sweep(whole)
+    _, _, *found = (view(one, results).curves[0] for one in whole.experiment.pictures)
+    trace = results.traces[0].curves[0]
+    losses, movements = trace.values("loss").T, trace.array("layer-movement").values[:, :, 0]
+    first = [int(np.flatnonzero(each < 0.8)[0]) for each in losses]
+    assert len(set(first)) > 1
+    each = [movement[place] for movement, place in zip(movements.T, first, strict=True)]
+    assert found[0].y[0] == pytest.approx(np.mean(each))
+    assert found[0].stderr[0] == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
+    assert found[1].y[0] == pytest.approx(movements[21].mean())
+    assert np.isnan(found[2].y[0])
+
+
+@pytest.mark.parametrize(("until", "message"), [
+    ({"measure": "rank", "below": 1}, "rank is measured only where"),
+    ({"clock": "time", "above": 1}, "there is no 'time'"),
+])  # fmt: skip
+def test_what_ends_a_reading_must_be_there(until, message):
+    described = raw("hadamard", d=4, learners={"EG": {"update": "eg"}})
+    picture = {"x": "d", "measure": "loss", "read": {"take": "last", "until": until}}
+    with pytest.raises(BadInput, match=message):
+        plan({**described, "pictures": [picture]})
+    with pytest.raises(BadField, match="read over record"):
+        Read(over="rows", take="last", until=Until(measure="loss", below=1.0))
 
 
 def test_never_is_known_once_all_points_of_an_axis_that_is_read_off_are_there():

@@ -7,14 +7,16 @@ import naive
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, predictions, weights
+from building import LLS, beginning, data_of, experiment, predictions, weights
 from discovery import solvers
 from looping import looped
+from threadpoolctl import threadpool_info
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
+from engine.solvers import basis_pursuit
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_infinity import flattest
 
@@ -353,3 +355,38 @@ def test_basis_pursuit_fits_labels_and_instances_of_any_size(size):
         fitted = X @ np.linalg.lstsq(X, y)[0]
         np.testing.assert_allclose(X @ w, fitted, rtol=0, atol=1e-8 * size)
     assert (shortest(X, np.zeros(k)) == 0).all()
+
+
+def test_solvers_that_solve_anew_take_one_thread_and_give_the_others_back(monkeypatch):
+    def threads():
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    before, there = threads(), []
+    monkeypatch.setattr(basis_pursuit, "shortest", lambda X, y: there.append(threads()) or np.zeros(6))
+    data = data_of(experiment({"kind": "gaussian", "n": 4, "d": 6}, learners={"it": LLS}))
+    hypothesis = catalogue.make("solvers", "basis-pursuit").begin(data)
+    hypothesis.learn(data.instances, data.labels)
+    hypothesis.weights()
+    assert there == [{1}]
+    assert threads() == before
+
+
+def test_solutions_for_all_rows_stay_with_the_data_and_those_for_others_do_not(monkeypatch):
+    solved = []
+    monkeypatch.setattr(basis_pursuit, "shortest", lambda X, y: solved.append(len(X)) or np.full(6, y.sum()))
+    data = data_of(experiment({"kind": "gaussian", "n": 4, "d": 6}, learners={"it": LLS}, replicas=2))
+    solver = catalogue.make("solvers", "basis-pursuit")
+
+    def weights(*numbers):
+        hypothesis = solver.begin(data)
+        hypothesis.learn(*data.examples(torch.tensor([numbers, numbers])))
+        return hypothesis.weights()
+
+    first = weights(0, 1, 2, 3)
+    assert solved == [4, 4]
+    np.testing.assert_array_equal(weights(0, 1, 2, 3), first)
+    assert solved == [4, 4], "the same rows are solved once"
+    others = [(0, 1, 2), (0, 1, 3, 2), (0, 1, 1, 3)]
+    for some in others:
+        np.testing.assert_allclose(weights(*some)[:, 0], data.labels[:, list(some)].sum(1))
+    assert len(solved) == 2 + 2 * len(others)

@@ -10,6 +10,7 @@ import torch
 from building import beginning, experiment, gd, weights
 from twins import serving
 
+from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.measures import Probe, named
 from engine.runtime.run import run
@@ -30,6 +31,26 @@ OF_WEIGHTS = (
     "margin-fourier",
 )
 LENGTHS = ("1", "2", "max", "2/3", "fourier")
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_layers_move_by_the_length_of_the_difference(relative):
+    net = gd(0.05, kind="dense", widths=[3, 2], cb=0.5)
+    measure = {"kind": "layer-movement", "relative": relative}
+    matrix = {"kind": "gaussian", "n": 5, "d": 4}
+    described = experiment(matrix, learners={"it": net}, replicas=2, measures=[measure])
+    moved = run(described).curves[0].array(catalogue.make("measures", **measure).name).values
+    hypothesis, data = beginning(described)
+    before = {name: tensor.clone() for name, tensor in hypothesis.params.items()}
+    hypothesis.learn(data.instances.at(slice(0, 1)), data.labels[:, :1])
+    for layer, name in enumerate(hypothesis.architecture.layers):
+        for replica in range(2):
+            way = (hypothesis.params[name] - before[name])[replica].flatten().tolist()
+            expected = math.sqrt(sum(one**2 for one in way))
+            if relative:
+                expected /= math.sqrt(sum(one**2 for one in before[name][replica].flatten().tolist()))
+            assert moved[1, replica, layer] == pytest.approx(expected, rel=1e-10)
+    assert not moved[0].any()
 
 
 def claims_of(*names, learner="it", k=0):

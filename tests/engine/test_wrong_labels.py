@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from building import data_of, experiment, gd
+from building import beginning, data_of, experiment, gd
 from msgspec import structs
 
 from engine.core import catalogue
@@ -54,6 +54,23 @@ def test_the_error_on_true_labels_is_that_of_the_same_predictions(matrix, output
     for rows in ("train", "test"):
         named = catalogue.make("measures", "error", rows=rows, labels="true").name
         assert named == f"true-{rows}-error"
+
+
+@pytest.mark.parametrize("rows", ["all", "train", "test"])
+def test_what_is_put_out_in_a_cluster_is_the_size_of_its_mean(rows):
+    measure = catalogue.make("measures", "cluster-mean", rows=rows)
+    protocol = {"kind": "steps", "steps": 1, "train": 30}
+    learner = gd(0.1, kind="dense", widths=[4])
+    described = experiment(FOUR, "classes", learners={"it": learner}, protocol=protocol, replicas=3)
+    found = run(structs.replace(described, pictures=(Picture(measure=measure),))).curves[0]
+    hypothesis, data = beginning(described)
+    some = {"all": slice(None), "train": slice(0, 30), "test": slice(30, None)}[rows]
+    numbers = np.arange(80) % 4
+    for replica, predicted in enumerate(hypothesis.predict(data.instances).numpy()):
+        sizes = [abs(predicted[some][numbers[some] == one].mean()) for one in range(4)]
+        assert found.values(measure.name)[0, replica] == pytest.approx(np.mean(sizes), rel=1e-12)
+    with pytest.raises(BadInput, match="fall into clusters"):
+        experiment("gaussian", "feature", measures=[{"kind": "cluster-mean"}])
 
 
 def test_random_classes_are_as_likely_as_each_other_and_the_rows_do_not_matter():

@@ -283,6 +283,11 @@ class Matrix(Part, frozen=True, kw_only=True):
         """K: how many classes the rows fall into; None if the family knows of none."""
         return None
 
+    @property
+    def in_clusters(self) -> bool:
+        """Whether `cluster_numbers` has every row that is seen: it has no negatives of rows."""
+        return self.class_count() is not None and self.repeat is None
+
     def class_numbers(self, streams: Streams) -> NDArray[np.int64]:
         """The class 0 … K−1 of every row, before repetition, in the order in which they are seen: [R, n]."""
         raise NotImplementedError

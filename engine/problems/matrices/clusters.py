@@ -1,4 +1,4 @@
-"""Mixtures of Gaussian clusters, several to a class."""
+"""Mixtures of clusters, several to a class."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.parts import Count, Dimension
-from engine.core.streams import Streams
+from engine.core.streams import Stream, Streams
 from engine.problems.matrices import Matrix, Rows
 
 
 class Clusters(Matrix, frozen=True, tag="clusters"):
-    """A Gaussian mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I).
+    """A mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I), or x = r (c + σ √U v).
 
     The K·C centres c are uniform on the unit sphere, one draw per replica, so that σ is the spread of a
     cluster in relation to the length r of its centre, which is 1, or √d: then σ is the standard deviation of
-    every entry. With `normalised` every instance is scaled to the length r. The clusters take turns, as equal
-    in number as n admits, and so do the classes; the target `classes` names them. Source: Oymak, Fabian, Li,
-    Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28, 29.
+    every entry. With `spread` = ball no instance is farther from its centre than rσ: v is uniform on the unit
+    sphere, and U uniform in [0, 1]. With `normalised` every instance is scaled to the length r. The clusters
+    take turns, as equal in number as n admits, and so do the classes; the target `classes` names them.
+    Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28, 29.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2
@@ -30,6 +31,10 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     sigma: Annotated[
         float, Meta(ge=0, le=1e6, title="spread σ", description="of a cluster, its centre being 1 away")
     ] = 0.1
+    spread: Annotated[
+        Literal["gaussian", "ball"],
+        Meta(title="shape", description="of a cluster: Gaussian, or within a ball of radius σ"),
+    ] = "gaussian"
     radius: Annotated[
         Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the centres")
     ] = "1"
@@ -51,18 +56,28 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
 
     @property
     def second_moment(self) -> float | None:
-        return self._radius**2 * (1 if self.normalised else 1 + self.sigma**2) / self.d
+        around = self.sigma**2 * (1 if self.spread == "gaussian" else 0.5)
+        return self._radius**2 * (1 if self.normalised else 1 + around) / self.d
 
     def rows(self, streams: Streams) -> Rows:
         clusters = self._clusters()
         centres = streams("centres").normal(int(clusters.max()) + 1, self.d)
         centres /= np.linalg.norm(centres, axis=2, keepdims=True)
-        rows = streams("matrix").normal(self.n, self.d)
-        rows *= self.sigma / np.sqrt(self.d)
+        rows = self._around(streams("matrix"))
         rows += centres[:, clusters]
         if self.normalised:
             rows /= np.linalg.norm(rows, axis=2, keepdims=True)
         rows *= self._radius
+        return rows
+
+    def _around(self, draws: Stream) -> Rows:
+        """Where instances are, seen from their centres, [R, n, d]."""
+        rows = draws.normal(self.n, self.d)
+        if self.spread == "gaussian":
+            rows *= self.sigma / np.sqrt(self.d)
+        else:
+            rows /= np.linalg.norm(rows, axis=2, keepdims=True)
+            rows *= self.sigma * np.sqrt(draws.uniform(self.n, 1))
         return rows
 
     @property

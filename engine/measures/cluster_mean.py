@@ -1,0 +1,45 @@
+"""How sure a learner is of the clusters that instances fall into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import OfRows, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
+    """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction for the instances of one.
+
+    Of all rows, of those seen, or of those never seen; the mean over targets. Where a share ρ of the labels
+    ±1 of every cluster is wrong, a learner that knows of a row only its cluster has 1 − 2ρ times what it has
+    from true labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
+    """
+
+    label: ClassVar[str] = "size of the mean prediction in a cluster"
+
+    names: ClassVar[Mapping[str, str]] = {
+        "all": "cluster-mean",
+        "train": "cluster-mean-seen",
+        "test": "cluster-mean-unseen",
+    }
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return None if problem.matrix.in_clusters else "instances fall into clusters or classes"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        data, predictions = probe.data, probe.predictions.double()
+        assert data.clusters is not None, "refuses() admits no other problem"
+        clusters = torch.from_numpy(data.clusters).to(predictions.device)
+        members = len(predictions) // len(clusters)
+        sizes = []
+        for one in range(int(clusters.max()) + 1):
+            inside = (clusters == one).double().repeat_interleave(members, 0)  # [B, n]
+            share = self.mean_over_rows(inside, probe)
+            sizes.append((self.mean_over_rows(predictions * inside, probe) / share).abs())
+        return data.over_targets(torch.stack(sizes).nanmean(0)[None])[0]

@@ -1,0 +1,130 @@
+"""Least squares with a net of one hidden layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Count, Positive, Verdict
+from engine.core.stopping import go_on
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Floats, Refit, Solver
+
+TOLERANCE = 1e-15
+"""The search ends where a step changes loss, parameters and gradient by no more, relatively."""
+
+FITTED = 1e-24
+"""The share of the squared labels at which all are fitted up to rounding, and no further start is tried."""
+
+EVALUATIONS = 1000
+"""Of the loss in one search, at most."""
+
+
+class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
+    """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units of least Σ (f(x) − y)², the best of several fits.
+
+    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts whose entries are
+    N(0, s²), the same for all replicas. Nothing guarantees that what it finds is the least there is. With
+    fewer parameters than labels, p = k (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises
+    ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
+    """
+
+    continuous: ClassVar[bool] = False
+
+    units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
+    starts: Annotated[
+        Annotated[int, Meta(ge=1, le=1000)], Meta(title="starts", description="of which the best fit is kept")
+    ] = 6
+    scale: Annotated[
+        Positive, Meta(title="scale s", description="standard deviation of weights at a start")
+    ] = 3.0
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Fits(data, self)
+
+    def size(self, n: int, d: int) -> int:
+        return 4 * n * self.units * (d + 1) + 2 * n * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(False, "its starts are the same numbers whatever the coordinates of the instances are")
+
+    def fit(self, X: Floats, y: Floats) -> Floats:
+        """The parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""
+        from scipy.optimize import least_squares  # type: ignore[import-untyped]
+
+        def residuals(net: Floats) -> Floats:
+            go_on()
+            return outputs(net, X) - y
+
+        draws, found = np.random.default_rng(0), []
+        tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
+        for _ in range(self.starts):
+            start = self.scale * draws.standard_normal(self.units * (X.shape[1] + 1))
+            try:
+                solved = least_squares(
+                    residuals,
+                    start,
+                    lambda net: jacobian(net, X),
+                    max_nfev=EVALUATIONS,
+                    **tolerances,
+                )
+            except ValueError as error:
+                what = f"net-least-squares on {len(y)} examples with {self.units} units: {error}"
+                raise ArithmeticError(what) from error
+            found.append(solved)
+            if 2 * solved.cost <= FITTED * (y @ y):
+                break
+        best: Floats = min(found, key=lambda one: one.cost).x
+        return best
+
+
+class Fits:
+    """The nets fitted to the examples told, one for every replica and target."""
+
+    def __init__(self, data: Data, solver: NetLeastSquares) -> None:
+        self._nets, self._told = Refit(data, solver.fit), False
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        self._nets.learn(instances, labels)
+        self._told |= instances.n > 0
+
+    def solving(self) -> Iterator[None]:
+        """Fit the nets, if examples came since; yields between members."""
+        return self._nets.solving()
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]; 0 before the first example."""
+        rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
+        members = len(nets) // len(rows)
+        found = np.zeros((len(nets), instances.n))
+        if self._told:
+            found = np.stack([outputs(net, rows[member // members]) for member, net in enumerate(nets)])
+        return torch.from_numpy(found).to(instances.device, instances.dtype)
+
+    def weights(self) -> None:
+        """None: predictions are not linear in x."""
+        return
+
+
+def outputs(net: Floats, X: Floats) -> Floats:
+    """Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
+    units = net.reshape(-1, X.shape[1] + 1)
+    found: Floats = np.logaddexp(0.0, X @ units[:, 1:].T) @ units[:, 0]
+    return found
+
+
+def jacobian(net: Floats, X: Floats) -> Floats:
+    """Its derivatives [n, k (d + 1)] by the numbers of the net."""
+    from scipy.special import expit  # type: ignore[import-untyped]
+
+    units = net.reshape(-1, X.shape[1] + 1)
+    before = X @ units[:, 1:].T
+    by_weights = (expit(before) * units[:, 0])[:, :, None] * X[:, None]
+    return np.concatenate((np.logaddexp(0.0, before)[:, :, None], by_weights), 2).reshape(len(X), -1)
