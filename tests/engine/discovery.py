@@ -270,6 +270,8 @@ def ready(family: str, kind: str, path: str, d: int = D) -> dict[str, Any]:
             words["d"] = d
         elif field.name == "path":
             words["path"] = path
+        elif field.name == "entry":
+            words["entry"] = min(field.default, d - 1)
         else:
             assert not field.required, f"{kind}.{field.name} has no default; say here how tests fill it"
     if family == "matrices" and "n" in member.__struct_fields__:

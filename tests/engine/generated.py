@@ -55,8 +55,8 @@ EXPRESSIONS = (
     "d +",
 )
 
-LARGE = ("digits",)
-"""Parts that no field makes small."""
+LARGE = ("digits", "net-least-squares")
+"""Parts that no field makes small, or quick."""
 
 WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
 

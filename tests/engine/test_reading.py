@@ -204,7 +204,7 @@ def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
         ]
         error = refusal(described)
         assert error.where == f"claims[0].{form}"
-        assert "two-over-eta" in error.what
+        assert "agd-majoriser" in error.what
 
 
 @pytest.mark.parametrize(
