@@ -358,11 +358,12 @@ class HadamardApp(App[None]):
         assert session is not None, "there is nothing to see without a run"
         pictures = None
         if session.results is not None and drawn(context.experiment):
-            pictures = Pictures(session.document, session.results.snapshot())
+            pictures = Pictures(session.results.snapshot())
         shown = Shown(
             editable.document,
             context.experiment,
             context.trace.snapshot(),
+            document=session.document,
             pictures=pictures,
             outcomes=context.outcomes or (),
         )

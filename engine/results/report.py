@@ -1,83 +1,135 @@
-"""The result of a run as JSON, schema 1."""
+"""What a plan yields as JSON, schema 2."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from engine.claims import Outcome
+from engine.measures import Measure
+from engine.pictures.picture import Picture
+from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
-from engine.results.outcomes import divided, judge
-from engine.results.results import of_one
+from engine.results.outcomes import Divided, divided
+from engine.results.results import Results
 from engine.results.spectrum import Spectrum, spectrum_of
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
+from engine.spec.asked import asked
 from engine.spec.experiment import Experiment
-from engine.spec.pictures import of_run
-
-MEASURES = ("error", "train", "unseen")
-"""They are null where they were not measured; others are there only where they were."""
+from engine.spec.pictures import drawn, of_run
 
 Series = Callable[[Floats], Any]
 
 
-def report(experiment: Experiment, trace: Trace) -> dict[str, Any]:
-    """Experiment, environment, curves, lines of theory, claims and a caption; null for what is not finite.
+def report(document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The experiment as given and as resolved at every point, its pictures, and its claims.
 
-    `x` is what the `clock` says; `k` has the same numbers, whichever clock that is.
+    Without pictures of its own it has one of each number that was measured, against the clock.
+    Learners that are skipped at a point are those whose reading along an axis is known without it.
+    Numbers that are not finite are null.
     """
-    return _report(experiment, trace, numbers)
+    return _report(document, results, outcomes, numbers)
 
 
-def encode(experiment: Experiment, trace: Trace) -> bytes:
+def encode(document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome]) -> bytes:
     """The report as one line of JSON text.
 
     Series become text one by one: as objects a million numbers would take five times as much.
     """
-    text = msgspec.json.encode(_report(experiment, trace, _text))
-    return text + b"\n"
+    return msgspec.json.encode(_report(document, results, outcomes, _text)) + b"\n"
 
 
-def _report(experiment: Experiment, trace: Trace, series: Series) -> dict[str, Any]:
+def _report(
+    document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], series: Series
+) -> dict[str, Any]:
     """The report, with `series` for arrays of numbers."""
-    results, picture = of_one(experiment, trace), of_run(experiment)
-    outcomes, bounds = judge(results), bounds_of(trace)
+    plan = results.plan
+    traces = reversed(list(results.traces.values()))  # so that the reasons are those at the first point
+    sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
-        "schema": 1,
-        "experiment": msgspec.to_builtins(experiment),
-        "environment": trace.environment,
-        "clock": next(iter(trace.planned)),
-        "curves": [_curve(curve, series) for curve in trace.curves],
-        "bounds": [_bound(bound, series) for bound in bounds],
-        "theory": [_line(line, trace, series) for line in trace.lines if line not in bounds],
+        "schema": 2,
+        "experiment": {"given": document, "resolved": msgspec.to_builtins(plan.experiment)},
+        "environment": next((trace.environment for trace in results.traces.values()), {}),
+        "axes": [{"name": axis.name, "values": axis.grid, "log": axis.log} for axis in plan.axes],
+        "points": [
+            {
+                "names": dict(point.names),
+                "label": point.label,
+                "finished": place in results.finished,
+                "skipped": sorted(results.skipped.get(place, ())),
+                "runs": _runs(results.traces.get(place), series),
+            }
+            for place, point in enumerate(plan.points)
+        ],
+        "pictures": [
+            _picture(view(picture, results), divided(picture, plan.experiment, outcomes), sources, series)
+            for picture in _pictures(plan.experiment)
+        ],
         "claims": [claim(outcome) for outcome in outcomes],
-        "summary": caption(view(picture, results), *divided(picture, experiment, outcomes)),
     }
 
 
-def bounds_of(trace: Trace) -> list[TheoryLine]:
-    """What theory says of the loss of all learners alike, whether it holds here or not."""
-    return [line for line in trace.lines_of("loss") if not line.per_learner]
+def _pictures(experiment: Experiment) -> Sequence[Picture]:
+    """Its pictures; where it has none, that of the run, and one of every other number that was measured."""
+    if pictures := drawn(experiment):
+        return pictures
+    others = msgspec.structs.replace(of_run(experiment), title="")
+    beside = (msgspec.structs.replace(others, measure=one) for one in _numbers_of(experiment))
+    return of_run(experiment), *beside
 
 
-def claim(outcome: Outcome) -> dict[str, Any]:
-    """A claim and its outcome."""
+def _numbers_of(experiment: Experiment) -> Iterator[Measure]:
+    """The measures of a run beside the loss that have one number at a record."""
+    every = {one.name: one for learner in experiment.learners for one in asked(experiment, learner)}
+    return (one for name, one in every.items() if one.is_number and name != "loss")
+
+
+def _picture(
+    found: View, outcomes: Divided, sources: Mapping[str, TheoryLine], series: Series
+) -> dict[str, Any]:
+    picture = found.picture
     return {
-        "text": outcome.claim.text,
-        "holds": outcome.holds,
-        "measured": number(outcome.measured),
-        "stderr": number(outcome.stderr),
-        "detail": outcome.detail,
+        "title": picture.title,
+        "x": picture.x,
+        "y": picture.y,
+        "measure": picture.measure.name,
+        "marks": [{"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in found.marks],
+        **({} if found.points is None else {"points": [series(one) for one in found.points]}),
+        "x_label": found.x_label,
+        "y_label": found.y_label,
+        "curves": [_curve(curve, series) for curve in found.curves],
+        "theory": [_line(line, sources[line.kind], series) for line in found.lines],
+        "absent": _absent(found, sources),
+        "heat_maps": [_heat(heat, series) for heat in found.heats],
+        "summary": caption(found, outcomes.own, outcomes.others),
     }
 
 
-def what_ran(curve: Curve, series: Series) -> dict[str, Any]:
+def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
+    """The lines about the measure of a picture that are not in it; null where `reasons` alone say why."""
+    there = {line.kind for line in found.lines}
+    return [
+        {"kind": kind, "direction": line.direction, "why": found.absent.get(kind), **_theorem(line)}
+        for kind, line in sources.items()
+        if line.measure == found.picture.measure.name and kind not in there
+    ]
+
+
+def _runs(trace: Trace | None, series: Series) -> list[dict[str, Any]]:
+    """What was run at a point: every learner, at each of its rates."""
+    return [] if trace is None else [_what_ran(one, series) for one in trace.curves]
+
+
+def _what_ran(curve: Curve, series: Series) -> dict[str, Any]:
     """What was run for a curve, and what became of it; `path` is the name of the backend."""
+    spectrum = spectrum_of(curve)
     return {
+        "name": curve.name,
         "learner": curve.learner,
         "rate": number(curve.rate),
         "best": curve.best,
@@ -86,10 +138,74 @@ def what_ran(curve: Curve, series: Series) -> dict[str, Any]:
         "replicas_diverged_at": series(curve.divergences) if curve.diverged else None,
         "path": curve.backend,
         "verdict": {"invariant": curve.verdict.invariant, "reason": curve.verdict.reason},
+        "spectrum": None if spectrum is None else _spectrum(spectrum, series),
     }
 
 
-def theorem(line: TheoryLine) -> dict[str, Any]:
+def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
+    return {
+        "x": series(spectrum.x),
+        "rank": spectrum.rank.tolist(),
+        "values": [series(values) for values in spectrum.values],
+    }
+
+
+def _curve(curve: CurveView, series: Series) -> dict[str, Any]:
+    verdict = curve.verdict
+    return {
+        "name": curve.name,
+        "learner": curve.learner,
+        "reference": curve.is_reference,
+        "verdict": None if verdict is None else {"invariant": verdict.invariant, "reason": verdict.reason},
+        "path": curve.backend,
+        "rate": number(curve.rate),
+        "replicas": curve.replicas,
+        "diverged": curve.diverged,
+        "diverged_at": number(curve.diverged_at),
+        "x": series(curve.x),
+        "y": series(curve.y),
+        "stderr": None if curve.stderr is None else series(curve.stderr),
+    }
+
+
+def _line(line: LineView, source: TheoryLine, series: Series) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "kind": line.kind,
+        "direction": line.direction,
+        "applies_to": list(line.applies_to),
+        "x": series(line.x),
+        "y": series(line.y),
+        **_theorem(source),
+    }
+
+
+def _heat(heat: HeatView, series: Series) -> dict[str, Any]:
+    return {
+        "learner": heat.learner,
+        "x": series(heat.x),
+        "y": series(heat.y),
+        "z": [series(row) for row in heat.z],
+        "stderr": None if heat.stderr is None else [series(row) for row in heat.stderr],
+        "contours": [
+            {
+                "name": contour.name,
+                "line": contour.kind,
+                "direction": contour.direction,
+                "level": contour.level,
+                "values": [series(row) for row in contour.values],
+            }
+            for contour in heat.contours
+        ],
+    }
+
+
+def _of_mark(places: Sequence[float]) -> float | list[float] | None:
+    """Where a mark is: at one place, at several or, if a straight line goes on for ever, nowhere."""
+    return (places[0] if len(places) == 1 else list(places)) if places else None
+
+
+def _theorem(line: TheoryLine) -> dict[str, Any]:
     """What a line says, and why it holds and binds each learner, or not."""
     return {
         "measure": line.measure,
@@ -102,76 +218,14 @@ def theorem(line: TheoryLine) -> dict[str, Any]:
     }
 
 
-def _curve(curve: Curve, series: Series) -> dict[str, Any]:
-    loss, spectrum = curve.mean("loss"), spectrum_of(curve)
+def claim(outcome: Outcome) -> dict[str, Any]:
+    """A claim and its outcome."""
     return {
-        **what_ran(curve, series),
-        **_along(curve.x, series),
-        "loss": series(np.empty(0) if loss is None else loss),
-        **{measure: _maybe(curve.mean(measure), series) for measure in _listed(curve)},
-        "stderr": _maybe(_stderr(curve), series),
-        "spectrum": None if spectrum is None else _spectrum(spectrum, series),
-    }
-
-
-def _stderr(curve: Curve) -> Floats | None:
-    """The standard error of the loss, of no records too; None for a single replica."""
-    stderr = curve.stderr_of("loss")
-    return np.empty(0) if stderr is None and curve.replicas > 1 else stderr
-
-
-def _along(x: Floats, series: Series) -> dict[str, Any]:
-    places = series(x)
-    return {"x": places, "k": places}
-
-
-def _listed(curve: Curve) -> list[str]:
-    """The measures beside the loss, and the rank, which is with the spectrum."""
-    names = dict.fromkeys((*MEASURES, *curve.measures))
-    return [name for name in names if name not in ("loss", "rank")]
-
-
-def _maybe(values: Floats | None, series: Series) -> Any:
-    return None if values is None else series(values)
-
-
-def _spectrum(spectrum: Spectrum, series: Series) -> dict[str, Any]:
-    return {
-        **_along(spectrum.x, series),
-        "rank": spectrum.rank.tolist(),
-        "values": [series(values) for values in spectrum.values],
-    }
-
-
-def _bound(bound: TheoryLine, series: Series) -> dict[str, Any]:
-    return {
-        "id": bound.kind,
-        "kind": bound.direction,
-        **_along(bound.x, series),
-        "loss": series(bound.values),
-        "applies_to": bound.applies_to,
-        **theorem(bound),
-    }
-
-
-def _line(line: TheoryLine, trace: Trace, series: Series) -> dict[str, Any]:
-    """A line on another measure than the loss, or with values of its own for every curve."""
-    return {
-        "id": line.name or line.kind,
-        "kind": line.direction,
-        "x": series(line.x),
-        **{index: series(places) for index, places in line.indices.items()},
-        "values": series(line.values),
-        "of_curves": {
-            name: {
-                "x": series(next(iter(along.clocks.values()))),
-                **{index: series(places) for index, places in along.indices.items()},
-                "values": series(along.values.mean(0)),
-            }
-            for name, along in line.of(trace.curves).items()
-        },
-        "applies_to": line.applies_to,
-        **theorem(line),
+        "text": outcome.claim.text,
+        "holds": outcome.holds,
+        "measured": number(outcome.measured),
+        "stderr": number(outcome.stderr),
+        "detail": outcome.detail,
     }
 
 

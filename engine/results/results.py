@@ -56,5 +56,6 @@ class Results:
 
 
 def of_one(experiment: Experiment, trace: Trace) -> Results:
-    """The results of a single run."""
-    return Results(only(experiment), {0: trace}, {0})
+    """The results of a single run, as far as it has come."""
+    finished = {0} if all(curve.ended for curve in trace.curves) else set()
+    return Results(only(experiment), {0: trace}, finished)

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from engine.claims import Outcome
 from engine.results.outcomes import judge, unexpected_divergence
-from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.trace import Trace
@@ -48,10 +47,8 @@ class Done:
         return bool(drawn(self.experiment))
 
     def as_json(self) -> bytes:
-        """The result as JSON: schema 2 where it has pictures."""
-        if self.has_pictures:
-            return encode_pictures(self.document, self.results, self.outcomes)
-        return encode(self.experiment, self.trace)
+        """The result as JSON."""
+        return encode(self.document, self.results, self.outcomes)
 
 
 def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:

@@ -11,13 +11,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from engine.claims import Outcome
 from engine.core import atomic_write
 from engine.core.parts import BadInput
 from engine.pictures.view import View
 from engine.results.caption import caption
 from engine.results.outcomes import divided, judge
-from engine.results.picture_report import encode_pictures
 from engine.results.report import encode
 from engine.results.results import Results, of_one
 from engine.results.trace import Trace
@@ -42,9 +43,6 @@ from hadamard_tui.sharing.svg_heat_map import heat_map_svg
 class Pictures:
     """What pictures are drawn of, and the heat map that is shown, if one is."""
 
-    document: Raw
-    """The set-up that was run, as a preset would say it."""
-
     results: Results
     heat: HeatMap | None = None
 
@@ -59,7 +57,8 @@ class Shown:
     """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
 
     The set-up may have been changed since the run. The trace does not grow. Where an experiment has pictures,
-    these are what tables and JSON are of. `outcomes` are those of its claims, once they are judged.
+    these are what tables and JSON are of. `document` is what was
+    run, as a preset would say it. `outcomes` are those of its claims, once they are judged.
     """
 
     set_up: Experiment | Raw
@@ -67,6 +66,7 @@ class Shown:
     trace: Trace | None
     series: Sequence[Series] = ()
     axes: Axes | None = None
+    document: Raw | None = None
     pictures: Pictures | None = None
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
@@ -77,14 +77,17 @@ def finished(
 ) -> Shown:
     """A run that came to its end, as the app would show it; `document` has the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
-    return with_look(Shown(document or experiment, experiment, trace, outcomes=outcomes), look)
+    shown = Shown(document or experiment, experiment, trace, document=document, outcomes=outcomes)
+    return with_look(shown, look)
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
     """Runs that came to their end, with the first of their pictures."""
     experiment, trace = results.plan.experiment, next(iter(results.traces.values()))
-    pictures = Pictures(document, results)
-    return with_picture(Shown(document, experiment, trace, pictures=pictures, outcomes=outcomes), 0)
+    shown = Shown(
+        document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
+    )
+    return with_picture(shown, 0)
 
 
 def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
@@ -228,10 +231,10 @@ def _table(shown: Shown) -> tables.Table:
 
 
 def _report(shown: Shown) -> bytes:
-    if shown.pictures is None:
-        return encode(shown.experiment, _trace(shown))
-    results = shown.pictures.results
-    return encode_pictures(shown.pictures.document, results, judge(results))
+    pictures = shown.pictures
+    results = of_one(shown.experiment, _trace(shown)) if pictures is None else pictures.results
+    document = msgspec.to_builtins(shown.experiment) if shown.document is None else shown.document
+    return encode(document, results, judge(results))
 
 
 def _svg(shown: Shown) -> bytes:

@@ -76,16 +76,17 @@ def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:
     result = json.loads(out)
     assert code == 0
     assert err == ""
-    assert result["schema"] == 1
-    assert result["experiment"]["learners"][1]["update"]["lr"] == 0.2
-    assert [curve["learner"] for curve in result["curves"]] == ["GD", "EGU"]
+    assert result["schema"] == 2
+    assert result["experiment"]["resolved"]["learners"][1]["update"]["lr"] == 0.2
+    assert [curve["learner"] for curve in result["pictures"][0]["curves"]] == ["GD", "EGU"]
 
 
 def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:
     out = call("run", "small.toml", "--json").out
     assert out == call("run", "small.toml", "--json").out
     experiment = presets.load("small.toml")
-    assert out.encode() == encode(experiment, run(experiment))
+    results = of_one(experiment, run(experiment))
+    assert out.encode() == encode(presets.document("small.toml"), results, judge(results))
 
 
 def test_the_file_holds_what_json_prints(small: Path, call: Call) -> None:

@@ -63,7 +63,7 @@ def test_files_are_saved_even_if_nothing_can_be_printed(
 ) -> None:
     monkeypatch.setattr(sys, "stdout", lost)
     code, _, err = call("run", "small.toml", *SAVES, *(["--json"] if as_json else []))
-    assert json.loads(Path("r.json").read_text())["schema"] == 1
+    assert json.loads(Path("r.json").read_text())["schema"] == 2
     assert Path("c.csv").read_text().startswith("series,name")
     if lost.name == "/dev/full":
         assert (code, err) == (2, "error: standard output: cannot be written: No space left on device\n")

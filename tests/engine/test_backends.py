@@ -16,6 +16,7 @@ from engine.backends.dense import OnMatrix
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.results.report import report
+from engine.results.results import of_one
 from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.updates.egu import EGU
@@ -210,7 +211,7 @@ def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):
     described = experiment(**words)
     trace = run(described)
     assert trace.curves[0].backend == expected
-    assert report(described, trace)["curves"][0]["path"] == expected
+    assert report({}, of_one(described, trace), [])["pictures"][0]["curves"][0]["path"] == expected
 
 
 def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.results.picture_report import encode_pictures
+from engine.results.report import encode
 from engine.results.views import view
 from engine.runtime.sweep import sweep
 from engine.spec.plan import plan
@@ -117,7 +117,7 @@ def test_lines_that_no_picture_has_are_not_computed():
 
 
 def test_json_has_the_values_and_the_level(results):
-    found = json.loads(encode_pictures(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
+    found = json.loads(encode(DOCUMENT, results, []))["pictures"][0]["heat_maps"][0]["contours"]
     assert [(one["name"], one["line"], one["direction"], one["level"]) for one in found] == [
         ("chi-perp = 1", "chi-perp", "exact", 1)
     ]

@@ -1,4 +1,4 @@
-"""The JSON of a run: schema 1 of design.md, and nothing that is not JSON."""
+"""The JSON of a run: its pictures and what was run, and nothing that is not JSON."""
 
 import json
 import tracemalloc
@@ -10,7 +10,10 @@ from building import LLS, experiment, gd
 
 from engine.core.parts import Verdict
 from engine.results import report as reports
+from engine.results.outcomes import judge
 from engine.results.report import encode, report
+from engine.results.results import of_one
+from engine.results.spectrum import spectrum_of
 from engine.results.trace import Curve, Trace
 from engine.runtime.run import run
 from engine.spec import reading
@@ -32,66 +35,94 @@ def strict(text):
     return json.loads(text, parse_constant=never)
 
 
+def told(described, trace, document=None):
+    """The report of a run as it is written, read again."""
+    results = of_one(described, trace)
+    return strict(encode(document or {}, results, judge(results)))
+
+
 @pytest.fixture(scope="module", params=[1, 3])
 def measured(request):
     described = experiment("hadamard", learners=LEARNERS, claims=CLAIMS, d=8, replicas=request.param)
     return described, run(described)
 
 
-def test_the_keys_are_those_of_schema_1(measured):
-    found = strict(encode(*measured))
-    assert found["schema"] == 1
-    assert found.keys() == {
-        *("schema", "experiment", "environment", "clock", "curves", "bounds", "theory", "claims", "summary")
-    }
+def test_the_keys_are_those_of_schema_2(measured):
+    found = told(*measured)
+    assert found["schema"] == 2
+    assert found.keys() == {*("schema", "experiment", "environment", "axes", "points", "pictures", "claims")}
     assert found["environment"].keys() >= {"version", "torch", "device", "dtype"}
-    for curve in found["curves"]:
-        assert curve.keys() >= {"learner", "x", "k", "loss", "stderr", "diverged_at", "verdict", "path"}
+    for curve in found["pictures"][0]["curves"]:
+        assert curve.keys() >= {"learner", "x", "y", "stderr", "diverged_at", "verdict", "path"}
         assert curve["verdict"].keys() == {"invariant", "reason"}
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
-    for bound in found["bounds"]:
-        assert bound.keys() >= {"id", "kind", "k", "loss", "applies_to", "source"}
-        assert bound["kind"] in ("lower", "upper", "asymptotic")
+    for line in found["pictures"][0]["theory"]:
+        assert line.keys() >= {"kind", "direction", "x", "y", "applies_to", "source", "reasons"}
+        assert line["direction"] in ("lower", "upper", "asymptotic")
     for claim in found["claims"]:
         assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 
 
+def test_a_run_without_pictures_has_one_of_every_number_that_was_measured(measured):
+    _, trace = measured
+    found = told(*measured)["pictures"]
+    assert found[0]["title"] == "Average loss over all rows"
+    assert {one["measure"] for one in found} == {name for curve in trace.curves for name in curve.measures}
+    assert {one["x"] for one in found} == {"k"}
+
+
 def test_the_numbers_are_those_that_were_computed(measured):
     described, trace = measured
-    found = strict(encode(described, trace))
-    assert [curve["learner"] for curve in found["curves"]] == list(LEARNERS)
-    for written, curve in zip(found["curves"], trace.curves, strict=True):
-        assert written["k"] == curve.x.tolist()
-        assert written["loss"] == curve.mean("loss").tolist()
-        stderr = curve.stderr_of("loss")
-        assert written["stderr"] == (None if stderr is None else stderr.tolist())
-        assert written["diverged_at"] == curve.diverged_at
-    for written, bound in zip(found["bounds"], reports.bounds_of(trace), strict=True):
-        assert written["id"] == bound.kind
-        assert written["loss"] == bound.values.tolist()
-        assert written["applies_to"] == bound.applies_to
-        assert written["source"] == bound.source
+    found = told(described, trace)
+    for picture in found["pictures"]:
+        measured_there = [one for one in trace.curves if one.mean(picture["measure"]) is not None]
+        for written, curve in zip(picture["curves"], measured_there, strict=True):
+            assert written["learner"] == curve.learner
+            assert written["x"] == curve.x.tolist()
+            assert written["y"] == reports.numbers(curve.mean(picture["measure"]))
+            stderr = curve.stderr_of(picture["measure"])
+            assert written["stderr"] == (None if stderr is None else reports.numbers(stderr))
+            assert written["diverged_at"] == curve.diverged_at
+    lines = {line.kind: line for line in trace.lines_of("loss")}
+    for written in found["pictures"][0]["theory"]:
+        line = lines.pop(written["kind"])
+        assert written["y"] == line.values.tolist()
+        assert written["applies_to"] == line.applies_to
+        assert written["source"] == line.source
+    assert {one["kind"] for one in found["pictures"][0]["absent"]} == lines.keys()
 
 
 def test_bounds_name_the_learners_they_apply_to_and_the_reasons(measured):
-    found = {bound["id"]: bound for bound in strict(encode(*measured))["bounds"]}
+    losses = told(*measured)["pictures"][0]
+    found = {line["kind"]: line for line in losses["theory"]}
+    absent = {line["kind"]: line for line in losses["absent"]}
     assert found["ri-signed"]["applies_to"] == ["GD", "LLS", "wild"]
-    assert found["ri-gaussian"]["applies_to"] == []
-    assert found["ri-gaussian"]["k"] == []
     assert found["ri-signed"]["reasons"].keys() == {"problem", *LEARNERS}
+    assert absent["ri-gaussian"]["why"] == absent["ri-gaussian"]["reasons"]["problem"]
+
+
+def test_a_run_that_goes_on_is_not_finished(measured):
+    described, trace = measured
+    assert told(described, trace)["points"][0]["finished"]
+    going_on = trace.snapshot()
+    going_on.curves[0].ended = False
+    assert not told(described, going_on)["points"][0]["finished"]
 
 
 def test_claims_are_judged(measured):
-    found = strict(encode(*measured))["claims"]
+    whole = told(*measured)
+    found = whole["claims"]
     assert [claim["holds"] for claim in found] == [True, True, False]
     assert found[0]["measured"] == pytest.approx(0.5)
-    assert found[1]["measured"] == strict(encode(*measured))["curves"][3]["diverged_at"]
+    assert found[1]["measured"] == whole["pictures"][0]["curves"][3]["diverged_at"]
     assert found[2]["measured"] is None
 
 
 def test_the_experiment_is_fully_resolved_and_can_be_read_again(measured):
     described, trace = measured
-    found = strict(encode(described, trace))["experiment"]
+    found = told(described, trace, {"learners": []})["experiment"]
+    assert found["given"] == {"learners": []}
+    found = found["resolved"]
     assert reading.parse(found) == described
     assert found["learners"][2]["update"] == {"kind": "egu", "lr": 0.05, "w0": None}
     assert found["run"].keys() == {"seed", "streams", "replicas", "dtype", "device", "path", "measures"}
@@ -102,9 +133,10 @@ def test_numbers_that_are_not_finite_become_null(measured):
     trace = run(described)
     trace.curves[0].mean("loss")[3] = float("nan")
     trace.curves[0].mean("loss")[4] = float("inf")
-    found = strict(encode(described, trace))
-    assert found["curves"][0]["loss"][3:5] == [None, None]
-    assert report(described, trace)["curves"][0]["loss"][3:5] == [None, None]
+    found = told(described, trace)
+    assert found["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
+    found = report({}, of_one(described, trace), [])
+    assert found["pictures"][0]["curves"][0]["y"][3:5] == [None, None]
 
 
 def test_every_number_is_what_json_has_for_it_alone():
@@ -116,13 +148,15 @@ def test_every_number_is_what_json_has_for_it_alone():
 
 
 def test_it_is_one_line(measured):
-    text = encode(*measured)
+    text = encode({}, of_one(*measured), [])
     assert text.endswith(b"}\n")
     assert text.count(b"\n") == 1
 
 
 def test_the_text_is_that_of_the_report(measured):
-    assert encode(*measured) == msgspec.json.encode(report(*measured)) + b"\n"
+    results = of_one(*measured)
+    given = {}, results, judge(results)
+    assert encode(*given) == msgspec.json.encode(report(*given)) + b"\n"
 
 
 def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
@@ -134,9 +168,10 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
         curve.append({"k": x}, {"loss": np.random.default_rng(number).random((records, 1))})
         curves.append(curve)
     trace = Trace(curves, [], {"k": x}, "examples k", {}, "loss")
+    results = of_one(described, trace)
     tracemalloc.start()
     try:
-        size = len(encode(described, trace))
+        size = len(encode({}, results, []))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -146,31 +181,34 @@ def test_a_report_of_many_records_takes_little_more_memory_than_its_text():
 def test_a_claim_about_a_curve_that_diverged_is_told_in_json():
     claim = {"text": "It stays above", "learner": "wild", "never_below": "ri-signed"}
     described = experiment(d=8, learners={"wild": gd(1e4)}, claims=[claim])
-    (told,) = strict(encode(described, run(described)))["claims"]
-    assert told["holds"] is False
-    assert told["detail"].endswith("; it diverged at k = 1")
+    (found,) = told(described, run(described))["claims"]
+    assert found["holds"] is False
+    assert found["detail"].endswith("; it diverged at k = 1")
 
 
-def test_epochs_are_called_epochs_and_k_has_them_too():
+def test_epochs_are_called_epochs():
     described = experiment("gaussian", d=4, protocol={"kind": "epochs", "epochs": 3})
-    found = report(described, run(described))
-    (curve, *_), (bound, *_) = found["curves"], found["bounds"]
-    assert found["clock"] == "epoch"
-    assert curve["x"] == curve["k"] == [0, 1, 2, 3]
-    assert bound["x"] == bound["k"]
+    found = told(described, run(described))["pictures"][0]
+    assert found["x"] == "epoch"
+    assert found["curves"][0]["x"] == [0, 1, 2, 3]
 
 
 def test_it_has_the_caption_of_the_run():
     described = experiment(learners={"GD": gd(1 / 16)}, claims=CLAIMS[:1], d=8)
-    found = report(described, run(described))
+    found = told(described, run(described))["pictures"][0]
     assert found["summary"].endswith("GD follows that line exactly; its claim holds.")
 
 
-def test_lines_of_other_measures_are_among_the_theory():
+def test_ranks_have_a_picture_with_their_lines_and_the_run_has_singular_values():
     described = experiment(target="all", learners={"LLS": LLS, "GD": gd(0.05)}, d=4, spectrum=True)
-    found = {line["id"]: line for line in report(described, run(described))["theory"]}
-    span = found["rank-span"]
-    assert (span["measure"], span["kind"], span["formula"]) == ("rank", "upper", "k")
+    trace = run(described)
+    found = told(described, trace)
+    (ranks,) = (one for one in found["pictures"] if one["measure"] == "rank")
+    (span,) = (line for line in ranks["theory"] if line["kind"] == "rank-span")
+    assert (span["direction"], span["formula"]) == ("upper", "k")
     assert span["reasons"].keys() == {"problem", "LLS", "GD"}
-    values = span["values"] or span["of_curves"]["GD"]["values"]
-    assert values == [0, 1, 2, 3, 4]
+    assert span["y"] == [0, 1, 2, 3, 4]
+    for written, curve in zip(found["points"][0]["runs"], trace.curves, strict=True):
+        expected = spectrum_of(curve)
+        assert written["spectrum"]["values"] == [reports.numbers(one) for one in expected.values]
+        assert written["spectrum"]["rank"] == expected.rank.tolist()

@@ -150,7 +150,9 @@ def test_lines_of_measures_that_are_not_recorded_are_left_out(lines, monkeypatch
     described, trace = learned("all", spectrum=True)
     assert {one.kind for one in trace.lines} == {"halves", "decay"}
     assert [one.kind for one in trace.lines_of("spectrum")] == ["decay"]
-    assert report(described, trace)["bounds"] == [], "they are the same for all learners"
+    losses = report({}, of_one(described, trace), [])["pictures"][0]
+    assert {one["kind"] for one in losses["theory"]} == {"halves"}, "the other is about the spectrum"
+    assert losses["absent"] == []
 
 
 def test_a_line_with_an_index_is_drawn_along_it(lines, monkeypatch):

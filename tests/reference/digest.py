@@ -24,8 +24,10 @@ import numpy as np
 from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
 from engine.results.outcomes import judge
-from engine.results.picture_report import picture_report
-from engine.results.report import report
+from engine.results.report import claim, number, numbers, report
+from engine.results.results import of_one
+from engine.results.spectrum import Spectrum, spectrum_of
+from engine.results.trace import Curve, TheoryLine
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets
@@ -87,12 +89,13 @@ def digest(name: str) -> dict[str, Any]:
         if name in ARBITRARY:
             along = _without(along, ARBITRARY[name])
         return _shortened(along, DIGITS[described.run.dtype])
-    found = report(described, run(described))
+    trace = run(described)
+    bounds = [line for line in trace.lines_of("loss") if not line.per_learner]
     whole = {
         "dtype": described.run.dtype,
-        "curves": [_curve(curve) for curve in found["curves"]],
-        "bounds": [_bound(bound) for bound in found["bounds"] if bound["k"]],
-        "claims": [{key: claim[key] for key in ("text", "holds", "measured")} for claim in found["claims"]],
+        "curves": [_curve(curve) for curve in trace.curves],
+        "bounds": [_bound(bound) for bound in bounds if len(bound.x)],
+        "claims": [_claim(claim(outcome)) for outcome in judge(of_one(described, trace))],
     }
     shortened: dict[str, Any] = _shortened(whole, DIGITS[described.run.dtype])
     return shortened
@@ -101,7 +104,7 @@ def digest(name: str) -> dict[str, Any]:
 def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
     """The digest of a preset with axes: curves and lines of its pictures, and outcomes of its claims."""
     results = sweep(plan(document))
-    found = picture_report(document, results, judge(results))
+    found = report(document, results, judge(results))
     pictures = found["pictures"]
     return {
         "dtype": document["run"]["dtype"],
@@ -115,7 +118,7 @@ def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
             for picture in pictures
             for one in picture["theory"]
         ],
-        "claims": [{key: claim[key] for key in ("text", "holds", "measured")} for claim in found["claims"]],
+        "claims": [_claim(one) for one in found["claims"]],
     }
 
 
@@ -147,30 +150,42 @@ def _differences(place: str, expected: Any, found: Any, within: float) -> Iterat
         yield f"{place}: {expected!r} became {found!r}"
 
 
-def _curve(curve: dict[str, Any]) -> dict[str, Any]:
-    spectrum = curve["spectrum"]
-    kept = {key: curve[key] for key in ("learner", "rate", "best", "grid", "diverged_at", "path")}
-    return kept | {
-        "invariant": curve["verdict"]["invariant"],
-        "k": _series(curve["k"]),
-        **{name: _series(curve[name]) for name in MEASURES if curve[name] is not None},
+def _claim(told: dict[str, Any]) -> dict[str, Any]:
+    return {key: told[key] for key in ("text", "holds", "measured")}
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    spectrum = spectrum_of(curve)
+    series = {name: curve.mean(name) for name in ("loss", "error", "train", "unseen")}
+    series["stderr"] = curve.stderr_of("loss")
+    measured = {name: series[name] for name in MEASURES}
+    return {
+        "learner": curve.learner,
+        "rate": number(curve.rate),
+        "best": curve.best,
+        "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
+        "diverged_at": number(curve.diverged_at),
+        "path": curve.backend,
+        "invariant": curve.verdict.invariant,
+        "k": _series(numbers(curve.x)),
+        **{name: _series(numbers(values)) for name, values in measured.items() if values is not None},
         "spectrum": None if spectrum is None else _spectrum(spectrum),
     }
 
 
-def _spectrum(spectrum: dict[str, Any]) -> dict[str, Any]:
+def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
     """Rank, and the largest and the mean singular value, along the curve."""
     return {
-        "k": _series(spectrum["k"]),
-        "rank": _series(spectrum["rank"]),
-        "largest": _series([values[0] for values in spectrum["values"]]),
-        "mean": _series([float(np.mean(values)) for values in spectrum["values"]]),
+        "k": _series(numbers(spectrum.x)),
+        "rank": _series(spectrum.rank.tolist()),
+        "largest": _series(numbers(spectrum.values[:, 0])),
+        "mean": _series(numbers(spectrum.values.mean(1))),
     }
 
 
-def _bound(bound: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: bound[key] for key in ("id", "kind", "applies_to")}
-    return kept | {"k": _series(bound["k"]), "loss": _series(bound["loss"])}
+def _bound(bound: TheoryLine) -> dict[str, Any]:
+    kept = {"id": bound.kind, "kind": bound.direction, "applies_to": list(bound.applies_to)}
+    return kept | {"k": _series(numbers(bound.x)), "loss": _series(numbers(bound.values))}
 
 
 def _series(values: Numbers) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
 
 def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:
     export(tmp_path / "result.json", shown, "")
-    assert json.loads((tmp_path / "result.json").read_text())["schema"] == 1
+    assert json.loads((tmp_path / "result.json").read_text())["schema"] == 2
 
 
 def texts(svg: bytes) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine.results.outcomes import judge
-from engine.results.picture_report import encode_pictures
+from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.sweep import sweep
@@ -75,7 +75,7 @@ def test_parquet_has_the_same_as_csv(shown: Shown):
 def test_json_is_that_of_all_pictures_and_claims(shown: Shown):
     assert shown.pictures is not None
     made = shown.pictures.results
-    assert content(Path("a.json"), shown, "") == encode_pictures(DOCUMENT, made, judge(made))
+    assert content(Path("a.json"), shown, "") == encode(DOCUMENT, made, judge(made))
     assert json.loads(content(Path("a.json"), shown, ""))["schema"] == 2
 
 

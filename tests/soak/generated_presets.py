@@ -19,7 +19,9 @@ import msgspec
 
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
+from engine.results.outcomes import judge
 from engine.results.report import encode
+from engine.results.results import of_one
 from engine.runtime.run import run as compute
 from engine.runtime.worker import ROUND_SECONDS
 from engine.spec import reading
@@ -112,7 +114,9 @@ def run_briefly(experiment: Experiment) -> bool:
     def refuse(constant: str) -> None:
         raise AssertionError(f"the report says {constant}")
 
-    json.loads(encode(experiment, trace), parse_constant=refuse)
+    results = of_one(experiment, trace)
+    document = msgspec.to_builtins(experiment)
+    json.loads(encode(document, results, judge(results)), parse_constant=refuse)
     return True
 
 

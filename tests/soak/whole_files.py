@@ -22,10 +22,8 @@ def _csv(content: bytes) -> bool:
 
 
 def _json(content: bytes) -> bool:
-    """A run's result has its curves, that of axes a picture with curves and every point."""
+    """A result has pictures with curves, and every point."""
     result = json.loads(content)
-    if "pictures" not in result:
-        return bool(result["curves"])
     return all(picture["curves"] for picture in result["pictures"]) and bool(result["points"])
 
 
