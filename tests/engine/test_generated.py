@@ -10,6 +10,8 @@ from generated import generate, mutate
 
 from engine.core.parts import BadInput
 from engine.results import report
+from engine.results.outcomes import judge
+from engine.results.results import of_one
 from engine.runtime import memory_estimate
 from engine.runtime.run import run
 from engine.spec import reading
@@ -79,6 +81,7 @@ def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(
             continue
         for curve in trace.curves:
             assert curve.complete or curve.diverged_at is not None
-        written = msgspec.json.decode(report.encode(experiment, trace))
-        assert reading.parse(written["experiment"]) == experiment
+        results = of_one(experiment, trace)
+        written = msgspec.json.decode(report.encode({}, results, judge(results)))
+        assert reading.parse(written["experiment"]["resolved"]) == experiment
         ended += 1

@@ -80,11 +80,12 @@ def test_the_engine_runs_without_any_terminal_library():
     program = (
         "import sys\n"
         f"for name in {TERMINAL}: sys.modules[name] = None\n"
-        "from engine import claims; from engine.spec import presets; from engine.results import report\n"
+        "from engine import claims; from engine.spec import presets\n"
+        "from engine.results import report, results\n"
         "from engine.runtime import run, worker\n"
         "changes = ['problem.matrix.d=16', 'claims=[]', 'run.device=cpu']\n"
         "described = presets.load('hadamard-128', [*changes, 'learners.GD.architecture.kind=dense'])\n"
-        "report.encode(described, run.run(described))\n"
+        "report.encode({}, results.of_one(described, run.run(described)), [])\n"
         "print(*(name in sys.modules for name in ('torch', 'scipy', 'sympy')))"
     )
     assert python(program) == ["True", "False", "False"], "a step of a net needs no sympy, half a second"
