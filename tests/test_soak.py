@@ -52,7 +52,7 @@ def test_a_file_that_is_cut_is_torn(tmp_path: Path):
     whole = {
         "curves.csv": b"a,b\n1,2\n3,4\n",
         "chart.svg": b"<svg></svg>\n",
-        "result.json": b'{"curves": [1]}\n',
+        "result.json": b'{"pictures": [{"curves": [1]}], "points": [1]}\n',
     }
     for name, content in whole.items():
         (tmp_path / name).write_bytes(content)
