@@ -132,9 +132,8 @@ async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app:
             await pilot.press("enter")
             await until(pilot, lambda name=name: (tmp_path / name).exists())
         assert presets.load("set-up.toml").run.seed == 7
-        assert (
-            json.loads((tmp_path / "curves.json").read_text())["experiment"]["run"]["seed"] == before.run.seed
-        )
+        ran = json.loads((tmp_path / "curves.json").read_text())["experiment"]
+        assert ran["resolved"]["run"]["seed"] == ran["given"]["run"]["seed"] == before.run.seed
 
 
 async def test_a_set_up_that_cannot_run_is_neither_saved_nor_copied(app: HadamardApp):
