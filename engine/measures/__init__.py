@@ -313,6 +313,19 @@ class Measure(Part, frozen=True):
         raise NotImplementedError
 
 
+class OfLayers(Measure, frozen=True):
+    """A measure of every trained tensor of a net, each a layer, from the input up."""
+
+    of_parameters: ClassVar[bool] = True
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        layers = 0 if learner.architecture is None else len(learner.architecture.layers)
+        return (Index("layer", np.arange(1.0, layers + 1)),)
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * parameters
+
+
 class OfRows(Measure, frozen=True):
     """A measure of all rows, of those seen or of those never seen."""
 

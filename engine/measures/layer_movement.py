@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
-import numpy as np
 from msgspec import Meta
 
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
-
-if TYPE_CHECKING:
-    from engine.learners.learner import Learner
-    from engine.problems.problem import Problem
+from engine.measures import OfLayers, Probe
 
 
-class LayerMovement(Measure, frozen=True, tag="layer-movement"):
+class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
     """‖W_l − W_l(0)‖₂, the root of the sum of squares over all entries of layer l; averaged over nets.
 
     With `relative` divided by ‖W_l(0)‖₂. Biases are a layer of their own. Unit: that of a weight, or none.
@@ -27,18 +22,10 @@ class LayerMovement(Measure, frozen=True, tag="layer-movement"):
     ] = False
 
     label: ClassVar[str] = "‖W_l − W_l(0)‖₂"
-    of_parameters: ClassVar[bool] = True
     of_start: ClassVar[bool] = True
 
     def label_with(self, loss: str) -> str:
         return f"{self.label}/‖W_l(0)‖₂" if self.relative else self.label
-
-    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        layers = 0 if learner.architecture is None else len(learner.architecture.layers)
-        return (Index("layer", np.arange(1.0, layers + 1)),)
-
-    def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        return 3 * batch * parameters
 
     def value(self, probe: Probe) -> torch.Tensor:
         now, start, lengths = probe.parameters, probe.start, []

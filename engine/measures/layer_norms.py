@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, Probe
+from engine.measures import OfLayers, Probe
 from engine.updates import as_matrix
 from engine.updates.agd import ratio
 
-if TYPE_CHECKING:
-    from engine.learners.learner import Learner
-    from engine.problems.problem import Problem
 
-
-class LayerNorms(Measure, frozen=True, tag="layer-norms"):
+class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
     """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, in units of its shape.
 
     Layer l has d_{l−1} inputs and d_l outputs; biases are a layer of their own. At 1 a layer leaves the mean
@@ -25,14 +19,6 @@ class LayerNorms(Measure, frozen=True, tag="layer-norms"):
     """
 
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"
-    of_parameters: ClassVar[bool] = True
-
-    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        layers = 0 if learner.architecture is None else len(learner.architecture.layers)
-        return (Index("layer", np.arange(1.0, layers + 1)),)
-
-    def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        return 3 * batch * parameters
 
     def value(self, probe: Probe) -> torch.Tensor:
         layers = [probe.parameters[name] for name in probe.architecture.layers]

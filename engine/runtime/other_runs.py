@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from engine.core import catalogue
 from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.pictures.picture import Picture
-from engine.spec.asked import asked
+from engine.spec.asked import asked, lines_along
 from engine.spec.experiment import Experiment
 from engine.spec.setup import Run
 from engine.theory import Line, OtherRun
@@ -56,14 +55,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 def _made_of_runs(learner: Learner, experiment: Experiment) -> list[Line]:
     recorded = {measure.name for measure in asked(experiment, learner)}
-    return [
-        line
-        for line in catalogue.defaults("theory")
-        if line.along_runs
-        and line.measure in recorded
-        and line.holds(experiment).holds
-        and line.binds(learner, experiment).holds
-    ]
+    return lines_along(experiment, learner, recorded)
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:

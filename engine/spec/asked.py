@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from engine.core import catalogue
 from engine.core.expressions import names_in
@@ -36,13 +37,18 @@ def _until(experiment: Experiment) -> list[str]:
 
 def _for_lines(experiment: Experiment, learner: Learner, there: Collection[str]) -> dict[str, Measure]:
     """The measures that lines on what is there are made of."""
-    return {
-        measure.name: measure
+    lines = lines_along(experiment, learner, there)
+    return {measure.name: measure for line in lines for measure in line.asks(learner, experiment)}
+
+
+def lines_along(experiment: Experiment, learner: Learner, recorded: Collection[str]) -> list[Any]:
+    """The lines along runs on measures of these names that hold, and bind a learner."""
+    return [
+        line
         for line in catalogue.defaults("theory")
-        if line.along_runs and line.measure in there
+        if line.along_runs and line.measure in recorded
         if line.binds(learner, experiment).holds and line.holds(experiment).holds
-        for measure in line.asks(learner, experiment)
-    }
+    ]
 
 
 def is_recorded(name: str, experiment: Experiment) -> bool:
