@@ -391,8 +391,8 @@ class HadamardApp(App[None]):
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """See what is left for the next start; nothing yet where the screen was never composed."""
-        if not self.laboratory.query(Setup):
+        """See what is left for the next start; nothing yet where the screen was never whole."""
+        if not any(stage.is_mounted for stage in self.laboratory.query(Stage)):
             return
         editable = self.laboratory.editable
         view = self.laboratory.view()
@@ -427,10 +427,14 @@ class HadamardApp(App[None]):
         self._exit_renderables.clear()
 
     def end(self, code: int) -> None:
-        """End with an exit code, soon; a signal may say so at any time."""
-        if self._loop is None or self._loop.is_closed():
+        """End with an exit code, soon; a signal may say so at any time.
+
+        An app that has ended, and only writes what is left, goes on with that.
+        """
+        if self._loop is None:
             self.end_at_once(code)
-        self._loop.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
     def end_at_once(self, code: int) -> NoReturn:
         """End with an exit code, whatever is being done: what is left is written, the terminal put back."""

@@ -284,8 +284,13 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
         line = view.line(name, curve.name)
     except KeyError:
         other = view.curve(name)
-        return other.name, lambda take: np.interp(curve.x, other.x, take(other))
-    return line.name, lambda take: np.interp(curve.x, line.x, take(line))
+        return other.name, lambda take: _between(curve.x, other.x, take(other))
+    return line.name, lambda take: _between(curve.x, line.x, take(line))
+
+
+def _between(x: Floats, known: Floats, values: Floats) -> Floats:
+    """Values at x, linear between the places where they are known; NaN where there are none."""
+    return np.interp(x, known, values) if len(known) else np.full(x.shape, np.nan)
 
 
 def whole(curve: CurveView | LineView) -> Floats:

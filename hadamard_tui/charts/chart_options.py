@@ -48,11 +48,9 @@ class ChartOptions:
     window: Limits | None = None
 
     def __post_init__(self) -> None:
-        if self.window is not None:
-            low, high = self.window
-            if not ROUNDING * max(abs(low), abs(high)) < high - low < math.inf:
-                told = f"{[low, high]} is no window; take two numbers, the smaller first, as in [2, 9.5]"
-                raise ValueError(told)
+        if self.window is not None and not _is_wide(self.window):
+            told = f"{[*self.window]} is no window; take two numbers, the smaller first, as in [2, 9.5]"
+            raise ValueError(told)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
         """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
@@ -62,19 +60,27 @@ class ChartOptions:
         """
         to, back, first, last = self._ruler(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
+        if low >= high:
+            low, high = first, last
         width = max((high - low) * by, min(NARROWEST, len(x) - 1) * (last - first) / max(len(x) - 1, 1))
         if width >= last - first:
             return replace(self, window=None)
         share = min(max((to(around) - low) / (high - low), 0.0), 1.0)
-        return replace(self, window=_within(to(around) - share * width, width, first, last, back))
+        return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """The same, moved so far along the x-axis that `place` is in sight."""
+        """The same, moved so far along the x-axis that `place` is in sight.
+
+        A window into another x-axis may have no width on this one, which is then shown whole.
+        """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
         to, back, first, last = self._ruler(x)
         width = to(self.window[1]) - to(self.window[0])
-        return replace(self, window=_within(to(place) - width / 2, width, first, last, back))
+        return self._with(_within(to(place) - width / 2, width, first, last, back))
+
+    def _with(self, window: Limits) -> ChartOptions:
+        return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
         """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
@@ -91,6 +97,12 @@ class ChartOptions:
             return float, float, float(x[0]), float(x[-1])
         least = float(above[0])
         return lambda x: math.log(max(x, least)), math.exp, math.log(least), math.log(float(x[-1]))
+
+
+def _is_wide(window: Limits) -> bool:
+    """Whether the ends of a window are told apart, but not endlessly far."""
+    low, high = window
+    return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
 
 def _within(low: float, width: float, first: float, last: float, back: Ruler) -> Limits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.css.query import NoMatches
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -92,7 +94,8 @@ class Browser(Framed[str | None]):
         """Read all presets beside the screen: they are many files."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, some in self._groups for entry in some}
-        self._list()
+        with suppress(NoMatches):  # the page may be going by now
+            self._list()
 
     def _list(self) -> None:
         """Show the presets that have what is typed."""

@@ -129,6 +129,18 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         assert app.laboratory.session is None
 
 
+async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        browser = Browser()
+        await app.push_screen(browser)
+        await app.workers.wait_for_complete()
+        await browser.query_one(OptionList).remove()
+        browser._read()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert app.failure is None
+
+
 async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_too(
     editable: EditableExperiment,
 ):

@@ -9,7 +9,7 @@ import pytest
 from engine.spec import reading
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import NARROWEST, ChartOptions, why_not_log
-from hadamard_tui.charts.series import Axes
+from hadamard_tui.charts.series import Axes, Limits
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import View
 from hadamard_tui.widgets.chart_view import ChartView
@@ -173,6 +173,22 @@ def test_a_window_follows_the_place(place: float):
     assert high - low == 20
     assert low >= 0
     assert high <= 100
+
+
+AXES = [np.arange(3.0), np.geomspace(1e-4, 1e6, 50), np.linspace(-1, -0.1, 7), 1e12 + np.arange(2.0)]
+
+
+@pytest.mark.parametrize("x_log", [False, True])
+@pytest.mark.parametrize("x", AXES, ids=lambda x: f"{x[0]:g} to {x[-1]:g}")
+@pytest.mark.parametrize("window", [(10.0, 30.0), (0.0, 1e-5), (-0.9, -0.2), (0.1, 0.2)])
+def test_a_window_into_another_axis_follows_and_zooms_or_goes(window: Limits, x: np.ndarray, x_log: bool):
+    for place in x.tolist():
+        low, high = ChartOptions(x_log=x_log, window=window).following(place, x).window or (x[0], x[-1])
+        assert low < high
+        assert x_log or low - 1e-9 * abs(low) <= place <= high + 1e-9 * abs(high)
+        for by in (0.5, 2.0):
+            zoomed = ChartOptions(x_log=x_log, window=window).zoomed(by, place, x)
+            assert zoomed.window is None or zoomed.window[0] < zoomed.window[1]
 
 
 def test_reasons_why_an_axis_is_not_logarithmic():

@@ -16,6 +16,7 @@ import pytest
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.signals import FATAL, exit_code, heeded
 from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.stage import Stage
 
 from .terminal import Terminal
 
@@ -208,6 +209,46 @@ async def test_an_app_that_is_ended_while_its_screen_is_put_up_has_not_failed(
     await asyncio.wait_for(app.run_async(headless=True), 60)
     assert app.failure is None
     assert app.return_code == exit_code(signal.SIGTERM)
+
+
+@pytest.mark.set_up("empty")
+async def test_an_app_that_is_ended_before_its_panels_are_there_leaves_the_last_view_as_it_was(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compose = Stage._compose
+
+    async def compose_once_the_app_was_ended(stage: Stage) -> None:
+        app.exit(return_code=exit_code(signal.SIGTERM))
+        await compose(stage)
+
+    monkeypatch.setattr(Stage, "_compose", compose_once_the_app_was_ended)
+    await asyncio.wait_for(app.run_async(headless=True), 60)
+    assert app.failure is None
+    assert app.return_code == exit_code(signal.SIGTERM)
+    assert app.left is None
+
+
+@pytest.mark.set_up("empty")
+def test_a_signal_while_what_is_left_is_written_leaves_the_file_whole(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch, last: Path
+) -> None:
+    def signalled(file: Path, target: Path) -> None:
+        os.kill(os.getpid(), signal.SIGQUIT)
+        file.rename(target)
+
+    asyncio.run(started_and_quit(app))
+    app._loop = asyncio.new_event_loop()
+    app._loop.close()
+    monkeypatch.setattr(Path, "replace", signalled)
+    with heeded(app.end, app.end_at_once):
+        assert app.write() == ""
+    assert [file.name for file in last.parent.iterdir()] == ["last.json"]
+    assert app.return_code == 0
+
+
+async def started_and_quit(app: HadamardApp) -> None:
+    async with app.run_test() as pilot:
+        await pilot.press("q")
 
 
 def test_of_two_apps_at_once_each_ends_as_alone_and_the_last_is_remembered(opened: Open, last: Path) -> None:

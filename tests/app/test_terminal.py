@@ -17,8 +17,8 @@ ARGUMENTS = ["--preset", "hadamard-128", "--set", "problem.matrix.d=16", "--set"
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    started = Terminal(*ARGUMENTS)
+def terminal(request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    started = Terminal(*ARGUMENTS, *getattr(request, "param", ()))
     yield started
     try:
         os.kill(started.pid, signal.SIGKILL)
@@ -48,6 +48,7 @@ def test_it_starts_runs_is_resized_in_the_middle_and_quits(terminal: Terminal, o
     assert (own_folders / "xdg_state_home" / "hadamard-tui" / "last.json").is_file()
 
 
+@pytest.mark.parametrize("terminal", [("--set", "run.path=dense")], indirect=True, ids=["torch"])
 def test_ctrl_c_ends_it_while_the_engine_loads(terminal: Terminal) -> None:
     terminal.shows("r runs it")
     terminal.press(b"r")

@@ -47,6 +47,25 @@ def line(values):
     return TheoryLine("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values), "loss")
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "ratio", "to": "other", "below": 1},
+        {"kind": "ratio", "to": "other", "at": 4, "below": 1},
+        {"kind": "difference", "to": "other", "below": 1},
+        {"kind": "difference", "to": "other", "at": 4, "below": 1},
+        {"kind": "order", "below": "other"},
+        {"kind": "order", "below": "other", "at": 4},
+        {"kind": "crossing", "other": "other", "below": 1},
+        {"kind": "same-as", "other": "other", "within": 1},
+    ],
+    ids=lambda claim: " at ".join([claim["kind"], *["4"] * ("at" in claim)]),
+)
+def test_no_claim_holds_beside_a_learner_that_was_halted_before_its_first_record(claim):
+    nothing = Curve("other", RECORDS, 1, Verdict(True, "made by hand"))
+    assert not judged(claim, it=np.ones(RECORDS), other=nothing).holds
+
+
 def jackknife(statistic, *replicas):
     """The error of a statistic of one array [R, S] or of several, all without the same replica."""
     count = len(replicas[0])
