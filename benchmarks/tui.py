@@ -66,9 +66,12 @@ def spied(self, event):
     note(type(event).__name__)
     hear(self, event)
 session.Session.hear = spied
-show, shown = Laboratory._show, WeakSet()
+show, shown, begun = Laboratory._show, WeakSet(), WeakSet()
 def drawn(self, of, context):
     show(self, of, context)
+    if of.trace is not None and of.trace.frontier > 0 and of not in begun:
+        begun.add(of)
+        self.call_after_refresh(note, "first")
     if of.over and of not in shown:
         shown.add(of)
         self.call_after_refresh(note, "curves")
@@ -184,7 +187,8 @@ class Terminal:
 
 @contextmanager
 def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable[[str], list[float]]]]:
-    """The spied app, and the times of what its log has noted by name. Its files are its own."""
+    """The spied app once it is painted, and when what its log notes by name was. Its files are its own."""
+    painted = options.pop("painted", PAINTED)
     with tempfile.TemporaryDirectory() as home:
         log = Path(home) / "log"
         log.touch()
@@ -203,7 +207,7 @@ def app(*arguments: str, **options: object) -> Iterator[tuple[Terminal, Callable
                 lines.seek(lines.tell() - len(line))  # to the start of one that is not yet whole
                 return times.get(what, [])
 
-            terminal.shows(PAINTED)
+            terminal.shows(painted)  # type: ignore[arg-type]
             yield terminal, noted
 
 
@@ -231,6 +235,20 @@ def first_paint() -> dict[str, object]:
         "of a processor, median s": statistics.median(worked),
         "empty app, median s": statistics.median(empty),
     }
+
+
+def first_curve() -> dict[str, object]:
+    """Seconds from the command to the first of its curves on the screen, and where these need torch."""
+    times: dict[str, list[float]] = {"median s": [], "by torch, median s": []}
+    for turn in range(6):  # the first one may have to compile
+        for name, more in (("median s", []), ("by torch, median s", ["--set", "run.path=dense"])):
+            with app(*SMALL, "--run", *more, painted=b"hadamard-128") as (terminal, noted):
+                terminal.until(lambda noted=noted: bool(noted("first")))
+                if turn:
+                    times[name].append(noted("first")[0] - terminal.started)
+                time.sleep(3)  # until all is loaded
+                terminal.quit()
+    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def lags(terminal: Terminal, noted: Callable[[str], list[float]], keys: int, again: bool) -> list[float]:
@@ -353,6 +371,7 @@ def stepped_numbers() -> dict[str, object]:
 
 BENCHMARKS = {
     "first-paint": first_paint,
+    "first-curve": first_curve,
     "saturated-keys": saturated_keys,
     "slow-line-keys": slow_line_keys,
     "stepped-numbers": stepped_numbers,

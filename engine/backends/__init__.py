@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.measures import Measure
     from engine.spec.experiment import Experiment
-    from engine.training.training_inputs import TrainingInputs
-    from engine.training.training_run import TrainingRun
+    from engine.training.training_inputs import TrainingInputs, Undrawn
+    from engine.training.training_run import Recording, TrainingRun
 
 
 WIDE = 8 << 20
@@ -55,6 +55,9 @@ class Backend:
     copies: ClassVar[int] = 7
     """Numbers held at once for every parameter: it, its gradient, the state of the rule, their successors."""
 
+    without_torch: ClassVar[bool] = False
+    """Whether it needs none of torch, which takes longer to load than a small run."""
+
     in_place: ClassVar[bool] = False
     """Whether steps change them in their place, and not by new tensors, which the C library scatters."""
 
@@ -83,6 +86,10 @@ class Backend:
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         """Whether it is faster there than those after it."""
         return True
+
+    def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
+        """The training run of a learner that it serves, whose data it draws as it wants them."""
+        return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
         """The training run of a learner that it serves, on data as they were drawn."""

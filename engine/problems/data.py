@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 from engine.core.parts import Values
 from engine.core.streams import Streams
+from engine.problems.examples import given, tabled
 from engine.problems.instances import Dense, Instances
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
@@ -104,17 +105,14 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     Raises: BadInput for a file that cannot be used.
     """
     combination, streams = problem.target.combination(problem.matrix, streams), streams.of_data()
-    instances, labels = (_arranged if problem.matrix.is_sylvester else _tabled)(
-        problem, combination, streams, dtype, device
-    )
+    if problem.matrix.is_sylvester:
+        instances, labels = _arranged(problem, combination, streams, dtype, device)
+    else:
+        rows, labels = tabled(problem, combination, streams)
+        matrix = torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(device)
+        instances = Dense(matrix, problem.matrix.entries_are_signs)
     replicas, targets, n = labels.shape
-    if problem.labels == "sign":
-        labels = np.where(labels < 0, -1.0, 1.0)
-    elif problem.labels == "bernoulli":
-        heads = streams("labels").uniform(targets, n) < (1 + np.tanh(labels / 2)) / 2
-        labels = np.where(heads, 1.0, -1.0)
-    if problem.noise > 0:
-        labels = labels + problem.noise * streams("noise").normal(targets, n)
+    labels = given(problem, labels, streams)
     teacher = None
     if combination is not None and problem.matrix.features_are_seen:
         places, sizes = combination
@@ -139,21 +137,6 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
         span=problem.matrix.span if problem.matrix.fixed_points is None else None,
         clusters=problem.matrix.cluster_numbers(streams) if problem.matrix.in_clusters else None,
     )
-
-
-def _tabled(
-    problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
-) -> tuple[Instances, Rows]:
-    """Instances as a matrix, and their labels [R, m, n]."""
-    rows = problem.matrix.draw(streams)
-    if combination is None:
-        labels = problem.target.labels(problem.matrix, lambda: problem.matrix.named(rows), streams)
-    else:
-        labels = combination.labels(problem.matrix.columns_of(rows))
-    seen = problem.matrix.instances(rows, streams)
-    matrix = torch.from_numpy(np.ascontiguousarray(seen, dtype=dtype)).to(device)
-    instances = Dense(matrix, problem.matrix.entries_are_signs)
-    return instances, labels
 
 
 def _arranged(

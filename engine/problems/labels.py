@@ -21,7 +21,7 @@ class Labels:
     def __init__(self, values: Rows) -> None:
         """For labels [R, m, n]."""
         self._values = values
-        _, self.m, self.n = values.shape
+        self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
         """(1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of that rank."""

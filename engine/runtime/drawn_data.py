@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar, cast
+
 import msgspec
 
 from engine.problems.data import Data, draw
+from engine.problems.examples import Examples, examples
 from engine.runtime import memory_estimate
 from engine.spec.experiment import Experiment
+
+T = TypeVar("T", Data, Examples)
 
 MOST = 256 << 20
 """Bytes of data that are held for later runs, of all together; what is larger is drawn by every run."""
@@ -20,18 +27,26 @@ class DrawnData:
     """
 
     def __init__(self) -> None:
-        self._held: dict[bytes, tuple[Data, int]] = {}
+        self._held: dict[bytes, tuple[Data | Examples, int]] = {}
 
     def of(self, experiment: Experiment, device: str) -> Data:
-        """The data of a run.
+        """The data of a run as tensors.
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """
-        key = self._key(experiment, device)
+        return self._of(experiment, partial(draw, device=device), device)
+
+    def examples(self, experiment: Experiment) -> Examples:
+        """The examples of a run as arrays of numpy. Raises: the same."""
+        return self._of(experiment, examples, "numpy")
+
+    def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str) -> T:
+        """What is drawn of an experiment, which differs by where it is to be."""
+        key = self._key(experiment, where)
         if key in self._held:
             self._held[key] = self._held.pop(key)
-            return self._held[key][0]
-        data = draw(experiment.problem, experiment.run.random_streams(), experiment.dtype, device)
+            return cast(T, self._held[key][0])
+        data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)
         if (size := memory_estimate.drawn_bytes(experiment)) <= MOST:
             self._held[key] = data, size
             while sum(size for _, size in self._held.values()) > MOST:
@@ -44,8 +59,8 @@ class DrawnData:
         return held
 
     @staticmethod
-    def _key(experiment: Experiment, device: str) -> bytes:
+    def _key(experiment: Experiment, where: str) -> bytes:
         run = experiment.run
         return msgspec.json.encode(
-            (experiment.problem, run.seed, run.streams, run.replicas, experiment.dtype, device)
+            (experiment.problem, run.seed, run.streams, run.replicas, experiment.dtype, where)
         )

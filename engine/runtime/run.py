@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ from engine.learners.learner import Learner
 from engine.measures import Measure
 from engine.measures.loss import AverageLoss
 from engine.problems.data import Data
+from engine.problems.examples import Examples
+from engine.problems.labels import Rows
 from engine.protocols import CLOCKS
 from engine.results.invariance import verdict
 from engine.results.trace import Curve, Floats, Trace
@@ -40,8 +44,8 @@ from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of
 from engine.training.kept_weights import stride_of_weights
 from engine.training.recorder import Block
-from engine.training.training_inputs import TrainingInputs
-from engine.training.training_run import TrainingRun
+from engine.training.training_inputs import Undrawn
+from engine.training.training_run import Recording
 from engine.updates import BEST
 
 COMPARED_BY = AverageLoss().name
@@ -118,7 +122,7 @@ def run(
     small = memory_estimate.fits(experiment, SMALL)
     most, scattered = _most_records(experiment), memory_estimate.scatters(experiment)
     trace: Trace | None = None
-    with torch.no_grad(), devices.threads(1 if small else None):
+    with _torch(1 if small else None) if needs_torch(experiment) else nullcontext():
         try:
             trace, started = prepare(experiment, store, data)
             notify(Loaded(trace))
@@ -155,6 +159,19 @@ def run(
     return trace
 
 
+def needs_torch(experiment: Experiment) -> bool:
+    """Whether a run, or one that a line of it asks for, is computed with torch."""
+    runs = (experiment, *other_runs(experiment).experiments)
+    return not all(backend_of(learner, one).without_torch for one in runs for learner in one.learners)
+
+
+@contextmanager
+def _torch(threads: int | None) -> Iterator[None]:
+    """Compute with torch, which follows no gradients by itself, with so many threads."""
+    with torch.no_grad(), devices.threads(threads):
+        yield
+
+
 @dataclass(frozen=True)
 class LearnerRun:
     """The training run of a learner, with one curve per rate that it tries.
@@ -163,7 +180,7 @@ class LearnerRun:
     the only one, or for the best of several rates the winner's copy.
     """
 
-    training_run: TrainingRun | None
+    training_run: Recording | None
     curves: list[Curve]
     shown: Curve | None
     learner: Learner
@@ -236,9 +253,14 @@ def prepare(
     """Draw the data, compute what theory says, and put every learner at its start."""
     check(experiment)
     source = source or DrawnData()
-    device = devices.resolve(experiment.run.device)
+    with_torch = needs_torch(experiment)
+    device = devices.resolve(experiment.run.device) if with_torch else "cpu"
     need = _needed(experiment, device, source)
-    data = cache(partial(source.of, experiment, device))
+    data, examples = cache(partial(source.of, experiment, device)), partial(source.examples, experiment)
+
+    def labels() -> Rows:
+        return examples().labels
+
     cost = catalogue.make("losses", experiment.protocol.loss).of_targets(_targets(experiment))
     planned = experiment.protocol.clocks(experiment.problem.matrix.shape()[0])
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
@@ -248,23 +270,24 @@ def prepare(
             other,
             other.learners[0],
             data if other.problem == experiment.problem else cache(partial(source.of, other, device)),
+            partial(source.examples, other),
             is_beside=True,
         )
         for other in others.experiments
     ]
-    started = [begin(experiment, learner, data) for learner in experiment.learners]
+    started = [begin(experiment, learner, data, examples) for learner in experiment.learners]
     curves_beside = {
         of: {name: beside[number].curves[0] for name, number in named.items()}
         for of, named in others.numbers.items()
     }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(experiment, data, planned, curves_beside),
+        theory_lines(experiment, data, planned, curves_beside, labels=None if with_torch else labels),
         planned,
         x_label=CLOCKS[next(iter(planned))],
         environment={
             "version": __version__,
-            "torch": str(torch.__version__),
+            "torch": version("torch"),
             "device": devices.describe(device),
             "dtype": experiment.dtype,
             "memory": in_words(need),
@@ -280,6 +303,7 @@ def _begun(
     experiment: Experiment,
     learner: Learner,
     data: Callable[[], Data],
+    examples: Callable[[], Examples],
     is_beside: bool = False,
     *,
     cost: Cost,
@@ -292,8 +316,8 @@ def _begun(
     curves, shown = _curves(learner, measures, records, experiment)
     training_run = None
     if store is None or not store.restore(experiment, learner, measures, curves):
-        inputs = TrainingInputs(learner, data().with_variants(len(curves)), cost, streams, measures)
-        training_run = backend_of(learner, experiment).training_run(inputs, experiment)
+        undrawn = Undrawn(learner, len(curves), data, examples, cost, streams, measures)
+        training_run = backend_of(learner, experiment).begin(undrawn, experiment)
     early_ends = [] if is_beside else _early_ends(experiment, len(curves))
     found = LearnerRun(
         training_run,

@@ -14,6 +14,7 @@ from engine.core.parts import Finding
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.data import Data
+from engine.problems.labels import Rows
 from engine.results.trace import Along, Curve, Floats, TheoryLine
 from engine.runtime.other_runs import ForLine
 from engine.spec.asked import asked
@@ -36,14 +37,15 @@ def theory_lines(
     data: Callable[[], Data],
     planned: Mapping[str, Floats],
     others: Others = MappingProxyType({}),
+    labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
     """Every line on a measure recorded here, or of which a picture has contours, with its findings.
 
     With values where it holds; those along runs have them once these do. The data are drawn if a line asks
-    for them.
+    for them; `labels` [R, m, n] may be there without them.
     """
     begin, order = partial(_begun, experiment), partial(_order, experiment)
-    at = At(experiment, Drawn(data, begin, order), planned)
+    at = At(experiment, Drawn(data, begin, order, labels), planned)
     return [_line(line, at, others) for line in lines_about(experiment)]
 
 

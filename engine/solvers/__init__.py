@@ -31,6 +31,7 @@ class Solver(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "linear_in_labels",
+            "projects",
             "of_kernel",
             "of_margins",
             "from_start",
@@ -40,6 +41,9 @@ class Solver(Part, frozen=True):
             "invariance",
         )
     )
+
+    projects: ClassVar[bool] = False
+    """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
 
     linear_in_labels: ClassVar[bool] = False
     """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.

@@ -26,6 +26,7 @@ class LLS(Solver, frozen=True, tag="lls"):
     """
 
     linear_in_labels: ClassVar[bool] = True
+    projects: ClassVar[bool] = True
 
     @property
     def from_start(self) -> bool:

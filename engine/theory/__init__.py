@@ -18,7 +18,7 @@ from engine.core.parts import Finding, Part
 from engine.learners.learner import Learner
 from engine.losses import Loss
 from engine.problems.data import Data
-from engine.problems.labels import Labels
+from engine.problems.labels import Labels, Rows
 from engine.results.invariance import verdict
 from engine.spec.setup import Setup
 from engine.training.descent import Descent
@@ -44,9 +44,13 @@ class Drawn:
         draw: Callable[[], Data],
         begin: Callable[[Data, Learner], Descent] | None = None,
         order: Callable[[], Order | None] = lambda: None,
+        labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """`begin` puts a learner with an update rule at its start, `order` says what is shown when."""
-        self._draw, self._begin, self._order = draw, begin, order
+        """`begin` puts a learner with an update rule at its start, `order` says what is shown when.
+
+        `labels` [R, m, n] are there without tensors; None where they are those of the data.
+        """
+        self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
     @cached_property
     def data(self) -> Data:
@@ -56,14 +60,15 @@ class Drawn:
     @cached_property
     def labels(self) -> Labels:
         """The labels that were drawn."""
-        data = self.data
-        return Labels(data.labels.view(data.replicas, data.targets, -1).cpu().numpy())
+        if self._given is not None:
+            return Labels(self._given())
+        return Labels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
         """The number of the row that is seen first, second, … in every replica, [R, K]."""
-        order, data = self._order(), self.data
-        return np.tile(np.arange(data.instances.n), (data.replicas, 1)) if order is None else order
+        order, labels = self._order(), self.labels
+        return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
         """A learner with an update rule before its first step."""

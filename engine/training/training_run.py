@@ -9,12 +9,8 @@ from engine.hypotheses.hypothesis import Predictor
 from engine.training.recorder import Block
 
 
-class TrainingRun(Protocol):
-    """One learner on its way through a protocol."""
-
-    @property
-    def hypothesis(self) -> Predictor:
-        """What the learner predicts now."""
+class Recording(Protocol):
+    """What computes the records of one learner on its way through a protocol."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
         """Work for about as long as `records` records take; the records that were completed, maybe none.
@@ -25,3 +21,11 @@ class TrainingRun(Protocol):
         Args:
             seconds: after which no more work is begun, that of a single update or record.
         """
+
+
+class TrainingRun(Recording, Protocol):
+    """The same where there is a hypothesis on tensors, which others may ask for its predictions."""
+
+    @property
+    def hypothesis(self) -> Predictor:
+        """What the learner predicts now."""

@@ -73,6 +73,7 @@ class Update(Part, frozen=True):
             "scalar_step",
             "own_start",
             "by_factors",
+            "by_operators",
             "columnwise",
             "observes",
             "automatic",
@@ -106,6 +107,9 @@ class Update(Part, frozen=True):
 
     by_factors: ClassVar[bool] = False
     """Whether `step` along g is `multiply` with the factors e^(−η g)."""
+
+    by_operators: ClassVar[bool] = False
+    """Whether `start` and the steps that it declares are operators alone, which take numpy's arrays, too."""
 
     @property
     def own_start(self) -> bool:
@@ -365,7 +369,7 @@ def steps_taken(params: Params) -> Params:
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
     """Positive weights, all the same: w₀ each, or if none is given so that their sum is `total`."""
-    return {name: torch.full_like(w, w0 or total / w.shape[-1]) for name, w in params.items()}
+    return {name: 0 * w + (w0 or total / w.shape[-1]) for name, w in params.items()}
 
 
 def identities(params: Params, size: float) -> Params:

@@ -21,6 +21,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     """
 
     own_start: ClassVar[bool] = False
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.03125
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
@@ -43,7 +44,7 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         self, slope: torch.Tensor, rate: float | torch.Tensor, memory: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         squares = memory + slope * slope
-        return rate * slope / torch.sqrt(self.eps + squares), squares
+        return rate * slope / (self.eps + squares) ** 0.5, squares
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

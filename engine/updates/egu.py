@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
@@ -19,6 +21,8 @@ class EGU(Multiplicative, frozen=True, tag="egu"):
     Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.
     Source: KW97; theory.md §§1, 4.
     """
+
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None

@@ -25,6 +25,7 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
 
     own_start: ClassVar[bool] = False
     weights_of_state: ClassVar[bool] = True
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.05
     w0: Weight = None
@@ -33,10 +34,11 @@ class EGUPM(Multiplicative, frozen=True, tag="egu-pm"):
         state: State = {"plus": {}, "minus": {}}
         for name, w in params.items():
             product = self._half(w) ** 2
-            larger = (torch.sqrt(w * w + 4 * product) + w.abs()) / 2
+            larger = ((w * w + 4 * product) ** 0.5 + abs(w)) / 2
             smaller = product / larger  # the difference of root and |w| would cancel
-            state["plus"][name] = torch.where(w >= 0, larger, smaller)
-            state["minus"][name] = torch.where(w >= 0, smaller, larger)
+            positive = w >= 0
+            state["plus"][name] = positive * larger + ~positive * smaller
+            state["minus"][name] = positive * smaller + ~positive * larger
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:

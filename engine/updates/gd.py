@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture
 from engine.core.mirror import EUCLIDEAN, Mirror
 from engine.core.parts import Verdict
@@ -14,6 +16,8 @@ class GD(Plain, frozen=True, tag="gd"):
 
     Source: theory.md §4.
     """
+
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.00390625
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
@@ -19,6 +21,8 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     It follows EGU, w ← w ⊙ exp(−η g), to first order in η; weights stay positive while η g_i < 1.
     Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions"; theory.md §4.
     """
+
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.125
     w0: Weight = None

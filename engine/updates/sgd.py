@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -20,6 +20,8 @@ class SGD(Plain, frozen=True, tag="sgd"):
     update, and to-consistency takes them one by one.
     Source: theory.md §4.
     """
+
+    by_operators: ClassVar[bool] = True
 
     lr: Rate = 0.00390625
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1

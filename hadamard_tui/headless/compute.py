@@ -7,13 +7,12 @@ from concurrent.futures import Future, wait
 
 from rich.console import Console
 
-from engine.core.lazy import load_torch
 from engine.results.results import Results
 from engine.results.trace import Trace
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import NotKept
 from engine.runtime.store import Store
-from engine.runtime.sweep import Begun, Event, sweep
+from engine.runtime.sweep import Begun, Event, load_torch_for, sweep
 from engine.spec.experiment import Experiment
 from engine.spec.plan import only
 from engine.spec.points import Plan
@@ -51,7 +50,7 @@ def compute_all(
 
     def work() -> None:
         try:
-            load_torch(threads)
+            load_torch_for(plan, threads)
             outcome.set_result(sweep(plan, Pacing(ROUND_SECONDS).records, note, store))
         except BaseException as error:
             outcome.set_exception(error)

@@ -170,6 +170,7 @@ LIGHT = [
     ("main(['--version'])", HEAVY),
     ("main(['list', 'updates'])", HEAVY - {"numpy"}),
     ("main(['presets'])", HEAVY - {"numpy"}),
+    ("main(['run', 'hadamard-128', '--json'])", {"torch"}),
 ]
 """What is done one after the other, and what need not be loaded by then."""
 

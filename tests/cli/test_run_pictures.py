@@ -111,7 +111,7 @@ def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(
     assert lines["ri-signed"]["y"] == [2, 4, 8]
     assert lines["ri-signed"]["applies_to"] == ["GD", "LLS"]
     assert lines["ri-signed"].keys() >= {"formula", "source", "measure", "reasons"}
-    assert (gd["path"], gd["verdict"]["invariant"], gd["diverged"]) == ("dense", True, 0)
+    assert (gd["path"], gd["verdict"]["invariant"], gd["diverged"]) == ("numpy", True, 0)
     runs = {run["name"]: run for run in found["points"][0]["runs"]}
     assert runs["GD"].keys() == {"name", "learner", "rate", "best", "grid", "diverged_at", "verdict"} | {
         *("replicas_diverged_at", "path", "spectrum")

@@ -115,6 +115,35 @@ def test_every_protocol_is_the_same_on_every_backend(name, matrix, protocol, noi
         assert_twins(curve, twin)
 
 
+UNSTRUCTURED = {
+    "Gaussian": {"kind": "gaussian", "n": 20},
+    "signs": {"kind": "rademacher", "n": 20},
+    "Paley": {"kind": "hadamard", "d": 12},
+    "spheres": {"kind": "sphere", "n": 20},
+}
+BY_NUMPY = {**GENTLE, "LLS": LLS, "rates": {"update": {"kind": "egu-pm", "lr": [0.01, 0.02]}}}
+
+
+@pytest.mark.parametrize("labels", ["soft", "sign"])
+@pytest.mark.parametrize("matrix", UNSTRUCTURED)
+def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
+    words = {"matrix": {"d": 16, **UNSTRUCTURED[matrix]}, "replicas": 2, "labels": labels}
+    served = {
+        name: learner
+        for name, learner in BY_NUMPY.items()
+        if "numpy" in serving(experiment(learners={name: learner}, **words))
+    }
+    for name, there in {
+        "gd linear": True,
+        "adagrad linear": matrix in ("signs", "Paley"),
+        "rates": matrix in ("signs", "Paley"),
+        "LLS": matrix == "Paley",
+    }.items():
+        assert (name in served) == there, name
+    for curve, twin in twins("numpy", learners=served, **words):
+        assert_twins(curve, twin)
+
+
 @pytest.mark.parametrize("name", ["gd linear", "egu linear"])
 def test_all_targets_and_rates_are_the_same_on_every_backend(name):
     learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
@@ -200,11 +229,13 @@ def test_a_backend_that_there_is_not_is_refused_with_the_reason():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ({"d": 128}, "dense"),
+        ({"d": 128}, "numpy"),
+        ({"d": 128, "protocol": {"kind": "one-pass", "average": True}}, "dense"),
         ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2}}, "one-by-one"),
         ({"d": 1024, "protocol": {"kind": "one-pass", "examples": 2, "batch": 2}}, "structured"),
         ({"d": 16, "learners": {"net": gd(0.01, kind="dense", activation="relu")}}, "structured"),
-        ({"matrix": "gaussian", "d": 16}, "dense"),
+        ({"matrix": "gaussian", "d": 16}, "numpy"),
+        ({"matrix": "gaussian", "d": 16, "train_loss": True}, "dense"),
     ],
 )
 def test_the_backend_is_the_fastest_and_the_report_names_it(words, expected):

@@ -356,8 +356,8 @@ def test_few_weights_wait_for_the_end_of_a_round_whatever_is_asked(monkeypatch):
 def test_a_run_leaves_its_data_to_nobody_without_a_collection(matrix, path, monkeypatch):
     drawn = []
 
-    def noted(*words):
-        data = draw(*words)
+    def noted(*arguments, **words):
+        data = draw(*arguments, **words)
         drawn.append(weakref.ref(data.instances))
         return data
 
@@ -398,28 +398,29 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
     traces = []
     monkeypatch.setattr(OnePassCourse, "advance", scarce)
     with pytest.raises(BadInput) as caught:
-        run(experiment(d=16), lambda: 4, lambda event: traces.append(event.trace))
+        run(experiment(d=16, path="dense"), lambda: 4, lambda event: traces.append(event.trace))
     assert caught.value.where == "run.device"
     assert caught.value.what.startswith("cpu ran out of memory after k = 7; take fewer replicas")
     assert traces[0].curves[0].length == 8
     monkeypatch.undo()
-    assert run(experiment(d=16)).curves[0].complete
+    assert run(experiment(d=16, path="dense")).curves[0].complete
 
 
 @exhausted
-def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, monkeypatch):
-    monkeypatch.setattr(drawn_data, "draw", lambda *arguments: exhaust())
+@pytest.mark.parametrize("drawing", ["draw", "examples"])
+def test_memory_that_runs_out_before_the_first_record_is_told_alike(exhaust, drawing, monkeypatch):
+    monkeypatch.setattr(drawn_data, drawing, lambda *arguments, **words: exhaust())
     with pytest.raises(BadInput, match="cpu ran out of memory before the first evaluation point; take"):
-        run(experiment(d=16))
+        run(experiment(d=16, path="dense" if drawing == "draw" else "numpy"))
 
 
 def test_other_errors_of_a_run_are_not_taken_for_a_lack_of_memory(monkeypatch):
-    def broken(*arguments):
+    def broken(*arguments, **words):
         raise RuntimeError("the engine is on fire")
 
     monkeypatch.setattr(drawn_data, "draw", broken)
     with pytest.raises(RuntimeError, match="on fire"):
-        run(experiment(d=16))
+        run(experiment(d=16, path="dense"))
 
 
 def test_the_features_of_a_target_are_added_up_one_by_one():

@@ -8,7 +8,6 @@ from engine.core import streams
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped, stopped_by
 from engine.core.streams import Streams
-from engine.problems.data import draw
 from engine.runtime import drawn_data, memory_estimate
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
@@ -35,11 +34,15 @@ def drawn(monkeypatch):
     """The numbers of features of all data that are drawn, in their order."""
     sizes = []
 
-    def noted(problem, *words):
-        sizes.append(problem.matrix.shape()[1])
-        return draw(problem, *words)
+    def noting(draw):
+        def noted(problem, *arguments, **words):
+            sizes.append(problem.matrix.shape()[1])
+            return draw(problem, *arguments, **words)
 
-    monkeypatch.setattr(drawn_data, "draw", noted)
+        return noted
+
+    for name in ("draw", "examples"):
+        monkeypatch.setattr(drawn_data, name, noting(getattr(drawn_data, name)))
     return sizes
 
 

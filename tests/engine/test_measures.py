@@ -8,6 +8,7 @@ import torch
 from building import curve, experiment, gd, weights
 
 import engine.runtime.run as runs
+from engine import backends
 from engine.backends import one_by_one
 from engine.core.parts import BadInput
 from engine.core.spectrum import looked_at
@@ -107,7 +108,7 @@ class Largest(Measure, frozen=True, tag="largest"):
 
 @pytest.fixture
 def outsiders(monkeypatch):
-    for module in (runs, reports):
+    for module in (runs, reports, backends):
         monkeypatch.setattr(module, "asked", lambda *given: (*asked(*given), Norm(), Largest()))
 
 

@@ -168,6 +168,7 @@ def test_two_factors_for_a_signed_example_are_the_exponentials_of_its_gradient(r
         "target": "all",
         "replicas": 2,
         "d": 16,
+        "path": "dense",
     }
     expected = run(experiment(matrix, **words)).curves
     asked = []

@@ -1,0 +1,241 @@
+"""Single examples in arrays of numpy: small runs that end before torch would be loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends import Backend, weight_vectors
+from engine.backends.structured import LARGE
+from engine.core import catalogue
+from engine.measures import Measure
+from engine.training.descent import rates_of
+from engine.training.kept_weights import stride_of_weights
+from engine.training.pieces import InPieces
+from engine.training.recorder import Block
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.examples import Examples
+    from engine.spec.experiment import Experiment
+    from engine.training.training_inputs import Undrawn
+    from engine.training.training_run import Recording
+
+Numbers = NDArray[np.floating[Any]]
+
+FEW, SMALL = 1 << 20, 1 << 25
+"""Predictions of all rows at every record, and products of weights and entries for them, up to which it is
+faster. The predictions of a round are held at once."""
+
+
+class Numpy(Backend):
+    """Rules that multiply weights by factors or add multiples of examples, in one pass with square loss.
+
+    Every step and every record are a few operations on whole arrays, and none of torch's.
+    """
+
+    place: ClassVar[int] = 5
+    without_torch: ClassVar[bool] = True
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"solver"}
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        problem, protocol = experiment.problem, experiment.protocol
+        if not _has_step(learner, experiment):
+            return "its steps are not known as sums and products of weights and entries"
+        if not protocol.online or protocol.averages_hypotheses or protocol.drawn_independently:
+            return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
+        if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
+            return "it takes only square loss, of predictions that are not clipped"
+        if problem.one_hot:
+            return "labels are those of one class of several"
+        if experiment.run.device not in ("auto", "cpu"):
+            return "it runs on the processor only"
+        return super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return measure.name in ("loss", "error")
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        n, d = experiment.problem.matrix.shape()
+        predictions = weight_vectors(learner, experiment) * experiment.protocol.record_count(n) * n
+        return n * d < LARGE and predictions <= FEW and predictions * d <= SMALL
+
+    def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
+        return NumpyRun(undrawn, experiment)
+
+
+def _has_step(learner: Learner, experiment: Experiment) -> bool:
+    """Whether every step of a learner is one of those below."""
+    if learner.solver is not None:
+        return learner.solver.projects and experiment.problem.matrix.is_orthogonal
+    rule, net = learner.update, learner.architecture
+    if rule is None or net is None or not rule.by_operators:
+        return False
+    signs = experiment.problem.matrix.entries_are_signs
+    if rule.multiplicative_step(net) is not None:
+        return signs
+    return rule.scalar_step(net) is not None and not rule.own_start and (signs or rule.along_gradients)
+
+
+class Weights(Protocol):
+    """Weight vectors [R, B, d] of R replicas, B for each, that learn example by example."""
+
+    now: Numbers
+
+    def learn(self, x: Numbers, slopes: Numbers) -> None:
+        """Make the step on instances x [R, d] at predictions where the loss has these slopes [R, B]."""
+
+
+class Projected:
+    """Least squares on orthogonal instances: w moves to the nearest with xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
+
+    def __init__(self, start: Numbers) -> None:
+        self.now = start
+
+    def learn(self, x: Numbers, slopes: Numbers) -> None:
+        lengths = (x * x).sum(-1)[:, None]
+        self.now = self.now - (slopes / (2 * lengths))[..., None] * x[:, None]
+
+
+class Added:
+    """A rule that adds multiples of examples to weights: w ← w − s x."""
+
+    def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
+        assert learner.update is not None, "the backend serves no other learner"
+        assert learner.architecture is not None, "the backend serves no other learner"
+        step = learner.update.scalar_step(learner.architecture)
+        assert step is not None, "the backend serves no other learner"
+        self._step: Any = step
+        self.now, self._rates, self._memory = start, rates, np.zeros(start.shape[:2], start.dtype)
+
+    def learn(self, x: Numbers, slopes: Numbers) -> None:
+        steps, self._memory = self._step(slopes, self._rates, self._memory)
+        self.now = self.now - steps[..., None] * x[:, None]
+
+
+class Multiplied:
+    """A rule that multiplies, w = a^L − b^L: a by one of two factors where an entry is ±1, b by the other."""
+
+    def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
+        rule, net = learner.update, learner.architecture
+        assert rule is not None, "the backend serves no other learner"
+        assert net is not None, "the backend serves no other learner"
+        step = rule.multiplicative_step(net)
+        assert step is not None, "the backend serves no other learner"
+        given: Any = start
+        self._halves: list[Any] = list(step.halves(*rule.start(given)))
+        self._rates, self._exponential, self._power = step.scale * rates, step.exponential, step.power
+        self.now = self._weights()
+
+    def learn(self, x: Numbers, slopes: Numbers) -> None:
+        along = (self._rates * slopes)[..., None]
+        for half, sign in zip(self._halves, (-1, 1), strict=False):
+            with_plus, with_minus = sign * along, -sign * along
+            if self._exponential:
+                with_plus, with_minus = np.exp(with_plus), np.exp(with_minus)
+            else:
+                with_plus, with_minus = 1 + with_plus, 1 + with_minus
+            half *= np.where(x[:, None] > 0, with_plus, with_minus)
+        self.now = self._weights()
+
+    def _weights(self) -> Numbers:
+        a, *b = (half**self._power for half in self._halves) if self._power > 1 else self._halves
+        weights: Numbers = a - b[0] if b else a.copy()
+        return weights
+
+
+def _begun(undrawn: Undrawn, examples: Examples) -> Weights:
+    """The weights of a learner at their start, for every replica, rate and target."""
+    learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
+    d, dtype = examples.instances.shape[2], examples.instances.dtype
+    if learner.solver is not None:
+        return Projected(np.zeros((replicas, targets, d)))
+    assert learner.architecture is not None, "a learner without a solver has an architecture"
+    rates = np.repeat(np.array(rates_of(learner), dtype), targets)
+    start = {
+        name: np.repeat(each.astype(dtype)[:, None], len(rates), 1)
+        for name, each in learner.architecture.start(undrawn.streams("init"), d).items()
+    }
+    assert learner.update is not None, "an architecture is trained by an update rule"
+    if learner.update.multiplicative_step(learner.architecture) is not None:
+        return Multiplied(learner, start, rates)
+    return Added(learner, start["w"], rates)
+
+
+class NumpyRun(InPieces):
+    """A learner on one pass over the rows in their order, with a record after each."""
+
+    def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
+        super().__init__()
+        examples = undrawn.examples()
+        self._weights = _begun(undrawn, examples)
+        _, self._targets, n = examples.labels.shape
+        self._variants = undrawn.variants
+        self._x = examples.instances.swapaxes(0, 1).astype(self._weights.now.dtype)  # [n, R, d]
+        labels = np.tile(examples.labels, (1, self._variants, 1))
+        self._y = labels.transpose(2, 0, 1).astype(self._weights.now.dtype)  # [n, R, B]
+        self._rows = examples.instances.astype(np.float64)
+        self._labels = labels.swapaxes(1, 2).astype(np.float64)  # [R, n, B]
+        self._dtype = examples.instances.dtype
+        self._records = experiment.protocol.record_count(n)
+        self._stride = stride_of_weights(self._records, self._rows.shape[2], self._dtype.itemsize)
+        self._counted = any(measure.name == "error" for measure in undrawn.measures)
+        bits = examples.values == "bits"
+        self._boundary = undrawn.loss.bit_boundary if bits else 0.0
+        self._sides = 2 * self._labels - 1 if bits else self._labels
+        self._taken = 0
+        self._kept: dict[int, Numbers] = {}
+        self._predictions: list[Numbers] = []
+
+    def pieces(self) -> Iterator[None]:
+        for record in range(self._records):
+            if record > 0:
+                self._learn(record - 1)
+            self._take(record)
+            yield
+
+    @np.errstate(all="ignore")  # where a learner diverges is found from its losses
+    def _learn(self, row: int) -> None:
+        """Learn the row of this number: the slope of (ŷ − y)² is 2(ŷ − y)."""
+        x = self._x[row]
+        errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
+        self._weights.learn(x, errors + errors)
+
+    @np.errstate(all="ignore")
+    def _take(self, record: int) -> None:
+        """Measure the weights on all rows, in float64, and keep the first where it is a record's turn."""
+        weights = self._weights.now.astype(self._dtype)
+        if record % self._stride == 0:
+            self._kept[len(self._predictions)] = weights[0, :: self._targets].copy()
+        self._taken += 1
+        self._predictions.append(self._rows @ weights.astype(np.float64).swapaxes(1, 2))  # [R, n, B]
+
+    @np.errstate(all="ignore")
+    def block(self) -> Block:
+        records = len(self._predictions)
+        predictions = np.array(self._predictions).reshape(records, *self._labels.shape)
+        measures = {"loss": self._over_targets(np.square(predictions - self._labels).mean(2))}
+        if self._counted:
+            measures["error"] = self._over_targets(self._shares_mistaken(predictions))
+        k = np.arange(self._taken - records, self._taken, dtype=float)
+        block = Block({"k": k}, measures, self._kept, {})
+        self._kept, self._predictions = {}, []
+        return block
+
+    def _shares_mistaken(self, predictions: Numbers) -> Numbers:
+        """The share of rows on the wrong side; up to √eps from the boundary count one half."""
+        margins = (predictions - self._boundary) * self._sides
+        ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
+        shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
+        return shares
+
+    def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
+        """The mean over targets of values [S, R, B], [S, R, V]."""
+        means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
+        return means
+
+
+BACKEND = Numpy()
