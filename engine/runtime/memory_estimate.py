@@ -174,7 +174,8 @@ def give_back() -> None:
     """Return the memory that is free to the system, where the C library has a call for it (glibc's has).
 
     Left to itself glibc scatters tensors of a few MB: aligned ones do not fit into the holes that such leave
-    behind, and a run on vectors of 4 MB came to hold three times what it used.
+    behind, and a run on vectors of 4 MB came to hold three times what it used. After a
+    thousand runs the app held 20 MB more than with this call after each, which takes half a millisecond.
     """
     if (trim := _trim()) is not None:
         trim(0)

@@ -11,11 +11,12 @@ from typing import Literal
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
 from engine.results.trace import Trace
+from engine.runtime import memory_estimate
 from engine.runtime.pacing import Pacing
 from engine.runtime.run import Loaded
 from engine.runtime.store import Store
 from engine.runtime.sweep import Event as RunEvent
-from engine.runtime.sweep import sweep
+from engine.runtime.sweep import load_torch_for, sweep
 from engine.spec.points import Plan
 
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
@@ -149,11 +150,15 @@ class Worker:
                 self._tell(Changed("stopped"))
             else:
                 self._run()
+        if not self._stopped:
+            load_torch(
+                self._threads
+            )  # which what is looked at next may need; later runs need not wait for it
 
     def _run(self) -> None:
         try:
             self._tell(Changed("loading"))
-            load_torch(self._threads)
+            load_torch_for(self._plan, self._threads)
             self._tell(Changed("running"))
             sweep(self._plan, self._gate, self._hear, self._store, ROUND_SECONDS, lambda: self._stopped)
             self._tell(Changed("stopped" if self._stopped else "finished"))
@@ -163,3 +168,5 @@ class Worker:
         except Exception:
             self._tell(Failed(traceback.format_exc()))
             self._tell(Changed("failed"))
+        finally:
+            memory_estimate.give_back()

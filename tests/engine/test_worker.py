@@ -10,8 +10,8 @@ import pytest
 import torch
 from building import LLS, experiment, gd, raw
 
-from engine.problems import data
-from engine.runtime import memory_estimate, worker
+from engine.core.parts import BadInput
+from engine.runtime import drawn_data, memory_estimate, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
 from engine.runtime.sweep import Begun, PointDone
 from engine.runtime.worker import Changed, Failed, Refused, Worker
@@ -245,7 +245,7 @@ def test_an_exception_in_the_engine_becomes_a_failure_with_its_traceback(monkeyp
         raise ZeroDivisionError("the rule is broken")
 
     monkeypatch.setattr(GD, "step", broken)
-    watched = Watched(small())
+    watched = Watched(small(path="dense"))
     watched.worker.start()
     failed = watched.until(Failed)
     watched.end("failed")
@@ -264,6 +264,44 @@ def test_an_exception_before_the_data_are_drawn_is_a_failure_too(monkeypatch):
     watched.worker.start()
     assert "RuntimeError: nothing to run" in watched.until(Failed).traceback
     watched.end("failed")
+
+
+@pytest.mark.parametrize("ending", [None, RuntimeError("broken"), BadInput("run.device", "is not there")])
+def test_memory_that_is_free_after_a_run_goes_back_to_the_system(monkeypatch, ending):
+    def as_told(*_, **__):
+        if ending is not None:
+            raise ending
+
+    given_back = []
+    monkeypatch.setattr(worker, "sweep", as_told)
+    monkeypatch.setattr(memory_estimate, "give_back", lambda: given_back.append(True))
+    watched = Watched(small())
+    watched.worker.start()
+    watched.end("finished" if ending is None else "failed")
+    assert watched.worker.join(10)
+    assert given_back == [True]
+
+
+def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_not_wait(monkeypatch):
+    loading, turn, loaded = threading.Event(), threading.Lock(), []
+
+    def load(threads=None):
+        loaded.append(threads)
+        loading.wait(60)
+
+    for place in ("engine.runtime.worker", "engine.runtime.sweep"):
+        monkeypatch.setattr(f"{place}.load_torch", load)
+    first, second = Watched(small(), turn=turn), Watched(small(), turn=turn)
+    try:
+        for watched in (first, second):
+            watched.worker.start()
+            watched.until("finished")
+        assert {curve.backend for curve in second.trace.curves} == {"numpy"}
+    finally:
+        loading.set()
+    assert first.worker.join(10)
+    assert second.worker.join(10)
+    assert loaded == [1, 1]
 
 
 def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
@@ -310,7 +348,7 @@ def test_two_workers_side_by_side_do_not_disturb_each_other():
 
 
 def test_workers_with_the_same_turn_are_at_work_one_after_the_other(monkeypatch):
-    draw, drawing, at_work = data.draw, threading.Event(), []
+    draw, drawing, at_work = drawn_data.examples, threading.Event(), []
 
     def slow(*words):
         at_work.append(threading.current_thread())
@@ -321,7 +359,7 @@ def test_workers_with_the_same_turn_are_at_work_one_after_the_other(monkeypatch)
         finally:
             at_work.clear()
 
-    monkeypatch.setattr("engine.runtime.drawn_data.draw", slow)
+    monkeypatch.setattr(drawn_data, "examples", slow)
     turn = threading.Lock()
     first, second, third = (Watched(small(), turn=turn) for _ in range(3))
     first.worker.start()
