@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.core.groups import ROTATIONS
 from engine.pictures.respect import respect
-from engine.pictures.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
 
 Floats = NDArray[np.float64]
@@ -137,7 +137,7 @@ class Clauses:
         )
         held, free = [], there
         if bound is not None:
-            bound_names = {curve.name for curve in self._bound_by(bound)}
+            bound_names = {curve.name for curve, _ in self._held_up(bound)}
             held = [one for one in there if one[3] in bound_names]
             free = [one for one in there if one not in held] or there
         (at, for_good, name, *_), *others = free
@@ -155,33 +155,38 @@ class Clauses:
 
     def _bound_by(self, line: LineView) -> list[CurveView]:
         """The curves of the learners that a line binds."""
-        return [
-            curve
-            for curve in self._learners
-            if curve.learner in line.applies_to and line.says(curve) and curve.chosen
-        ]
+        return [curve for curve in self._learners if line.binds(curve) and line.says(curve) and curve.chosen]
 
     def _strongest(self) -> LineView | None:
-        """The greatest of the lower bounds that bind a curve here, or of all that are drawn."""
-        lower = [line for line in self._view.lines if line.direction == "lower" and len(line.y)]
+        """The greatest of the lower bounds that bind a curve here, or of all that say something of one."""
+        lower = [
+            line
+            for line in self._view.lines
+            if line.direction == "lower" and (line.y > ZERO).any() and any(map(line.says, self._learners))
+        ]
         binding = [line for line in lower if self._bound_by(line)]
         return max(binding or lower, key=lambda line: float(np.nanmean(line.y)), default=None)
 
+    def _held_up(self, line: LineView) -> list[tuple[CurveView, LineView]]:
+        """The curves that lower bounds of this kind bind, each with the line that is about it."""
+        alike = [one for one in self._view.lines if one.direction == "lower" and one.kind == line.kind]
+        return [(curve, one) for one in alike for curve in self._bound_by(one)]
+
     def _bounded(self, line: LineView) -> Clause:
         """Whom a lower bound holds up, and how those here stand to it."""
-        bound, what = self._bound_by(line), line.formula if self._view.as_measured else line.kind
+        held_up, what = self._held_up(line), line.formula if self._view.as_measured else line.kind
         of_rotations = line.group == ROTATIONS
         who = "every rotation-invariant learner" if of_rotations else "every learner that it binds"
         text, last = f"{who} stays above {what}", ""
-        if self._low is not None:
+        if self._low is not None and len({one for _, one in held_up}) <= 1:
             last = self._kept_out(line, self._low)
             text += f" and cannot be there {last}" if last else ""
-        if not bound:
+        if not held_up:
             brief = f"{what} binds none here"
             return Clause(f"{text}; none here is one of those", brief, of_theory=True, named=False)
         stands: dict[str, list[str]] = {}
-        for curve in bound:
-            stands.setdefault(self._standing(curve, line), []).append(self._name(curve))
+        for curve, one in held_up:
+            stands.setdefault(self._standing(curve, one), []).append(self._name(curve))
         said = [f"{_listed(names)} {_plural(how, names)}" for how, names in stands.items()]
         brief = ", ".join(_in_brief(how, names, what) for how, names in stands.items())
         if last and of_rotations and not any(how.startswith("is below") for how in stands):

@@ -127,6 +127,21 @@ def test_a_curve_above_its_bound_and_a_bound_without_learners():
     assert "GD and LLS stay above it" in caption(both)
 
 
+def test_a_bound_that_is_0_or_says_nothing_of_these_curves_is_not_told():
+    assert "1 − k/d" not in caption(losses(GD, EGU, lines=(line(0 * K),)))
+    assert "1 − k/d" not in caption(losses(GD, lines=(line(GD.y, apart=(1,)),)))
+    many = replace(GD, summary="median", replicas=9, stderr=np.ones(len(K)))
+    assert "1 − k/d" not in caption(losses(many, lines=(BOUND,)))
+
+
+def test_each_curve_stands_to_the_bound_that_is_its_own():
+    curves = [curve(name, K, GD.y + 0.1 * number) for number, name in enumerate(("GD", "net"))]
+    own = [line(one.y - 0.05, curve=one.name, applies_to=(one.name,), group=None) for one in curves]
+    assert "stays above 1 − k/d; GD and net stay above it." in caption(losses(*curves, lines=tuple(own)))
+    below = replace(own[1], y=own[1].y + 0.1, in_expectation=False)
+    assert "; GD stays above it, net is below it" in caption(losses(*curves, lines=(own[0], below)))
+
+
 def test_the_strongest_bound_that_binds_is_told():
     weak, stranger = line(GD.y / 2, formula="weak"), line(GD.y + 1, formula="other", applies_to=("kernel",))
     text = caption(losses(GD, EGU, lines=(weak, BOUND, stranger)))
