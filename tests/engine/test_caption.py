@@ -167,9 +167,29 @@ def test_how_far_from_what_theory_says_exactly():
     )
     nothing = replace(exact, y=np.array([1.0, 0, 4]))
     off = curve("net", x, np.array([1.0, 1e-33, 4.4]), stderr=np.array([0.1, 1e-35, 0.1]), replicas=4)
-    assert "by at most 10 %, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
+    assert "by at most 0.4, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
     same = curve("net", x, x.copy())
     assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
+
+
+def test_of_theory_that_comes_near_0_no_share_is_told():
+    x = np.array([1.0, 2, 4])
+    limit = line(np.array([1.0, 0.5, 0.01]), x, direction="asymptotic", applies_to=("net",))
+    net = curve("net", x, np.array([1.0, 0.5, 0.02]))
+    told = "net is below 0.1 after k = 4. Beside the asymptotic value net is off by at most 0.01."
+    assert caption(losses(net, lines=(limit,))) == told
+    assert "Net is within 0.01 of the" in caption(losses(net, lines=(limit,)), room=Room(len(told) - 1))
+    assert "100 %" in caption(replace(losses(net, lines=(limit,)), y_log=True))
+
+
+def test_how_far_a_curve_ends_from_a_limit_that_it_comes_to():
+    x = np.array([1.0, 2, 4])
+    limit = line(np.ones(3), x, direction="asymptotic", curve="net", applies_to=("net",))
+    net = curve("net", x, np.array([0, 0.5, 0.98]))
+    told = caption(losses(net, lines=(limit,)))
+    assert told == "Beside the asymptotic value net is off by at most 100 %, by 2 % at the end."
+    late = curve("net", x, np.array([0.5, 0.5, 0.6]))
+    assert "at the end" not in caption(losses(late, lines=(limit,)))
 
 
 def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
@@ -225,6 +245,9 @@ def test_many_curves_are_told_in_short():
     many = [replace(EGU, name=f"E{number}", learner=f"E{number}", x=K) for number in range(6)]
     assert caption(losses(*many, GD)).startswith(
         "E0 is below 0.1 after k = 21, E1 after 21, E2 after 21 and 4 more later"
+    )
+    assert caption(losses(*many[:4])) == (
+        "E0 is below 0.1 after k = 21, E1 after 21, E2 after 21, E3 after 21."
     )
 
 
