@@ -55,7 +55,7 @@ class Clauses:
 
     def __init__(self, view: View, letters: Mapping[str, str]) -> None:
         self._view, self._letters = view, letters
-        self._curves = [curve for curve in view.curves if np.isfinite(curve.y[curve.sound]).any()]
+        self._curves = [curve for curve in view.curves if _there(curve).any()]
         self._learners = [curve for curve in self._curves if not curve.is_reference]
         self._low = self._threshold()
 
@@ -242,39 +242,55 @@ class Clauses:
 
     def _gap(self, curve: CurveView, line: LineView) -> Gap:
         """How far a curve is from a line that is its own."""
-        there = curve.sound & np.isfinite(curve.y) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+        there = _there(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
         theory = np.interp(curve.x[there], line.x, line.y)
         stderr = None if curve.stderr is None else curve.stderr[there]
         gap = Gap.between(curve.y[there], theory, stderr, self._view.rounding, self._view.y_log)
         return gap._replace(last="") if line.direction == "exact" else gap
 
     def _shapes(self) -> Iterator[Clause]:
-        """Power laws where both axes are logarithmic, and otherwise from where to where curves go."""
-        laws, others = [], []
-        for curve in self._learners:
+        """Power laws where both axes are logarithmic; where other curves go; which are 0 all along."""
+        zero = self._rounding
+        quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, ZERO)]
+        laws, others = {}, []
+        for curve in (one for one in self._learners if one not in quiet):
             exponent = _power_law(curve) if self._view.x_log and self._view.y_log else None
             if exponent is None:
                 others.append(curve)
             else:
-                laws.append(f"{self._name(curve)} as {self._view.picture.x}^{exponent:.2f}")
+                laws[self._name(curve)] = f"{self._view.picture.x}^{exponent:.2f}"
         if laws:
-            text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {listed(laws)}"
-            yield Clause(text, listed(laws), named=False)
+            long, brief = (
+                listed([f"{name} {how} {law}" for name, law in laws.items()]) for how in ("goes like", "∝")
+            )
+            yield Clause(long, brief)
         if others:
-            ranges = [_Range(self._name(curve), curve, self._place) for curve in others]
+            ranges = [_Range(self._name(curve), curve, self._place, zero) for curve in others]
             yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
+        if quiet:
+            names = [self._name(curve) for curve in quiet]
+            text = f"{listed(names)} {plural('is', names)} 0 but for rounding"
+            yield Clause(text, text)
+
+    @property
+    def _rounding(self) -> float:
+        """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
+        logarithmic axis shows values that are so small."""
+        share = self._view.rounding**2 if self._view.y_log else self._view.rounding
+        return share * max((float(np.abs(_seen(curve)).max()) for curve in self._learners), default=0.0)
 
     def _ranges(self, ranges: Sequence[_Range], few: int, letter: str) -> Clause:
         """From where to where some curves go, and by which other values; in brief of a few, in the briefest
         form of the first, by its letter."""
         told, left = first_of(ranges)
         more = f", and {left} more" if left else ""
-        brief = listed([one.values for one in ranges], few)
-        briefest = listed([f"{letter} {ranges[0].ends}", *(one.values for one in ranges[1:])], 1)
+        begin, *rest = ranges
+        brief = listed([begin.going, *(one.values for one in rest)], few)
+        briefest = listed([f"{letter} {begin.ends}", *(one.values for one in rest)], 1)
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
-        if len(ranges) > 1 and not others:
-            values = ", ".join(f"{one.values}{one.way}" for one in told)
-            long = f"along {self._at(first)} to {self._place(last)}: {values}{more}"
+        if rest and not others:
+            values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
+            long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
             return Clause(long, brief, named=False, briefest=briefest)
         long = "; ".join(one.told(self._view.picture.x) for one in told) + more
         return Clause(long, brief, briefest=briefest)
@@ -286,9 +302,11 @@ class Clauses:
             return Clause(said, said)
         z = np.where(np.isfinite(heat.z), heat.z, np.nan)
         least, greatest = (self._cell(heat, one(z)) for one in (np.nanargmin, np.nanargmax))
-        text = f"{self._view.y_label} of {heat.learner} goes from {least} to {greatest}"
         ends = f"{number(float(np.nanmin(z)))} to {number(float(np.nanmax(z)))}"
-        return Clause(text, f"{heat.learner} {ends}", named=False)
+        text = f"{heat.learner} goes from {least} to {greatest}"
+        if heat is self._view.heats[0]:
+            return Clause(f"{self._view.y_label}: {text}", f"{heat.learner} goes from {ends}", named=False)
+        return Clause(text, f"{heat.learner} from {ends}")
 
     def _cell(self, heat: HeatView, which: np.intp) -> str:
         """The value of a cell of a heat map, and where it is."""
@@ -317,11 +335,10 @@ class Clauses:
 class _Range:
     """From where to where a curve goes."""
 
-    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str]) -> None:
-        """`place` says of an x in words where that is."""
-        there = curve.sound & np.isfinite(curve.y)
-        self.name, self.x, self.y = name, curve.x[there], curve.y[there]
-        self._place = place
+    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str], zero: float) -> None:
+        """`place` says of an x in words where that is; values up to `zero` are rounding."""
+        self.name, self.x, self.y = name, curve.x[_there(curve)], _seen(curve)
+        self._place, self._zero = place, zero
 
     @property
     def values(self) -> str:
@@ -329,9 +346,14 @@ class _Range:
         return f"{self.name} {self.ends}"
 
     @property
+    def going(self) -> str:
+        """The same with a verb."""
+        return f"{self.name} {'is' if len(self.y) == 1 else 'goes'} {self.ends}"
+
+    @property
     def ends(self) -> str:
         """Its first and its last value."""
-        first, last = (number(float(self.y[place])) for place in (0, -1))
+        first, last = (self._value(place) for place in (0, -1))
         return first if len(self.y) == 1 else f"from {first} to {last}"
 
     @property
@@ -340,23 +362,38 @@ class _Range:
         low, high = int(self.y.argmin()), int(self.y.argmax())
         ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
         if self.y[low] < ends.min() - room:
-            return f" by way of {number(float(self.y[low]))} at {self._place(float(self.x[low]))}"
+            return f" by way of {self._value(low)} at {self._place(float(self.x[low]))}"
         if self.y[high] > ends.max() + room:
-            return f" by way of {number(float(self.y[high]))} at {self._place(float(self.x[high]))}"
+            return f" by way of {self._value(high)} at {self._place(float(self.x[high]))}"
         return ""
 
     def told(self, along: str) -> str:
         """All of it, on an axis of this name."""
-        first, last = (number(float(self.y[place])) for place in (0, -1))
+        first, last = (self._value(place) for place in (0, -1))
         begin, end = (self._place(float(self.x[place])) for place in (0, -1))
         if len(self.x) == 1:
             return f"{self.name} is {first} at {along} = {begin}"
         return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"
 
+    def _value(self, place: int) -> str:
+        """The value at a place, 0 where it is no more than rounding."""
+        value = float(self.y[place])
+        return "0" if abs(value) <= self._zero else number(value)
+
+
+def _there(curve: CurveView) -> NDArray[np.bool_]:
+    """Where a curve has values of all replicas."""
+    return np.asarray(curve.sound & np.isfinite(curve.y))
+
+
+def _seen(curve: CurveView) -> Floats:
+    """Those values."""
+    return curve.y[_there(curve)]
+
 
 def _power_law(curve: CurveView) -> float | None:
     """The exponent of y ∝ x^a by least squares in logarithms, where that is what a curve is."""
-    there = curve.sound & np.isfinite(curve.y) & (curve.y > 0) & (curve.x > 0)
+    there = _there(curve) & (curve.y > 0) & (curve.x > 0)
     x, y = np.log(curve.x[there]), np.log(curve.y[there])
     if len(x) < POINTS or np.ptp(x) < np.log(SPAN) or np.ptp(y) == 0:
         return None
@@ -371,4 +408,4 @@ def _in_brief(how: str, names: Sequence[str], what: str) -> str:
     against = ", against the theorem" if how.endswith("against the theorem") else ""
     if how.startswith("follows"):
         return f"{who} {plural('follows', names)} {what}"
-    return f"{who} {'below' if how.startswith('is below') else 'above'} {what}{against}"
+    return f"{who} {plural('is', names)} {'below' if how.startswith('is below') else 'above'} {what}{against}"
