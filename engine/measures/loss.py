@@ -23,7 +23,8 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     names: ClassVar[Mapping[str, str]] = {"all": "loss", "train": "train", "test": "unseen"}
 
     def label_with(self, loss: str) -> str:
-        return f"average {loss} loss"
+        rows = {"all": "", "train": " on the rows seen", "test": " on unseen rows"}[self.rows]
+        return f"average {loss} loss{rows}"
 
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":

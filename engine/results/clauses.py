@@ -86,7 +86,7 @@ class Clauses:
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {self._place(x)}"
+        return f"{self._view.x_name} = {self._place(x)}"
 
     def _place(self, x: float) -> str:
         """The same without the name of the axis."""
@@ -258,7 +258,8 @@ class Clauses:
             if exponent is None:
                 others.append(curve)
             else:
-                laws[self._name(curve)] = f"{self._view.picture.x}^{exponent:.2f}"
+                x = self._view.x_name
+                laws[self._name(curve)] = f"{f'({x})' if ' ' in x else x}^{exponent:.2f}"
         if laws:
             long, brief = (
                 listed([f"{name} {how} {law}" for name, law in laws.items()]) for how in ("goes like", "∝")
@@ -292,7 +293,7 @@ class Clauses:
             values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
             long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
             return Clause(long, brief, named=False, briefest=briefest)
-        long = "; ".join(one.told(self._view.picture.x) for one in told) + more
+        long = "; ".join(one.told(self._view.x_name) for one in told) + more
         return Clause(long, brief, briefest=briefest)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
@@ -311,8 +312,8 @@ class Clauses:
     def _cell(self, heat: HeatView, which: np.intp) -> str:
         """The value of a cell of a heat map, and where it is."""
         row, column = np.unravel_index(which, heat.z.shape)
-        across = f"{self._view.picture.x} = {number(float(heat.x[column]))}"
-        up = f"{self._view.picture.y} = {number(float(heat.y[row]))}"
+        across = f"{self._view.x_name} = {number(float(heat.x[column]))}"
+        up = f"{self._view.y_name} = {number(float(heat.y[row]))}"
         return f"{number(float(heat.z[row, column]))} ({across}, {up})"
 
     def _diverged(self) -> Iterator[Clause]:

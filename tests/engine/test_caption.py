@@ -276,7 +276,7 @@ def test_the_name_of_the_only_learner_is_not_told_again_and_again():
         for number, rate in enumerate((0.1, 0.2))
     ]
     assert caption(losses(*flat)) == (
-        "Along k = 0 to 128: eta = 0.1 goes from 1 to 0.5, eta = 0.2 from 1 to 0.5."
+        "Along k = 0 to 128: η = 0.1 goes from 1 to 0.5, η = 0.2 from 1 to 0.5."
     )
 
 
