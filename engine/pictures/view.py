@@ -307,6 +307,9 @@ class View:
     words: Mapping[str, str] = field(default_factory=dict)
     """What charts call axes and measures, where it is not their name."""
 
+    divisor: str = ""
+    """What y is relative to, in words; nothing where it is not."""
+
     names: Mapping[float, str] = field(default_factory=dict)
     """What places on x are called, where they have names."""
 

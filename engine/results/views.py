@@ -47,6 +47,7 @@ def view(picture: Picture, results: Results) -> View:
     there = gathered(picture, results, steps)
     found = View(
         picture=picture,
+        divisor=_divisor(picture),
         words=(words := _words(picture, plan)),
         x_label=_x_label(picture, plan, words),
         y_label=_label(picture, results, words),
@@ -400,8 +401,9 @@ class _Reduction:
 
 def _words(picture: Picture, plan: Plan) -> dict[str, str]:
     """What charts call the axes of a plan and the measures that x names, in brief."""
-    what = f"average {plan.experiment.protocol.loss} "
-    brief = {name: label.removeprefix(what) for name, label in _labels(picture, plan).items()}
+    loss = f"{plan.experiment.protocol.loss} "
+    labels = _labels(picture, plan).items()
+    brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
     return brief | {axis.name: axis.symbol for axis in plan.axes if axis.symbol is not None}
 
 
@@ -428,10 +430,12 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
         label = f"{label}, where {how.until.words}"
     if picture.times is not None:
         label = f"{label} × {written(picture.times, words)}"
-    return label if picture.relative is None else f"{label}, relative to {_divisor(picture.relative)}"
+    return label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
 
 
-def _divisor(name: str) -> str:
+def _divisor(picture: Picture) -> str:
     """What a picture is relative to: a learner by its name, a line of the theory by its formula."""
-    formula = getattr(catalogue.members("theory").get(name), "formula", None)
-    return formula.partition(", ")[0] if isinstance(formula, str) else name
+    if picture.relative is None:
+        return ""
+    formula = getattr(catalogue.members("theory").get(picture.relative), "formula", None)
+    return formula.partition(", ")[0] if isinstance(formula, str) else picture.relative

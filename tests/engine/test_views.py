@@ -392,8 +392,8 @@ def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
     ]  # fmt: skip
     assert sized.curves[0].name == "GD, turned = False, size = 4", "claims name it by what the preset says"
     trained = seen(x="sqrt(3*train)", curves=("turned", "size"))
-    assert trained.x_label == "√(3·average square loss on the rows seen)"
-    assert trained.x_name == "√(3·loss on the rows seen)"
+    assert trained.x_label == "√(3·square loss on seen rows)"
+    assert trained.x_name == "√(3·loss on seen rows)"
     along = seen(x="size", curves="turned", times="1/sqrt(size)", relative="two-over-eta", at={"k": 4})
     assert along.x_label == "d"
     assert along.y_label == "average square loss × 1/√d, relative to 2/η"
