@@ -5,7 +5,7 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
-from building import LLS, experiment, gd
+from building import LLS, experiment, gd, spectrum_of
 from crossing import chosen
 from discovery import GENTLE, crossed_groups, few, in_turns
 from twins import FAST, assert_twins, serving, twins
@@ -17,7 +17,6 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.results.report import report
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
