@@ -250,3 +250,24 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         assert said[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
         await pilot.press("l")
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
+
+
+async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    async with opened(app, HUGE) as pilot:
+        for lr in (0.05, 0.1):
+            app.laboratory.editable.put("learners[2].update.lr", lr)
+            await finished(app, pilot)
+            await pilot.press("c")
+        await until(pilot, lambda: len(told(app)) == 2)
+        runs, wanted = app.laboratory.query_one(RunList), []
+        monkeypatch.setattr(runs, "post_message", wanted.append)
+        options, kept = runs.query_one(OptionList), app.laboratory.runs.kept
+        first, last = (OptionList.OptionSelected(options, options.options[at], at) for at in range(2))
+        second = kept[1]
+        del kept[0]
+        runs._selected(first)
+        assert not wanted
+        runs._selected(last)
+        assert [message.run for message in wanted] == [second], "not the one that is now in its place"
