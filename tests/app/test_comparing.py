@@ -252,22 +252,19 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 
 
-async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(
-    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
     async with opened(app, HUGE) as pilot:
-        for lr in (0.05, 0.1):
+        for lr in (0.05, 0.1, 0.2):
             app.laboratory.editable.put("learners[2].update.lr", lr)
             await finished(app, pilot)
             await pilot.press("c")
-        await until(pilot, lambda: len(told(app)) == 2)
-        runs, wanted = app.laboratory.query_one(RunList), []
-        monkeypatch.setattr(runs, "post_message", wanted.append)
-        options, kept = runs.query_one(OptionList), app.laboratory.runs.kept
-        first, last = (OptionList.OptionSelected(options, options.options[at], at) for at in range(2))
-        second = kept[1]
+        await until(pilot, lambda: len(told(app)) == 3)
+        runs, kept = app.laboratory.query_one(RunList), app.laboratory.runs.kept
+        options, (_, second, third) = runs.query_one(OptionList), tuple(kept)
+        gone, there = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
         del kept[0]
-        runs._selected(first)
-        assert not wanted
-        runs._selected(last)
-        assert [message.run for message in wanted] == [second], "not the one that is now in its place"
+        runs.post_message(gone)
+        await pilot.pause()
+        assert session_of(app).trace is third.trace, "the one on the screen stays"
+        runs.post_message(there)
+        await until(pilot, lambda: session_of(app).trace is second.trace)
