@@ -274,7 +274,9 @@ class _Reduction:
             number=number,
             learner=curve.learner,
             apart=apart,
-            is_best=lambda: first.trace.curve(curve.learner) is curve,
+            is_best=lambda: any(
+                one.trace.curve(curve.learner) is one.curve for one in self._taken if one.trace is first.trace
+            ),
             verdict=curve.verdict,
             backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
             bound_class=first.trace.bound_class(curve),

@@ -382,6 +382,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
         assert height == pytest.approx(of_rate.mean("loss")[-1])
     assert seen.x_log
     assert seen.curves[0].complete
+    assert all(curve.chosen for curve in seen.curves), "the best of its rates is among those of a curve"
     (line,) = seen.lines
     assert line.x.tolist() == [0.01, 0.015, 0.02, 0.03]
     first = view(Picture(x="1000*rate", measure=LOSS, read="max"), of_one(described, ran))
