@@ -29,6 +29,7 @@ Floats = NDArray[np.floating[Any]]
 LEARNERS: dict[str, dict[str, Any]] = {
     "GD": {"architecture": {"kind": "linear"}, "update": {"kind": "gd", "lr": 1e-4}},
     "logistic GD": {"architecture": {"kind": "linear"}, "update": {"kind": "gd", "lr": 1e-2}},
+    "VAW": {"solver": {"kind": "vaw"}},
 }
 
 
@@ -115,6 +116,44 @@ def logistic_gd(X: Floats, y: Floats) -> Floats:
     return losses
 
 
+def vaw(X: Floats, y: Floats) -> Floats:
+    """A compiled recursion of A⁻¹, all rows times what a block of steps changes in it, a compiled pass."""
+    import numba
+
+    @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+    def images(P: Any, X: Any, first: int, G: Any, s: Any) -> None:
+        for j in range(len(G)):
+            x = X[first + j]
+            G[j] = P @ x
+            for i in range(j):
+                G[j] -= (G[i] @ x / s[i]) * G[i]
+            s[j] = 1 + G[j] @ x
+
+    @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+    def losses_of(U: Any, s: Any, first: int, y: Any, p: Any, h: Any, losses: Any) -> None:
+        for j in range(len(U)):
+            gain, total = (y[first + j] - p[first + j]) / s[j], 0.0
+            for i in range(len(p)):
+                u = U[j, i]
+                p[i] += gain * u
+                h[i] -= u * u / s[j]
+                error = p[i] / (1 + h[i]) - y[i]
+                total += error * error
+            losses[first + j + 1] = total / len(p)
+
+    rows, d = X.astype(float), X.shape[1]
+    P, p, h = np.eye(d), np.zeros(len(X)), (rows * rows).sum(1)
+    losses = np.empty(len(X) + 1)
+    losses[0] = (y.astype(float) ** 2).mean()
+    for first in range(0, len(X), BLOCK // 4):
+        G = np.empty((min(BLOCK // 4, len(X) - first), d))
+        s = np.empty(len(G))
+        images(P, rows, first, G, s)
+        losses_of(G @ rows.T, s, first, y.astype(float), p, h, losses)
+        P -= (G / s[:, None]).T @ G
+    return losses
+
+
 def descent(logistic: bool) -> Callable[..., None]:
     """A pass of gradient descent that writes the weights of some steps, numbers `first` to the end of W."""
     import numba
@@ -156,6 +195,7 @@ def softplus() -> Callable[[Floats], Floats]:
 OUTSIDERS: dict[str, Callable[[], Record]] = {
     "GD: numba and a Gram matrix": timed(gd),
     "logistic GD: numba and products of blocks": timed(logistic_gd, signs=True),
+    "VAW: numba and products of blocks": timed(vaw),
 }
 CONTENDERS = {f"{name}: hadamard-tui": Contender(ours(name)) for name in LEARNERS}
 CONTENDERS |= {name: Contender(work) for name, work in OUTSIDERS.items()}
