@@ -16,7 +16,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
-from engine.solvers import basis_pursuit
+from engine.solvers import basis_pursuit, vaw
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_infinity import flattest
 
@@ -90,6 +90,24 @@ def test_vaw(X, eps):
         for target, y in enumerate(Y.T):
             expected = naive.forecasts(X, y, eps, X if asked is None else asked)
             np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 5])
+@pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
+def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, ahead, monkeypatch):
+    monkeypatch.setattr(vaw, "AHEAD", ahead)
+    X, Y, rows = random(8, 12, 4), random(9, 12, 2), random(10, 5, 4)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
+    for count, row in enumerate(order):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        told = list(order)[: count + 1]
+        for asked in (X, rows):
+            instances = data.instances if asked is X else as_data(rows, rows).instances
+            found = fit.predict(instances).numpy()
+            for target in range(2):
+                expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
+                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
 
 
 def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
