@@ -30,7 +30,10 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "GD": {"architecture": {"kind": "linear"}, "update": {"kind": "gd", "lr": 1e-4}},
     "logistic GD": {"architecture": {"kind": "linear"}, "update": {"kind": "gd", "lr": 1e-2}},
     "VAW": {"solver": {"kind": "vaw"}},
+    "Lasso": {"solver": {"kind": "lasso"}},
 }
+LAM = 0.1
+"""The penalty of the Lasso, its default."""
 
 
 def table(signs: bool) -> tuple[Floats, Floats]:
@@ -154,6 +157,33 @@ def vaw(X: Floats, y: Floats) -> Floats:
     return losses
 
 
+def lasso(X: Floats, y: Floats) -> Floats:
+    """scikit-learn's compiled descent along coordinates on the Gram matrix, from the solution before it."""
+    from sklearn.linear_model import _cd_fast
+
+    rows, labels, d = X.astype(float), y.astype(float), X.shape[1]
+    full = np.column_stack((rows, labels))
+    full = full.T @ full / len(X)
+    gram, products, squares = np.zeros((d, d)), np.zeros(d), 0.0
+    W, losses = np.full((BLOCK, d + 1), -1.0), np.empty(len(X) + 1)
+    w = W[0, :d] = np.zeros(d)
+    generator = np.random.RandomState(0)
+    for k in range(len(X) + 1):
+        if k:
+            x, label = rows[k - 1], labels[k - 1]
+            gram += np.outer(x, x)
+            products += label * x
+            squares += label * label
+            w, *_ = _cd_fast.enet_coordinate_descent_gram(
+                w, LAM / 2 * k, 0.0, gram, products, labels[:k], 1000, 1e-8, generator, False, False
+            )
+            W[k % BLOCK, :d] = w
+        if k % BLOCK == BLOCK - 1 or k == len(X):
+            count = k % BLOCK + 1
+            losses[k + 1 - count : k + 1] = ((W[:count] @ full) * W[:count]).sum(1)
+    return losses
+
+
 def descent(logistic: bool) -> Callable[..., None]:
     """A pass of gradient descent that writes the weights of some steps, numbers `first` to the end of W."""
     import numba
@@ -196,6 +226,7 @@ OUTSIDERS: dict[str, Callable[[], Record]] = {
     "GD: numba and a Gram matrix": timed(gd),
     "logistic GD: numba and products of blocks": timed(logistic_gd, signs=True),
     "VAW: numba and products of blocks": timed(vaw),
+    "Lasso: scikit-learn on the Gram matrix": timed(lasso),
 }
 CONTENDERS = {f"{name}: hadamard-tui": Contender(ours(name)) for name in LEARNERS}
 CONTENDERS |= {name: Contender(work) for name, work in OUTSIDERS.items()}

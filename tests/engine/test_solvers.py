@@ -276,6 +276,31 @@ def test_lasso_minimises_the_mean_square_loss_plus_the_penalty(lam):
         assert (w == 0).all()
 
 
+ALIKE = np.sign(random(60, 40, 12))[:, [*range(12), 3, 3, 5, 0]] * [*[1] * 13, -1, 2, 0]
+"""Features that are the same, opposite, twice another, and 0."""
+
+
+@pytest.mark.parametrize("X", [random(61, 60, 30), np.sign(random(62, 60, 30)), ALIKE], ids=len)
+@pytest.mark.parametrize("lam", [1e-6, 0.01, 0.2])
+def test_every_lasso_on_the_way_has_slopes_of_the_penalty_where_it_has_weights_and_no_steeper_ones(X, lam):
+    y = X[:, 0] - X[:, 3] / 2 + random(63, len(X))
+    data = as_data(X, y[:, None])
+    fit = catalogue.make("solvers", "lasso", lam=lam).begin(data)
+    for k in range(1, len(X) + 1):
+        fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
+        (w,) = fit.weights().numpy()
+        slopes = 2 / k * X[:k].T @ (y[:k] - X[:k] @ w)
+        rounding = 1e-11 * (1 + abs(y).max())
+        assert abs(slopes).max() <= lam + rounding
+        np.testing.assert_allclose(slopes[w != 0], lam * np.sign(w[w != 0]), rtol=0, atol=rounding)
+        assert np.linalg.matrix_rank(X[:k, w != 0]) == (w != 0).sum()
+        cold = catalogue.make("solvers", "lasso", lam=lam).begin(data)
+        cold.learn(data.instances.at(slice(0, k)), data.labels[:, :k])
+        (other,) = cold.weights().numpy()
+        np.testing.assert_allclose(X[:k] @ other, X[:k] @ w, rtol=0, atol=1e-8)
+        assert abs(other).sum() == pytest.approx(abs(w).sum(), abs=1e-8)
+
+
 def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():
     X = random(28, 5, 8)
     y = X @ np.array([1.0, -0.5, 0, 0, 0.2, 0, 0, 0])
