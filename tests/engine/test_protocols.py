@@ -11,8 +11,9 @@ from engine.problems.data import Data
 from engine.protocols import erm
 from engine.runtime.run import prepare, run
 from engine.solvers import basis_pursuit, lls
-from engine.training import kept_weights, recorder
+from engine.training import kept_weights
 from engine.training.descent import Descent, rates_of
+from engine.training.evaluators import mistakes
 from engine.updates import GRID
 
 D = 8
@@ -312,7 +313,7 @@ def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
     protocol = {"kind": "one-pass", "average": True}
     described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
     assert run(described).curves[0].mean("error") is not None
-    monkeypatch.setattr(recorder, "MOST_CELLS", D * D)
+    monkeypatch.setattr(mistakes, "MOST_CELLS", D * D)
     assert run(described).curves[0].mean("error") is None
 
 

@@ -247,8 +247,10 @@ class Session:
         written = bytes(self.terminal.written)
         after = written[written.rfind(b"\x1b[?1049l") :] if b"\x1b[?1049l" in written else written[-5000:]
         by_itself = self.asked is None and (status != 0 or not self._may_have_asked())
-        if by_itself or TRACES.search(after):
-            self._fail("exception", f"it ended with {status}")
+        trace = TRACES.search(after)
+        if by_itself or trace:
+            told = "" if trace is None else f", having written {after[max(0, trace.start() - 80) :][:1000]!r}"
+            self._fail("exception", f"it ended with {status} after {self.asked!r}{told}")
         if wrong := left_behind(written):
             self._fail("terminal", "; ".join(wrong))
         try:
