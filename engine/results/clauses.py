@@ -13,7 +13,7 @@ from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
 from engine.results.gap import Gap
-from engine.results.wording import MOST, first_of, listed, number, plural
+from engine.results.wording import MOST, first_of, listed, number, percent, plural
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,9 @@ SHARE = 0.1
 
 ALIKE = 0.25
 """Curves start alike if they do so within this share of the greatest."""
+
+NEAR = 0.1
+"""A ratio that differs from 1 by less is near it."""
 
 FITS = 0.99
 """The share of the variance of log y that a power law has to explain to be told."""
@@ -67,7 +70,7 @@ class Clauses:
         bound, followed = self._strongest(), list(self._followed())
         if self._low is not None:
             yield self._come_down(self._low, bound)
-        elif not followed:
+        elif not followed or (not self._along_clock and len(self._learners) == 1):
             yield from self._shapes()
         if bound is not None:
             yield self._bounded(bound)
@@ -86,7 +89,7 @@ class Clauses:
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {self._place(x)}"
+        return f"{self._view.x_name} = {self._place(x)}"
 
     def _place(self, x: float) -> str:
         """The same without the name of the axis."""
@@ -252,13 +255,15 @@ class Clauses:
         """Power laws where both axes are logarithmic; where other curves go; which are 0 all along."""
         zero = self._rounding
         quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, ZERO)]
+        ending = self._ending()
         laws, others = {}, []
-        for curve in (one for one in self._learners if one not in quiet):
+        for curve in (one for one in self._learners if one not in [*quiet, *ending]):
             exponent = _power_law(curve) if self._view.x_log and self._view.y_log else None
             if exponent is None:
                 others.append(curve)
             else:
-                laws[self._name(curve)] = f"{self._view.picture.x}^{exponent:.2f}"
+                x = self._view.x_name
+                laws[self._name(curve)] = f"{f'({x})' if ' ' in x else x}^{exponent:.2f}"
         if laws:
             long, brief = (
                 listed([f"{name} {how} {law}" for name, law in laws.items()]) for how in ("goes like", "∝")
@@ -267,10 +272,22 @@ class Clauses:
         if others:
             ranges = [_Range(self._name(curve), curve, self._place, zero) for curve in others]
             yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
+        if ending:
+            far = max(abs(float(_seen(curve)[-1]) - 1) for curve in ending)
+            near = "at" if far <= self._view.rounding else f"within {percent(100 * far)} of"
+            names = [self._name(curve) for curve in ending]
+            text = f"{listed(names)} {plural('ends', names)} {near} {self._view.divisor}"
+            yield Clause(text, text)
         if quiet:
             names = [self._name(curve) for curve in quiet]
             text = f"{listed(names)} {plural('is', names)} 0 but for rounding"
             yield Clause(text, text)
+
+    def _ending(self) -> list[CurveView]:
+        """The curves that end near what the picture is relative to."""
+        if not self._view.divisor or not self._view.along_records:
+            return []
+        return [curve for curve in self._learners if abs(_seen(curve)[-1] - 1) <= NEAR]
 
     @property
     def _rounding(self) -> float:
@@ -292,7 +309,7 @@ class Clauses:
             values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
             long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
             return Clause(long, brief, named=False, briefest=briefest)
-        long = "; ".join(one.told(self._view.picture.x) for one in told) + more
+        long = "; ".join(one.told(self._view.x_name) for one in told) + more
         return Clause(long, brief, briefest=briefest)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
@@ -311,8 +328,8 @@ class Clauses:
     def _cell(self, heat: HeatView, which: np.intp) -> str:
         """The value of a cell of a heat map, and where it is."""
         row, column = np.unravel_index(which, heat.z.shape)
-        across = f"{self._view.picture.x} = {number(float(heat.x[column]))}"
-        up = f"{self._view.picture.y} = {number(float(heat.y[row]))}"
+        across = f"{self._view.x_name} = {number(float(heat.x[column]))}"
+        up = f"{self._view.y_name} = {number(float(heat.y[row]))}"
         return f"{number(float(heat.z[row, column]))} ({across}, {up})"
 
     def _diverged(self) -> Iterator[Clause]:

@@ -7,6 +7,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+PLURALS = {"follows": "follow", "stays": "stay", "is": "are", "ends": "end"}
+"""The verbs of predicates."""
+
 MOST = 3
 """So many are named in a clause; of more than one more, the first and how many others."""
 
@@ -39,4 +42,6 @@ def plural(predicate: str, names: Sequence[object]) -> str:
     if len(names) == 1:
         return predicate
     verb, space, rest = predicate.partition(" ")
-    return f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are'}.get(verb, verb) }{space}{rest}"
+    return (
+        f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are', 'ends': 'end'}.get(verb, verb) }{space}{rest}"
+    )

@@ -223,6 +223,23 @@ def test_values_that_are_only_rounding_are_told_as_0(y_log: bool, end: float):
     )
 
 
+def test_which_curves_end_near_what_they_are_relative_to():
+    x = np.array([0.0, 1, 2])
+    curves = [
+        curve(name, x, np.array([0.2, 0.5, end]), clock=x)
+        for name, end in (("slow", 0.5), ("mid", 0.96), ("fast", 1.01))
+    ]
+    view = replace(losses(*curves), divisor="2/η")
+    assert caption(view) == ("slow goes from 0.2 at k = 0 to 0.5 at 2; mid and fast end within 4 % of 2/η.")
+
+
+def test_a_single_curve_along_an_axis_is_told_though_it_is_what_theory_says():
+    exact = line(EGU.y + 1, direction="exact", curve="EGU")
+    view = replace(losses(replace(EGU, y=EGU.y + 1), lines=(exact,)))
+    along = replace(view, picture=msgspec.structs.replace(view.picture, x="size"))
+    assert caption(along).startswith("EGU goes from 2 at size = 0 to 1 at 128. Beside the exact value")
+
+
 def test_what_a_logarithmic_axis_shows_is_told():
     view = replace(losses(curve("net", K, 10.0 ** (-K / 10))), y_log=True)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="rows"))
@@ -276,7 +293,7 @@ def test_the_name_of_the_only_learner_is_not_told_again_and_again():
         for number, rate in enumerate((0.1, 0.2))
     ]
     assert caption(losses(*flat)) == (
-        "Along k = 0 to 128: eta = 0.1 goes from 1 to 0.5, eta = 0.2 from 1 to 0.5."
+        "Along k = 0 to 128: η = 0.1 goes from 1 to 0.5, η = 0.2 from 1 to 0.5."
     )
 
 
