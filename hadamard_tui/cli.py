@@ -454,7 +454,7 @@ def _need_terminal(preset: str) -> None:
     if "TEXTUAL_DRIVER" in os.environ:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        lack = "this is none"
+        lack = "this is not one"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):
         lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
     else:
@@ -468,4 +468,4 @@ def _refuse_preset(word: str) -> None:
     from engine.spec import presets
 
     if word in presets.names() or word.endswith(".toml"):
-        raise BadInput(word, f"a preset is no command; use {NAME} --preset {word} or {NAME} run {word}")
+        raise BadInput(word, f"a preset is not a command; use {NAME} --preset {word} or {NAME} run {word}")

@@ -158,7 +158,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise BadExpression(f"{text[place:].strip()[0]!r} is no part of an expression")
+            raise BadExpression(f"{text[place:].strip()[0]!r} does not belong in an expression")
         found.append((str(match.lastgroup), match[str(match.lastgroup)]))
         place = match.end()
     return [*found, ("end", "")]
@@ -247,7 +247,7 @@ class _Parser:
             try:
                 return _finite(self._functions[name](argument))
             except ValueError:
-                raise BadExpression(f"there is no {name} of {argument:g}") from None
+                raise BadExpression(f"{name}({argument:g}) is not defined") from None
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name not in self._names:

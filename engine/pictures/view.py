@@ -353,10 +353,13 @@ class View:
         return "" if self.picture.y is None else written(self.picture.y, self.words)
 
     def told_apart(self, curve: CurveView) -> str:
-        """What tells a curve from others: its name, without that of its learner where there is no other, and
-        the values of axes in words."""
-        name = self._in_words(curve.name, curve.learner) if curve.apart else curve.name
+        """What tells a curve from others: its name, without that of its learner where there is no other."""
+        name = self.in_words(curve)
         return name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else name
+
+    def in_words(self, curve: CurveView) -> str:
+        """The name of a curve with the values of axes in words and symbols."""
+        return self._in_words(curve.name, curve.learner) if curve.apart else curve.name
 
     def _in_words(self, name: str, plain: str) -> str:
         """A name with the values of axes behind a plain one in words."""

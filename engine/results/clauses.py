@@ -175,7 +175,7 @@ class Clauses:
         """Whom a lower bound holds up, and how those here stand to it."""
         held_up, what = self._held_up(line), line.formula if self._view.as_measured else line.kind
         of_rotations = line.group == ROTATIONS
-        who = "every rotation-invariant learner" if of_rotations else "every learner that it binds"
+        who = "every rotation-invariant learner" if of_rotations else f"every learner that {line.kind} binds"
         text, last = f"{who} stays above {what}", ""
         if self._low is not None and len({one for _, one in held_up}) <= 1:
             last = self._kept_out(line, self._low)
