@@ -243,20 +243,30 @@ def descent(logistic: bool) -> Callable[..., None]:
 
 
 def softplus() -> Callable[[Floats], Floats]:
-    """The mean of ln(1 + e^−m) of every row."""
+    """The mean of ln(1 + e^−m) of every row: exponentials by numpy, and a logarithm of 32 factors at once."""
     import numba
 
     @numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
-    def average(margins: Any) -> Any:
+    def sums(margins: Any, exponentials: Any) -> Any:
         found = np.zeros(len(margins))
         for k in range(len(margins)):
-            total = 0.0
-            for m in margins[k]:
-                total += max(-m, np.float32(0)) + np.log1p(np.exp(-abs(m)))
-            found[k] = total / margins.shape[1]
+            n, total = margins.shape[1], 0.0
+            for first in range(0, n, 32):
+                product, linear = 1.0, np.float32(0)
+                for i in range(first, min(first + 32, n)):
+                    linear += max(-margins[k, i], np.float32(0))
+                    product *= 1 + exponentials[k, i]
+                total += linear + np.log(product)
+            found[k] = total / n
         return found
 
-    return average  # type: ignore[no-any-return]
+    def average(margins: Floats) -> Floats:
+        exponentials = np.abs(margins)
+        np.negative(exponentials, out=exponentials)
+        np.exp(exponentials, out=exponentials)
+        return sums(margins, exponentials)  # type: ignore[no-any-return]
+
+    return average
 
 
 OUTSIDERS: dict[str, Callable[[], Record]] = {
