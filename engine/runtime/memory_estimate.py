@@ -97,6 +97,7 @@ def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
         item=_item(experiment),
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
+        told=experiment.protocol.examples_told(n),
         one_hot=experiment.problem.one_hot,
     )
     if (architecture := learner.architecture) is None:

@@ -16,7 +16,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
-from engine.solvers import basis_pursuit, vaw
+from engine.solvers import basis_pursuit, kernel, vaw
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_infinity import flattest
 
@@ -114,6 +114,29 @@ def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
     X, Y = np.array([[1.0], [1.0]]), np.array([[1.0], [1.0]])
     assert after_each({"kind": "ridge", "lam": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 2)
     assert after_each({"kind": "vaw", "eps": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+@pytest.mark.parametrize(("ahead", "chunk", "least"), [(1, 1, 1), (2, 3, 2), (5, 4, 64), (64, 256, 64)])
+def test_kernels_look_ahead_as_far_as_examples_are_the_rows_in_their_order(
+    order, lam, ahead, chunk, least, monkeypatch
+):
+    for name, value in {"AHEAD": ahead, "CHUNK": chunk, "LEAST": least}.items():
+        monkeypatch.setattr(kernel, name, value)
+    X, Y, rows = random(8, 12, 4)[[*range(5), 1, 3, *range(5, 10)]], random(9, 12, 2), random(10, 5, 4)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
+    for count, row in enumerate(order):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        told = list(order)[: count + 1]
+        for asked in (X, rows):
+            instances = data.instances if asked is X else as_data(rows, rows).instances
+            found = fit.predict(instances).numpy()
+            for target in range(2):
+                y = Y[told, target]
+                expected = naive.kernel_predictions(of_kernel({"kernel": "rbf"}), X[told], y, lam, asked)[-1]
+                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
 
 
 KERNELS = [
