@@ -164,6 +164,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         times = self.places(n)
         return {"time": times, "k": np.where(times > 0, float(self.rows(n)), 0.0)}
 
+    def most_examples(self, n: int) -> int:
+        return self.rows(n)
+
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
         return ("evaluations",)
 

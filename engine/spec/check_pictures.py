@@ -81,7 +81,11 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     known = listed(map(repr, learners))
     if to not in catalogue.members("theory"):
         raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {known}, and no such line")
-    about = catalogue.make("theory", to).measure
+    line = catalogue.make("theory", to)
+    if len(several := line.every()) > 1:
+        what = f"it is {len(several)} lines, {listed(one.name for one in several)}"
+        raise BadInput(f"{where}.relative", f"{what}; take one that is alone, or one of {known}")
+    about = line.measure
     if about != picture.measure.name:
         what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
         raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")

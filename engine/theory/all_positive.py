@@ -33,7 +33,7 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
-        if not protocol.full_batch or protocol.examples_seen(n)[-1] >= n:
+        if not protocol.full_batch or protocol.most_examples(n) >= n:
             return Finding(False, "requires steps along the gradient of some of the rows, as with train")
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
@@ -45,7 +45,7 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
 
     def value(self, at: At) -> Floats:
         n, _ = at.experiment.problem.matrix.shape()
-        seen = int(at.experiment.protocol.examples_seen(n)[-1])
+        seen = at.experiment.protocol.most_examples(n)
         data = at.drawn.data
         unseen = data.labels.view(data.replicas, -1)[:, seen:]
         found: Floats = (unseen < 0).double().mean(1, keepdim=True).cpu().numpy()

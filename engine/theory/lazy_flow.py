@@ -32,7 +32,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
         if not protocol.flows:
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
-        if protocol.examples_seen(n)[-1] < n:
+        if protocol.most_examples(n) < n:
             return Finding(False, "requires that all rows are trained on")
         return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
 

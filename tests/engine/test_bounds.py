@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd, weights
+from building import LLS, data_of, experiment, gd, spectrum_of, weights
 from discovery import LEARNERS, asked, in_turns
 from looping import looped
 from naive import rank_bound, sylvester
@@ -17,7 +17,6 @@ from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
