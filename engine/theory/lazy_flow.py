@@ -44,7 +44,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
             return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
         if architecture.kernel_at_start(experiment.problem.matrix.shape()[1]) is None:
             what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
-            return Finding(False, f"it requires a start with {what}, which {name} has not")
+            return Finding(False, f"it requires a start with {what}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:

@@ -164,11 +164,15 @@ class Update(Part, frozen=True):
         for name, shape in architecture.shapes(sizes.d).items() if self._holds_more else ():
             if name in trained:
                 inputs, outputs = shape[-1], math.prod(shape[:-1])
-                held += self.matrices * inputs**2 + self.output_matrices * outputs**2
+                held += self.matrix_numbers(inputs, outputs)
                 held += (inputs + outputs) * sizes.n if self.observes else 0
         if sizes.models > 1:
             drawn = sizes.models * sizes.batch * (self.mini_batch or 0) * (3 * 8 + sizes.item)
         return sizes.nets * DERIVED * held + drawn
+
+    def matrix_numbers(self, inputs: int, outputs: int) -> int:
+        """How many numbers its matrices over the inputs and the outputs of a parameter have."""
+        return self.matrices * inputs**2 + self.output_matrices * outputs**2
 
     @property
     def _holds_more(self) -> bool:
@@ -406,7 +410,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
     if architecture.layered:
         return None
     return (
-        f"{rule.kind} asks what goes in and out of every layer, which {architecture.kind} does not say; "
+        f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
         f"take linear or dense"
     )
 

@@ -10,7 +10,7 @@ from engine.core.groups import SIGN_FLIPS, SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.matrix_powers import power
 from engine.core.params import Params
-from engine.core.parts import BadField, Count, Verdict
+from engine.core.parts import Count, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, as_matrix, descended, norms
 from engine.updates.adam import Adam
@@ -21,9 +21,9 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     An x ↦ Ux turns G into GUᵀ and R into URUᵀ, and leaves L as it is. With `factors` = left it is L^(−1/2) G.
     `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of that of Adam
-    with its usual constants. With `block` R is kept for blocks of so many features only, as is done where d
-    is large. Each step costs an eigendecomposition of each factor, in float64. Source: Gupta, Koren, Singer
-    2018; Anil et al. 2020; theory-symmetry.md §65.
+    with its usual constants. With `block` each block of so many columns of G is a matrix by itself, with an L
+    and an R of its own, as is done where d is large. Each step costs an eigendecomposition of each factor, in
+    float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
     """
 
     own_start: ClassVar[bool] = False
@@ -38,49 +38,50 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         Literal["none", "sgd", "adam"], Meta(title="grafting", description="whose length a step has")
     ] = "none"
     block: Annotated[
-        Count | None, Meta(title="block", description="features of a block of R; none: all of them")
+        Count | None, Meta(title="block", description="columns with an L and an R of their own; none: all")
     ] = None
     eps: Annotated[float, Meta(gt=0, title="ε", description="L and R start at ε I")] = 1e-6
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.block is not None and self.factors == "left":
-            raise BadField("block", "with the left factor alone there is no R to be cut; leave it out")
 
     def start(self, params: Params) -> tuple[Params, State]:
         left, right = {}, {}
         for name, w in params.items():
-            W = as_matrix(w).double()
-            left[name] = self._identity(W.shape[1], W).repeat(len(W), 1, 1)
+            blocks = self._cut(as_matrix(w).double())
+            left[name] = self._identity(blocks.shape[2], blocks)
             if self.factors == "both":
-                cut = self._cut(W)
-                right[name] = self._identity(cut.shape[-1], W).repeat(*cut.shape[:2], 1, 1)
+                right[name] = self._identity(blocks.shape[3], blocks)
         state = {"L": left, "R": right}
         return params, {**state, **Adam().start(params)[1]} if self.grafting == "adam" else state
 
-    def _identity(self, size: int, like: torch.Tensor) -> torch.Tensor:
-        return self.eps * torch.eye(size, dtype=like.dtype, device=like.device)
+    def _identity(self, size: int, blocks: torch.Tensor) -> torch.Tensor:
+        one = self.eps * torch.eye(size, dtype=blocks.dtype, device=blocks.device)
+        return one.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
-        """Matrices [B, h, d] as blocks of features [B, d/block, h, block], the last one filled up with 0."""
-        size = min(self.block or G.shape[2], G.shape[2])
+        """Matrices [B, h, d] as blocks of columns [B, d/block, h, block], the last one filled up with 0."""
+        size = self._columns(G.shape[2])
         padded = torch.nn.functional.pad(G, (0, -G.shape[2] % size))
         return padded.reshape(*G.shape[:2], -1, size).transpose(1, 2)
+
+    def _columns(self, inputs: int) -> int:
+        return min(self.block or inputs, inputs)
+
+    def matrix_numbers(self, inputs: int, outputs: int) -> int:
+        size = self._columns(inputs)
+        return -(-inputs // size) * super().matrix_numbers(size, outputs)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         left, right, directions = {}, {}, {}
         for name, g in gradients.items():
             G = as_matrix(g).double()
-            left[name] = state["L"][name] + G @ G.mT
+            blocks = self._cut(G)  # [B, blocks, h, size]
+            left[name] = state["L"][name] + blocks @ blocks.mT
             if self.factors == "left":
-                move = power(left[name], -1 / 2, self.eps) @ G
+                moves = power(left[name], -1 / 2, self.eps) @ blocks
             else:
-                blocks = self._cut(G)  # [B, blocks, h, size]
                 right[name] = state["R"][name] + blocks.mT @ blocks
-                turned = blocks @ power(right[name], -1 / 4, self.eps)
-                whole = turned.transpose(1, 2).flatten(2)[..., : G.shape[2]]
-                move = power(left[name], -1 / 4, self.eps) @ whole
-            directions[name] = move.to(g.dtype).view_as(g)
+                moves = power(left[name], -1 / 4, self.eps) @ blocks @ power(right[name], -1 / 4, self.eps)
+            move = moves.transpose(1, 2).flatten(2)[..., : G.shape[2]]
+            directions[name] = move.to(g.dtype).reshape(g.shape)
         new = {"L": left, "R": right}
         if self.grafting == "adam":
             lengths, adams = Adam().directions(gradients, {name: state[name] for name in ("m", "v", "steps")})
@@ -95,7 +96,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.block is not None and self.block < matrix.shape()[1]:
-            reason = f"R is cut into blocks of {self.block} features, which rotations mix"
+            reason = f"it is cut into blocks of {self.block} features, which rotations mix"
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
             reason = "the length of its steps is that of steps of Adam, which depends on the axes"

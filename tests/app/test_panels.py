@@ -20,7 +20,6 @@ from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.snapshots import take
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.asked import is_recorded
@@ -261,11 +260,10 @@ def test_singular_values_that_are_equal_are_one_line_that_counts_them(many: Pane
 
 def test_the_spectrum_is_that_of_the_learner_selected(many: PanelContext):
     curve = many.trace.curves[-1]
-    assert spectrum_of(curve) is not None
     shown = spectrum.show(replace(many, curve=curve))
     assert isinstance(shown, Plot)
     drawn = np.stack([line.y for line in shown.series], axis=1)[:, ::-1]
-    assert (np.nan_to_num(drawn) == spectrum_of(curve).values).all()
+    assert (np.nan_to_num(drawn) == curve.array("spectrum").values[:, 0]).all()
 
 
 def test_the_gap_is_loss_minus_bound(one: PanelContext):
@@ -712,4 +710,4 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 def test_what_cannot_be_trained_once_more_is_told_in_words(one: PanelContext):
     assert "once the run has finished" in words(network.show(one))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
-    assert "a model of its own for every k" in words(network.show(looked_inside(erm)))
+    assert "every k has a model of its own" in words(network.show(looked_inside(erm)))

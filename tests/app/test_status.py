@@ -170,7 +170,7 @@ async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
         app.laboratory.editable.put("problem.matrix.d", 7)
         app.laboratory.show_set_up()
         assert "fix d of the matrix" in said(app, 80)
-        await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is no order" in screen_text(app))
+        await until(pilot, lambda: "cannot run: problem.matrix.d: 7 is not an order" in screen_text(app))
 
 
 async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: HadamardApp):

@@ -606,20 +606,24 @@ class Shampoo(GD):
         super().__init__(start, lr)
         self.factors, self.grafting = factors, grafting
         rows, d = np.atleast_2d(start).shape
-        self.columns = math.sqrt(eps) * np.eye(rows)  # of all gradients, as rows
-        blocks = [range(d)[first : first + (block or d)] for first in range(0, d, block or d)]
-        self.blocks = [(list(some), math.sqrt(eps) * np.eye(len(some))) for some in blocks]
+        self.blocks = [list(range(d)[first : first + (block or d)]) for first in range(0, d, block or d)]
+        self.columns = [math.sqrt(eps) * np.eye(rows) for _ in self.blocks]  # of all gradients, as rows
+        self.rows = [math.sqrt(eps) * np.eye(len(block)) for block in self.blocks]
         self.adam = Adam(start, 1.0)
 
     def step(self, g: Array) -> None:
         G = np.atleast_2d(g)
-        self.columns = np.vstack([self.columns, G.T])
-        if self.factors == "left":
-            move = _power_of_gram(self.columns, -1 / 2) @ G
-        else:
-            self.blocks = [(some, np.vstack([rows, G[:, some]])) for some, rows in self.blocks]
-            turned = [G[:, some] @ _power_of_gram(rows, -1 / 4) for some, rows in self.blocks]
-            move = _power_of_gram(self.columns, -1 / 4) @ np.hstack(turned)
+        moves = []
+        for number, block in enumerate(self.blocks):
+            part = G[:, block]
+            self.columns[number] = np.vstack([self.columns[number], part.T])
+            self.rows[number] = np.vstack([self.rows[number], part])
+            if self.factors == "left":
+                moves.append(_power_of_gram(self.columns[number], -1 / 2) @ part)
+            else:
+                left, right = (_power_of_gram(each[number], -1 / 4) for each in (self.columns, self.rows))
+                moves.append(left @ part @ right)
+        move = np.hstack(moves)
         before = self.adam.w.copy()
         self.adam.step(g)
         lengths = {

@@ -5,7 +5,7 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
-from building import LLS, experiment, gd
+from building import LLS, experiment, gd, spectrum_of
 from crossing import chosen
 from discovery import GENTLE, crossed_groups, few, in_turns
 from twins import FAST, assert_twins, serving, twins
@@ -15,10 +15,11 @@ from engine.backends import Backend, backend_of, backends, why_not
 from engine.backends.dense import OnMatrix
 from engine.core import catalogue
 from engine.core.parts import BadInput
+from engine.measures import named
 from engine.results.report import report
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
+from engine.spec.asked import missing
 from engine.updates.egu import EGU
 from engine.updates.gd import GD
 
@@ -274,3 +275,46 @@ def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
     assert isinstance(backend_of(described.learners[0], described), OnMatrix)
     monkeypatch.setattr(type(FAST["structured"]), "pays", Backend.pays)
     assert backend_of(described.learners[0], described) is FAST["structured"]
+
+
+LOOKED_INTO = {
+    "neuron": gd(1 / 64),
+    "linear net": gd(1 / 64, kind="dense", widths=[6], activation="identity"),
+    "net": gd(1 / 64, kind="dense", widths=[6], activation="tanh"),
+}
+
+
+def looking_into(name, **more):
+    return experiment(d=16, replicas=2, target="feature", learners={name: LOOKED_INTO[name]}, **more)
+
+
+def looked_into():
+    """Learners with the backends that serve them."""
+    for name, (backend, its) in itertools.product(LOOKED_INTO, FAST.items()):
+        described = looking_into(name)
+        if why_not(its, described.learners[0], described) is None:
+            yield name, backend
+
+
+@pytest.mark.parametrize(("name", "backend"), looked_into())
+def test_every_measure_is_the_same_on_every_backend(name, backend):
+    plain = looking_into(name)
+    there = [one for one in named().values() if missing(one, plain, plain.learners[0]) is None]
+    measures = [one for one in there if FAST[backend].serves(one)]
+    words = [msgspec.to_builtins(one) for one in measures]
+    fast, dense = (
+        run(looking_into(name, path=path, measures=words)).curves[0] for path in (backend, "dense")
+    )
+    for measure in measures:
+        found, expected = (measured(curve, measure) for curve in (fast, dense))
+        assert (found is None) == (expected is None), measure.name
+        if found is not None:
+            within = 1e-4 if measure.of_curvature else 1e-6  # eigenvalues are found by iteration
+            np.testing.assert_allclose(found, expected, rtol=within, atol=1e-8, err_msg=measure.name)
+
+
+def measured(curve, measure):
+    """All values of a measure; None where predictions are not as it needs them."""
+    if measure.is_number:
+        return curve.values(measure.name)
+    return None if (found := curve.array(measure.name)) is None else found.values

@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd, weights
+from building import LLS, data_of, experiment, gd, spectrum_of, weights
 from discovery import LEARNERS, asked, in_turns
 from looping import looped
 from naive import rank_bound, sylvester
@@ -17,7 +17,6 @@ from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
@@ -435,8 +434,8 @@ BINDS_NOT = [
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),
     ("ri-gaussian", {"update": "hypentropy"}, "not rotation invariant"),
-    ("ri-rademacher", NET, "no single linear neuron"),
-    ("ri-rademacher", gd(0.1, kind="neuron", activation="tanh"), "no single linear neuron"),
+    ("ri-rademacher", NET, "not a single linear neuron"),
+    ("ri-rademacher", gd(0.1, kind="neuron", activation="tanh"), "not a single linear neuron"),
     ("ri-rademacher", EGU, "not linear in the gradients"),
     ("ri-rademacher", {"update": "adagrad-full"}, "not linear in the gradients"),
     ("ri-rademacher", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
@@ -502,7 +501,7 @@ BINDS_NOT = [
     ("percolation", EGU, "may change what it learns"),
     ("percolation-limit", LLS, "which it is not"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
-    ("outer-linear", NET, "no single linear neuron"),
+    ("outer-linear", NET, "not a single linear neuron"),
     ("outer-rotations", EGU, "not rotation invariant"),
     ("rank-span", EGU, "leave the span"),
     ("rank-two-layer", {"update": "gd"}, "two fully connected linear layers"),

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from building import experiment
+from building import experiment, spectrum_of
 from discovery import GENTLE
 from numba import typeof
 from twins import assert_twins, twins
@@ -18,7 +18,6 @@ from engine.core import catalogue
 from engine.core.cost import DIVERGED
 from engine.core.parts import BadInput
 from engine.losses.square import Square
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import prepare, run
 from engine.training.evaluators import mistakes
 

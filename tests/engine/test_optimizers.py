@@ -2,7 +2,6 @@
 
 import math
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -23,6 +22,7 @@ CASES = {
     "Shampoo, length of G": ({"kind": "shampoo", "grafting": "sgd"}, True),
     "Shampoo, length of Adam": ({"kind": "shampoo", "grafting": "adam", "lr": 0.01}, False),
     "Shampoo, blocks": ({"kind": "shampoo", "block": 4}, False),
+    "Shampoo, blocks of its left factor": ({"kind": "shampoo", "factors": "left", "block": 4}, False),
     "Shampoo, one block": ({"kind": "shampoo", "block": D}, True),
     "Muon, hidden layers only": ({"kind": "muon", "hidden": True}, False),
     "Muon by SVD": ({"kind": "muon", "by": "svd"}, False),
@@ -121,9 +121,21 @@ def _share(found, plain):
     return lengths[0] / lengths[1]
 
 
-def test_a_block_needs_a_right_factor():
-    with pytest.raises(msgspec.ValidationError, match="no R to be cut"):
-        catalogue.make("updates", "shampoo", block=3, factors="left")
+@pytest.mark.parametrize("factors", ["both", "left"])
+def test_blocks_of_shampoo_are_matrices_by_themselves(factors):
+    g = matrices(2, 4, 5)
+    whole = moved("shampoo", g, steps=3, factors=factors, block=2)
+    parts = [moved("shampoo", part, steps=3, factors=factors) for part in g.split(2, dim=2)]
+    torch.testing.assert_close(whole, torch.cat(parts, 2))
+
+
+def test_every_block_of_shampoo_has_matrices_of_its_own():
+    rule = catalogue.make("updates", "shampoo", block=8)
+    params = {"W": torch.zeros(1, 3, 20, dtype=torch.float64)}
+    _, state = rule.start(params)
+    held = state["L"]["W"].numel() + state["R"]["W"].numel()
+    assert held == 3 * (3**2 + 8**2)
+    assert rule.matrix_numbers(20, 3) == 5 * held
 
 
 def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():

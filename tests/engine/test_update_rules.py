@@ -70,6 +70,7 @@ SETTINGS = {
         {"lr": 0.01, "factors": "left"},
         {"lr": 0.01, "grafting": "sgd"},
         {"lr": 0.003, "grafting": "adam", "block": 3},
+        {"lr": 0.003, "block": 2},
     ],
     "soap": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8, "eps": 0.1}],
     "kfac": [{"lr": 0.01}, {"lr": 0.01, "memory": 0.5, "damping": 0.5}],
