@@ -154,7 +154,7 @@ class _Generator:
                 claim[field] = rng.choice(self._kinds("theory"))
         if "at" in claim:
             claim["at"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
-        for field in claim.keys() & {"equals", "above", "within", "standard_errors"}:
+        for field in sorted(claim.keys() & {"equals", "above", "within", "standard_errors"}):
             claim[field] = rng.choice((0, 1e-6, 0.1, 10))
         return claim
 
