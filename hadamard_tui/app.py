@@ -38,7 +38,7 @@ from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
-from hadamard_tui.panels import story
+from hadamard_tui.panels import ABOUT, DIGITS, story
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands, has_pages
@@ -185,6 +185,9 @@ class HadamardApp(App[None]):
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
+        for number, (name, about) in enumerate(ABOUT.items(), start=1):
+            if number > DIGITS + 1:  # those with a digit are actions
+                yield SystemCommand(f"Panel: {name}", f"{name}: {about}", self._command(f"panel({number})"))
 
     def _command(self, name: str):  # type: ignore[no-untyped-def]
         async def act() -> None:
