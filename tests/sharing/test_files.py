@@ -273,6 +273,20 @@ def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
     assert "above the chart: A" in found
 
 
+def test_a_figure_names_what_is_drawn_and_says_what_leaves_its_top() -> None:
+    x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
+    nothing = Series("least norm", x, 0 * x, "#123456", "long")
+    single = Series("end", x[:1], x[:1] / 2, "#123456", "long")
+    with figure.settings():
+        sheet, curves = figure.drawn(
+            [nothing, single, Series("GD", x, 3 * x, "#345678", mark="A")], axes, "So."
+        )
+    assert [text.get_text() for text in sheet.legends[0].get_texts()] == ["end", "A GD"]
+    assert curves[0] is None
+    assert curves[1].get_marker() == "."
+    assert [text.get_text() for text in sheet.texts] == ["So. (above the chart: A)"]
+
+
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])
 def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
     look: palette.Palette, experiment: Experiment, trace: Trace, tmp_path: Path
