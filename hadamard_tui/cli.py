@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from hadamard_tui import NAME
@@ -26,7 +26,21 @@ if TYPE_CHECKING:
 DEFAULT_PRESET = "hadamard-128"
 
 
-class Commands(TyperGroup):
+class _PlainHelp:
+    """A command whose --help stands in the help without typer's <bool>."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class _Command(_PlainHelp, TyperCommand):
+    """A single command."""
+
+
+class Commands(_PlainHelp, TyperGroup):
     """The commands; a preset in the place of one is answered by the two commands that take it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -42,6 +56,7 @@ def _flag(name: str, help: str, **more: Any) -> Any:
 
 HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(cls=Commands, add_completion=False, context_settings=HELP)
+command = partial(app.command, cls=_Command)
 
 Settings = Annotated[
     list[str] | None,
@@ -96,7 +111,8 @@ def laboratory(
         typer.Option(
             "--view",
             metavar="PLACE=VALUE",
-            help="How to look at it, as in --view panel=svd or --view chart.y_log=true; every value its own.",
+            help="How to look at it, as in --view panel=svd or --view chart.y_log=true. "
+            "Give every value its own --view.",
         ),
     ] = None,
     version: Annotated[
@@ -112,8 +128,8 @@ def laboratory(
         if any((preset, run, settings, device, reset, theme, ascii_only, view)):
             from engine.core.parts import BadInput
 
-            command = context.invoked_subcommand
-            raise BadInput("", f"options before {command} belong to the app; put them after the command")
+            where = context.invoked_subcommand
+            raise BadInput("", f"options before {where} belong to the app; put them after the command")
         return 0
     _need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin
@@ -128,7 +144,7 @@ def laboratory(
     return open_app(start)
 
 
-@app.command("run")
+@command("run")
 def run_headless(
     preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run.")],
     settings: Settings = None,
@@ -196,7 +212,7 @@ def run_headless(
     return 1 if done.strayed or not all(outcome.holds for outcome in done.outcomes) else 0
 
 
-@app.command("verify")
+@command("verify")
 def verify_presets(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[PRESET|FILE.toml]…", help="All presets if none is given.")
@@ -232,7 +248,7 @@ def verify_presets(
     return 0 if all(verified.holds for verified in done) else 1
 
 
-@app.command("verdict")
+@command("verdict")
 def print_verdict(
     preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="Whose learners to judge.")],
     settings: Settings = None,
@@ -257,7 +273,7 @@ def print_verdict(
     return 0 if all(one.sound for one in judged) else 1
 
 
-@app.command("bench")
+@command("bench")
 def bench_machine(
     quick: Annotated[bool, _flag("--quick", help="The short jobs only, in seconds.")] = False,
     as_json: Annotated[bool, _flag("--json", help="Print nothing but the result as JSON.")] = False,
@@ -273,7 +289,7 @@ def bench_machine(
         console.output().print(bench.table(found))
 
 
-@app.command("presets")
+@command("presets")
 def list_presets() -> None:
     """List the presets."""
     from hadamard_tui.headless import console, listing
@@ -281,7 +297,7 @@ def list_presets() -> None:
     console.output().print(listing.presets_table())
 
 
-@app.command("list")
+@command("list")
 def list_parts(
     family: Annotated[
         str | None,
@@ -300,7 +316,7 @@ def list_parts(
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
 
 
-@app.command("demo")
+@command("demo")
 def open_demo(
     stops: Annotated[
         list[str] | None,
@@ -325,7 +341,7 @@ def open_demo(
     return open_app(start)
 
 
-@app.command("serve")
+@command("serve")
 def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port on this machine.")] = 8000,
     preset: Annotated[str, typer.Option(metavar="NAME|FILE", help="The preset to open.")] = DEFAULT_PRESET,
@@ -344,7 +360,7 @@ def serve_app(
     serve(port, preset, viewers)
 
 
-@app.command("config")
+@command("config")
 def print_config(
     path: Annotated[bool, _flag("--path", help="Print where the configuration file belongs.")] = False,
     default: Annotated[
@@ -364,7 +380,7 @@ def print_config(
     echo(text, nl=path)
 
 
-@app.command("schema")
+@command("schema")
 def print_schema() -> None:
     """Print the JSON Schema of preset files."""
     from engine.spec.schema import preset_schema
@@ -439,7 +455,7 @@ def _need_terminal(preset: str) -> None:
     if "TEXTUAL_DRIVER" in os.environ:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        lack = "this is none"
+        lack = "this is not one"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):
         lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
     else:
@@ -453,4 +469,4 @@ def _refuse_preset(word: str) -> None:
     from engine.spec import presets
 
     if word in presets.names() or word.endswith(".toml"):
-        raise BadInput(word, f"a preset is no command; use {NAME} --preset {word} or {NAME} run {word}")
+        raise BadInput(word, f"a preset is not a command; use {NAME} --preset {word} or {NAME} run {word}")

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from engine.architectures import Architecture, Start
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import Positive, Verdict
+from engine.core.parts import Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
+
+LEAST, MOST = 1e-9, 1e9
+"""What sizes may be, so that the feature map, with entries up to √2 d/(εμL²), is finite."""
 
 
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
@@ -30,9 +33,11 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     of any start and any φ. Derived here, we know of no earlier statement. Source: theory-open.md §18.
     """
 
-    eps: Annotated[Positive, Meta(title="ε", description="of the second row along the first")] = 0.5
-    mu: Annotated[Positive, Meta(title="μ", description="size of m")] = 0.5
-    gain: Annotated[Positive, Meta(title="L", description="size of the start of W₁")] = 2.0
+    eps: Annotated[
+        float, Meta(ge=LEAST, le=1, title="ε", description="of the second row along the first")
+    ] = 0.5
+    mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of m")] = 0.5
+    gain: Annotated[float, Meta(ge=LEAST, le=MOST, title="L", description="size of the start of W₁")] = 2.0
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -72,7 +77,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
         if d > 1:
-            psi[1, :2] = math.sqrt(0.5) * np.array([eps, math.sqrt(max(0.0, 1 - eps**2))]) / gain
+            psi[1, :2] = math.sqrt(0.5) * np.array([eps, math.sqrt(1 - eps**2)]) / gain
             m[1, 1] = math.sqrt(0.5)
         kappa = eps / math.sqrt(2)
         for t in range(2, h):

@@ -16,7 +16,8 @@ from engine.measures.error import sides
 from engine.problems.instances import Instances
 from engine.problems.scaled_identity import ScaledIdentity
 from engine.training.descent import Descent
-from engine.training.recorder import Measures, Recorder, asks
+from engine.training.evaluators import Measures, asks
+from engine.training.recorder import Recorder
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 

@@ -15,6 +15,7 @@ from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
+    from engine.measures import Measure
     from engine.spec.experiment import Experiment
 
 LARGE = 1 << 20
@@ -42,6 +43,9 @@ class Structured(Backend):
         if reason is not None and matrix.is_sylvester and _by_products(learner):
             reason = None
         return reason or super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return not (measure.of_coordinates or measure.under)
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
         if is_large(learner, experiment):

@@ -231,7 +231,7 @@ def standard_error(
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
     """The outcome of a claim that is to be so for a share of the replicas."""
     share = sum(holding) / len(holding)
-    detail = f"it is so for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
+    detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
     return Outcome(claim, share >= least, share, detail, stderr)
 

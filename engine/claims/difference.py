@@ -11,7 +11,7 @@ class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
     """A curve less another one, or less a line of the theory, at one place or at every one.
 
     Its standard error is that of paired differences: replica by replica both have the same data, and so has a
-    line that is made of them. Of all places the difference is told that fits least.
+    line that is made of them. Of all places the worst one is reported.
     """
 
     example: ClassVar[str] = '{kind = "difference", curve = "GD", to = "percolation", above = 0}'

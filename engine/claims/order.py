@@ -17,7 +17,7 @@ from engine.pictures.view import CurveView, View
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
     """That a curve is below another one at a place, or at no place above it.
 
-    At no place above it is a curve that is there only by rounding.
+    A curve that is above only by rounding counts as not above.
     """
 
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'

@@ -15,8 +15,8 @@ ZERO = 1e-12
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     """The ratio of a curve to another curve, or to a line of the theory, at one place or at every one.
 
-    Places at which either is not known, or the other is 0, are no part of it. Of all places the ratio is told
-    that fits least.
+    Places at which either is not known, or the other is 0, are left out. Of all places the worst one is
+    reported.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'

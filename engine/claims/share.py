@@ -23,7 +23,7 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.standard_errors is not None:
-            raise BadField("standard_errors", "means nothing of a single replica; leave it out")
+            raise BadField("standard_errors", "a single replica has no standard error; leave it out")
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)

@@ -93,7 +93,7 @@ def _parsed(text: str, names: Mapping[str, Any], functions: Mapping[str, Callabl
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
-        return _Parser(_tokens(text.translate(_SIGNS)), names, functions).whole()
+        return _Parser(tokens(text), names, functions).whole()
     except ZeroDivisionError:
         raise BadExpression("it divides by zero") from None
     except OverflowError:
@@ -102,8 +102,7 @@ def _parsed(text: str, names: Mapping[str, Any], functions: Mapping[str, Callabl
 
 def names_in(text: str) -> set[str]:
     """The names that an expression uses, functions left out. Raises: BadExpression."""
-    tokens = _tokens(text.translate(_SIGNS))
-    return {token for kind, token in tokens if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
+    return {token for kind, token in tokens(text) if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
 
 
 def with_name(text: str, name: str, other: str) -> str:
@@ -153,13 +152,13 @@ def names_in_condition(condition: str) -> set[str]:
     return set().union(*map(names_in, sides))
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
-    """Kind and text of every token; the last one is the end."""
-    found, place, text = [], 0, text.rstrip()
+def tokens(text: str) -> list[tuple[str, str]]:
+    """Kind and text of every token; the last one is the end. Raises: BadExpression."""
+    found, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise BadExpression(f"{text[place:].strip()[0]!r} is no part of an expression")
+            raise BadExpression(f"{text[place:].strip()[0]!r} does not belong in an expression")
         found.append((str(match.lastgroup), match[str(match.lastgroup)]))
         place = match.end()
     return [*found, ("end", "")]
@@ -248,7 +247,7 @@ class _Parser:
             try:
                 return _finite(self._functions[name](argument))
             except ValueError:
-                raise BadExpression(f"there is no {name} of {argument:g}") from None
+                raise BadExpression(f"{name}({argument:g}) is not defined") from None
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name not in self._names:

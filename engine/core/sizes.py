@@ -27,6 +27,9 @@ class Sizes(NamedTuple):
     batch: int
     """Weight vectors that learn side by side: one for every replica, rate and target."""
 
+    told: int = 0
+    """Instances that solvers are told at most."""
+
     one_hot: bool = False
     """Whether all labels of an instance are predicted together."""
 

@@ -109,13 +109,13 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name in ("decay", "noise"):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":
-                    what = f"{self.update.kind} makes its weights of its state anew at every step"
+                    what = f"{self.update.kind} computes its weights anew from its state at every step"
                     raise BadField(name, f"{what}, so nothing can be done to them; leave it out")
         if self.rate_unit != "one" and getattr(self.update, "lr", "best") == "best":
-            raise BadField("rate_unit", "this is for update rules with rates that are given")
+            raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
-            what = f"{self.architecture.kind} is no net of layers, whose Jacobian is asked for"
+            what = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
             raise BadField("rate_unit", f"{what}; take start-sharpness")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:

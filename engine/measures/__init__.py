@@ -224,6 +224,9 @@ class Measure(Part, frozen=True):
     of_parameters: ClassVar[bool] = False
     """Whether it needs a function with parameters, as an architecture is and a solver is not."""
 
+    of_coordinates: ClassVar[bool] = False
+    """Whether it is of parameters as they stand to single features, and no backend may turn these."""
+
     of_curvature: ClassVar[bool] = False
     """Whether it needs the Hessian of the loss that a net is trained on."""
 

@@ -27,5 +27,6 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
     def value(self, probe: Probe) -> torch.Tensor:
         found, labels = probe.value(LeftSingular(self.directions)), probe.value(Labels())
         values, vectors = found[:, 0], found[:, 1:]
-        parts = (vectors.mT @ labels[..., None])[..., 0] / values
+        along = (vectors.mT @ labels[..., None])[..., 0]
+        parts = torch.where(values > 0, along / values, 0.0)
         return self.over_nets(parts.norm(dim=1) / labels.norm(dim=1), probe)

@@ -21,7 +21,7 @@ class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and what they are of.
 
     Of every net in a row the values, and below each its left singular vector, output by output, 0 on rows
-    that were not seen: [nets, 1 + K·n, m]. Only other measures ask for it.
+    that were not seen: [nets, 1 + K·n, m]. Those that J has no more of are 0. Only other measures ask for it.
     """
 
     directions: int
@@ -33,7 +33,8 @@ class LeftSingular(Measure, frozen=True):
             some = seen.flatten().nonzero()[:, 0]
             values, vectors = largest_eigenpairs(kernel[some][:, some], self.directions)
             whole = kernel.new_zeros(1 + len(kernel), self.directions)
-            whole[0], whole[1 + some] = values.sqrt(), vectors
+            whole[0, : len(values)] = values.sqrt()
+            whole[1 + some, : len(values)] = vectors
             found.append(whole)
         return torch.stack(found)
 

@@ -23,7 +23,9 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     names: ClassVar[Mapping[str, str]] = {"all": "loss", "train": "train", "test": "unseen"}
 
     def label_with(self, loss: str) -> str:
-        return f"average {loss} loss"
+        if self.rows == "all":
+            return f"average {loss} loss"
+        return f"{loss} loss on {'seen' if self.rows == 'train' else 'unseen'} rows"
 
     def value(self, probe: Probe) -> torch.Tensor:
         if self.rows == "all":

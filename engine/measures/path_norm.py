@@ -26,6 +26,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
 
     label: ClassVar[str] = "Σ|a w| over paths"
     of_parameters: ClassVar[bool] = True
+    of_coordinates: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture

@@ -23,9 +23,9 @@ class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
     of_weights: ClassVar[bool] = True
 
     def value(self, probe: Probe) -> torch.Tensor:
-        assert probe.weights is not None, "a measure of weights is asked where there are any"
-        data, weights = probe.data, probe.weights.double()
-        sums = data.instances.combine(data.labels * probe.counts.to(data.labels)).double()
+        data, weights = probe.data, probe.drawn_weights.double()
+        sums = data.instances.combine(data.labels * probe.counts.to(data.labels))
+        sums = data.instances.turn_back(sums).double()
         least = ROUNDING * torch.finfo(data.labels.dtype).eps * sums.abs().amax(1, keepdim=True)
         signs = torch.where(sums.abs() > least, sums.sign(), 0.0)
         lengths = weights.norm(dim=1) * signs.norm(dim=1)

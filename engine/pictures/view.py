@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.groups import Group
+from engine.core.notation import values_written, written
 from engine.core.parts import Verdict
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.picture import Marked, Picture
@@ -303,6 +304,12 @@ class View:
     marks: Sequence[Marked] = ()
     """Lines at places that the picture marks, along axes where it says so."""
 
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What charts call axes and measures, where it is not their name."""
+
+    divisor: str = ""
+    """What y is relative to, in words; nothing where it is not."""
+
     names: Mapping[float, str] = field(default_factory=dict)
     """What places on x are called, where they have names."""
 
@@ -335,9 +342,30 @@ class View:
                 return curve
         raise KeyError(name)
 
+    @property
+    def x_name(self) -> str:
+        """What stands before a place on x, as in "k = 3"."""
+        return written(self.picture.x, self.words)
+
+    @property
+    def y_name(self) -> str:
+        """The same of the other axis of a heat map."""
+        return "" if self.picture.y is None else written(self.picture.y, self.words)
+
     def told_apart(self, curve: CurveView) -> str:
         """What tells a curve from others: its name, without that of its learner where there is no other."""
-        return curve.name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else curve.name
+        name = self.in_words(curve)
+        return name.removeprefix(f"{curve.learner}, ") if self._only == curve.learner else name
+
+    def in_words(self, curve: CurveView) -> str:
+        """The name of a curve with the values of axes in words and symbols."""
+        return self._in_words(curve.name, curve.learner) if curve.apart else curve.name
+
+    def _in_words(self, name: str, plain: str) -> str:
+        """A name with the values of axes behind a plain one in words."""
+        return (
+            plain + values_written(name.removeprefix(plain), self.words) if name.startswith(plain) else name
+        )
 
     @property
     def _only(self) -> str | None:
@@ -348,7 +376,8 @@ class View:
 
     def line_name(self, line: LineView) -> str:
         """The name of a line, without that of the learner whose own it is where there is no other."""
-        return line.name.replace(line.plain_name, line.kind, 1) if self._only == line.curve else line.name
+        name = self._in_words(line.name, line.plain_name) if line.apart else line.name
+        return name.replace(line.plain_name, line.kind, 1) if self._only == line.curve else name
 
     def heat(self, learner: str) -> HeatView:
         """The heat map of a learner. Raises: KeyError."""

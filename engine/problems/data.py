@@ -82,7 +82,7 @@ class Data:
         return replace(self, instances=Dense(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """w − w* for weights w [B, d] of every replica, variant and target."""
+        """w − w* for weights w […, B, d] of every replica, variant and target."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 
@@ -92,10 +92,11 @@ class Data:
         return self._from(self.teacher, weights)
 
     def _from(self, star: Star, weights: torch.Tensor) -> torch.Tensor:
-        places, sizes = (part[:, None].expand(-1, self.variants, -1, -1) for part in star)
         errors = weights.clone(memory_format=torch.contiguous_format)
-        by_target = errors.view(self.replicas, self.variants, self.targets, -1)
-        by_target.scatter_add_(3, places, -sizes.to(weights.dtype))
+        by_target = errors.view(-1, self.replicas, self.variants, self.targets, errors.shape[-1])
+        several = len(by_target), -1, self.variants, -1, -1
+        places, sizes = (part[:, None].expand(several) for part in star)
+        by_target.scatter_add_(4, places, -sizes.to(weights.dtype))
         return errors
 
 

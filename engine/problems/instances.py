@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 from engine.core.lazy import torch
 
-CACHE, PIECE = 8 << 20, 4 << 20
-"""A matrix of more bytes than a cache holds is multiplied by pieces, each of them by several vectors.
+CACHE = 8 << 20
+"""A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""
 
-Read once for every vector, 256 MB cost 2.5 times as much.
-"""
+PIECE = 4 << 20
+"""Bytes of the rows that are taken to float64 at once."""
 
 
 class Instances:
@@ -61,8 +60,8 @@ class Instances:
         """Inner products of weights [B, d] with the instances of their replica, [B, n]."""
         return self.inner(weights[:, None])[:, 0]
 
-    def products_of_each(self, several: Sequence[torch.Tensor]) -> torch.Tensor:
-        """`products` of S weights [B, d], together: [S, B, n], each the same whatever the others are."""
+    def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
+        """`products` of S weights [S, B, d], together: [S, B, n]."""
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
@@ -76,12 +75,21 @@ class Instances:
         picked = grouped * (entries > 0).to(plus.dtype)[:, None]
         return picked.addcmul_(others, (entries < 0).to(plus.dtype)[:, None]).view(-1, self.d)
 
+    @property
+    def has_moment(self) -> bool:
+        """Whether a matrix XᵀX/n is kept, for which products with several errors are better made together."""
+        return False
+
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        """eᵀ(XᵀX/n)e, the mean of (xᵀe)² over the instances, for errors e [B, d] of weights; [B] in float64.
+        """eᵀ(XᵀX/n)e, the mean of (xᵀe)² over the instances, for errors e […, B, d] of weights; in float64.
 
         None where predictions are the cheaper way.
         """
         return None
+
+    def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, for instances that have a moment."""
+        raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
         """Weights [B, …, d] of the instances as they were drawn, in the coordinates used here."""
@@ -119,32 +127,53 @@ class Dense(Instances):
     def products(self, weights: torch.Tensor) -> torch.Tensor:
         return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
 
-    def products_of_each(self, several: Sequence[torch.Tensor]) -> torch.Tensor:
-        products = several[0].new_empty(len(several), len(several[0]), self.n)
-        count = max(1, PIECE * self.n // self._rows.nbytes)
-        for first in range(0, self.n, count):
-            some = slice(first, first + count)
-            piece = Dense(self._rows[:, some])
-            for weights, of_all in zip(several, products, strict=True):
-                of_all[:, some] = piece.products(weights)
-        return products
+    def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
+        products = self._by_replica(several) @ self._rows.mT
+        return self._by_record(products, len(several))
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)
         product = grouped * self._rows if self.n == 1 else grouped @ self._rows
         return product.view(-1, self.d)
 
+    @property
+    def has_moment(self) -> bool:
+        return self.n >= 2 * self.d
+
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        if self.n < 2 * self.d:
+        if not self.has_moment:
             return None
-        grouped = errors.view(self.replicas, -1, self.d).double()
-        return ((grouped @ self._moment) * grouped).sum(2).flatten()
+        several = errors.view(-1, *errors.shape[-2:])
+        grouped = self._by_replica(several).double()
+        squares = ((grouped @ self._moment) * grouped).sum(2, keepdim=True)
+        return self._by_record(squares, len(several)).view(errors.shape[:-1])
+
+    def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        grouped = labels.view(self.replicas, -1, self.n)
+        products = grouped.new_zeros(*grouped.shape[:2], self.d, dtype=torch.float64)
+        for some, part in zip(self._pieces(self._rows, 1), self._pieces(grouped, 2), strict=True):
+            products.baddbmm_(part.double(), some.double())
+        return products.flatten(0, 1) / self.n, labels.double().square().mean(1)
 
     @cached_property
     def _moment(self) -> torch.Tensor:
         """XᵀX/n, [R, d, d], in float64: where columns have means far from 0, sums with it cancel."""
         moment = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
-        for some in torch.split(self._rows, max(1, PIECE * self.n // self._rows.nbytes), 1):
+        for some in self._pieces(self._rows, 1):
             numbers = some.double()
             moment.baddbmm_(numbers.mT, numbers)
         return moment / self.n
+
+    def _pieces(self, values: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
+        """Values with a dimension of n, for as many rows at a time as have PIECE bytes."""
+        return torch.split(values, max(1, PIECE * self.n // self._rows.nbytes), dimension)
+
+    def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
+        """Vectors [S, B, …] of S records as [R, S·B/R, …]."""
+        grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
+        return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
+
+    def _by_record(self, values: torch.Tensor, records: int) -> torch.Tensor:
+        """What was made of them [R, S·B/R, …] as [S, B, …]."""
+        grouped = values.view(self.replicas, records, -1, values.shape[-1])
+        return grouped.transpose(0, 1).reshape(records, -1, values.shape[-1])

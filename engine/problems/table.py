@@ -145,7 +145,7 @@ def version_of(path: str, where: str, holding: str = "a table of numbers") -> It
         except (FileNotFoundError, NotADirectoryError):
             raise BadInput(where, f"there is no file {file.absolute()}") from None
     if not stat.S_ISREG(status.st_mode):
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise BadInput(where, f"{file.absolute()} is {what}; it must be a file with {holding}")
     if not status.st_size:
         raise BadInput(where, f"{file.name} is empty; it must be a file with {holding}")

@@ -262,6 +262,14 @@ class Protocol(Part, frozen=True):
         """How many different examples have been seen at every record, at most: what bounds are asked for."""
         return self.clocks(n)["k"]
 
+    def most_examples(self, n: int) -> int:
+        """The last of `examples_seen`, without those before it, of which there may be millions."""
+        return int(self.last(n) if self.clock == "k" else self.examples_seen(n)[-1])
+
+    def examples_told(self, n: int) -> int:
+        """How many examples a solver is told at most."""
+        return self.most_examples(n)
+
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
         """The number of the row that is seen first, second, … in every replica [R, K], as learners see them.
 

@@ -44,6 +44,9 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
     def examples_seen(self, n: int) -> Floats:
         return np.array([float(n)])
 
+    def most_examples(self, n: int) -> int:
+        return n
+
     def training_run(self, inputs: TrainingInputs) -> Start:
         return Start(inputs)
 

@@ -61,6 +61,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     def last(self, n: int) -> int:
         return self.epochs
 
+    def most_examples(self, n: int) -> int:
+        return self.rows(n)
+
     def drawn_rows(self, n: int) -> int:
         return self.rows(n) if self.reshuffle else 0
 

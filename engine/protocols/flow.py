@@ -80,7 +80,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.first is not None and self.grid == "linear":
-            raise BadField("first", "a linear grid begins at one of its distances; leave it out, or take log")
+            raise BadField("first", "a linear grid begins with one distance; leave it out, or take log")
         if self.first is not None and self.first > self.time / 2:
             raise BadField("first", f"the flow ends at {self.time:g}; take at most half of that")
 
@@ -125,9 +125,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def check(self, n: int, labels: Values) -> None:
         loss: Loss = make("losses", self.loss)
         if not loss.continuous_slope:
-            what = (
-                f"the slope of {loss.kind} loss jumps, where a flow may come to a stand and no solver goes on"
-            )
+            what = f"the slope of {loss.kind} loss jumps, where a flow may stop and no solver goes on"
             raise BadInput("protocol.loss", f"{what}; take square or logistic, or protocol steps")
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
@@ -165,6 +163,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def clocks(self, n: int) -> dict[str, Floats]:
         times = self.places(n)
         return {"time": times, "k": np.where(times > 0, float(self.rows(n)), 0.0)}
+
+    def most_examples(self, n: int) -> int:
+        return self.rows(n)
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
         return ("evaluations",)

@@ -19,8 +19,9 @@ from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.protocols import BeginOnline, Floats, Protocol
 from engine.training.descent import begin
+from engine.training.evaluators.mistakes import counted_everywhere
 from engine.training.pieces import InPieces, learning
-from engine.training.recorder import Block, Recorder, counted_everywhere
+from engine.training.recorder import Block, Recorder
 from engine.training.training_inputs import TrainingInputs
 
 if TYPE_CHECKING:

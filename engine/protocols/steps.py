@@ -178,6 +178,13 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def examples_seen(self, n: int) -> Floats:
         return np.minimum(self.clocks(n)["k"], float(self.rows(n)))
 
+    def most_examples(self, n: int) -> int:
+        rows = self.rows(n)
+        return min(self.last(n) * (self.batch or rows), rows)
+
+    def examples_told(self, n: int) -> int:
+        return self.rows(n)
+
     def rows_seen(self, n: int, k: int, streams: Streams) -> NDArray[np.bool_]:
         rows = self.rows(n)
         seen = np.arange(n) < min(k, rows)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from engine.core.groups import ROTATIONS
 from engine.pictures.respect import respect
-from engine.pictures.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
+from engine.results.gap import Gap
+from engine.results.wording import MOST, first_of, listed, number, percent, plural
 
 Floats = NDArray[np.float64]
-
-MOST = 3
-"""So many curves are named in a clause; of more, the first and how many others there are."""
 
 SHARE = 0.1
 """A curve that starts at y₀ > 0 has come down once it is below SHARE·y₀."""
@@ -24,14 +23,17 @@ SHARE = 0.1
 ALIKE = 0.25
 """Curves start alike if they do so within this share of the greatest."""
 
+QUIET = 1e-11
+"""A curve that stays below this is 0 but for rounding."""
+
+NEAR = 0.1
+"""A ratio that differs from 1 by less is near it."""
+
 FITS = 0.99
 """The share of the variance of log y that a power law has to explain to be told."""
 
 POINTS, SPAN = 4, 4.0
 """A power law takes at least so many places, the last at least so many times the first."""
-
-MOST_PERCENT = 1000
-"""From so many percent on a distance is told as it is."""
 
 
 class Clause(NamedTuple):
@@ -59,7 +61,7 @@ class Clauses:
 
     def __init__(self, view: View, letters: Mapping[str, str]) -> None:
         self._view, self._letters = view, letters
-        self._curves = [curve for curve in view.curves if np.isfinite(curve.y[curve.sound]).any()]
+        self._curves = [curve for curve in view.curves if _there(curve).any()]
         self._learners = [curve for curve in self._curves if not curve.is_reference]
         self._low = self._threshold()
 
@@ -71,7 +73,7 @@ class Clauses:
         bound, followed = self._strongest(), list(self._followed())
         if self._low is not None:
             yield self._come_down(self._low, bound)
-        elif not followed:
+        elif not followed or (not self._along_clock and len(self._learners) == 1):
             yield from self._shapes()
         if bound is not None:
             yield self._bounded(bound)
@@ -90,11 +92,11 @@ class Clauses:
 
     def _at(self, x: float) -> str:
         """A place on the x-axis, in words."""
-        return f"{self._view.picture.x} = {self._place(x)}"
+        return f"{self._view.x_name} = {self._place(x)}"
 
     def _place(self, x: float) -> str:
         """The same without the name of the axis."""
-        return self._view.name_at(x) or _number(x)
+        return self._view.name_at(x) or number(x)
 
     @property
     def _along_clock(self) -> bool:
@@ -125,7 +127,7 @@ class Clauses:
         if (for_good := cls._below(curve, low)) is None:
             return None
         first = float(curve.x[int(np.argmax(curve.y < low))])
-        return first, f" (for good after {_number(for_good)})" if for_good > first else ""
+        return first, f" (for good after {number(for_good)})" if for_good > first else ""
 
     def _come_down(self, low: float, bound: LineView | None) -> Clause:
         """Who is below a tenth of the start, in order of time."""
@@ -137,52 +139,57 @@ class Clauses:
         )
         held, free = [], there
         if bound is not None:
-            bound_names = {curve.name for curve in self._bound_by(bound)}
+            bound_names = {curve.name for curve, _ in self._held_up(bound)}
             held = [one for one in there if one[3] in bound_names]
             free = [one for one in there if one not in held] or there
         (at, for_good, name, *_), *others = free
-        text = f"{name} is below {_number(low)} after {self._at(at)}{for_good}"
-        text += "".join(f", {other} after {_number(x)}{good}" for x, good, other, *_ in others[: MOST - 1])
-        left = len(others) - (MOST - 1)
+        text = f"{name} is below {number(low)} after {self._at(at)}{for_good}"
+        told, left = first_of(others, MOST - 1)
+        text += "".join(f", {other} after {number(x)}{good}" for x, good, other, *_ in told)
         first, *rest = [*free[:MOST], *(held[:1] if held != free else [])]
         brief, briefest = (
-            f"{first[form]} below {_number(low)} after {self._at(at)}"
-            + "".join(f", {one[form]} {_number(one[0])}" for one in rest)
+            f"{first[form]} below {number(low)} after {self._at(at)}"
+            + "".join(f", {one[form]} {number(one[0])}" for one in rest)
             for form in (3, 4)
         )
-        long = f"{text} and {left} more later" if left > 0 else text
+        long = f"{text} and {left} more later" if left else text
         return Clause(long, brief, briefest=briefest)
 
     def _bound_by(self, line: LineView) -> list[CurveView]:
         """The curves of the learners that a line binds."""
-        return [
-            curve
-            for curve in self._learners
-            if curve.learner in line.applies_to and line.says(curve) and curve.chosen
-        ]
+        return [curve for curve in self._learners if line.binds(curve) and line.says(curve) and curve.chosen]
 
     def _strongest(self) -> LineView | None:
-        """The greatest of the lower bounds that bind a curve here, or of all that are drawn."""
-        lower = [line for line in self._view.lines if line.direction == "lower" and len(line.y)]
+        """The greatest of the lower bounds that bind a curve here, or of all that say something of one."""
+        lower = [
+            line
+            for line in self._view.lines
+            if line.direction == "lower" and (line.y > ZERO).any() and any(map(line.says, self._learners))
+        ]
         binding = [line for line in lower if self._bound_by(line)]
         return max(binding or lower, key=lambda line: float(np.nanmean(line.y)), default=None)
 
+    def _held_up(self, line: LineView) -> list[tuple[CurveView, LineView]]:
+        """The curves that lower bounds of this kind bind, each with the line that is about it."""
+        alike = [one for one in self._view.lines if one.direction == "lower" and one.kind == line.kind]
+        return [(curve, one) for one in alike for curve in self._bound_by(one)]
+
     def _bounded(self, line: LineView) -> Clause:
         """Whom a lower bound holds up, and how those here stand to it."""
-        bound, what = self._bound_by(line), line.formula if self._view.as_measured else line.kind
+        held_up, what = self._held_up(line), line.formula if self._view.as_measured else line.kind
         of_rotations = line.group == ROTATIONS
-        who = "every rotation-invariant learner" if of_rotations else "every learner that it binds"
+        who = "every rotation-invariant learner" if of_rotations else f"every learner that {line.kind} binds"
         text, last = f"{who} stays above {what}", ""
-        if self._low is not None:
+        if self._low is not None and len({one for _, one in held_up}) <= 1:
             last = self._kept_out(line, self._low)
             text += f" and cannot be there {last}" if last else ""
-        if not bound:
+        if not held_up:
             brief = f"{what} binds none here"
             return Clause(f"{text}; none here is one of those", brief, of_theory=True, named=False)
         stands: dict[str, list[str]] = {}
-        for curve in bound:
-            stands.setdefault(self._standing(curve, line), []).append(self._name(curve))
-        said = [f"{_listed(names)} {_plural(how, names)}" for how, names in stands.items()]
+        for curve, one in held_up:
+            stands.setdefault(self._standing(curve, one), []).append(self._name(curve))
+        said = [f"{listed(names)} {plural(how, names)}" for how, names in stands.items()]
         brief = ", ".join(_in_brief(how, names, what) for how, names in stands.items())
         if last and of_rotations and not any(how.startswith("is below") for how in stands):
             brief = f"rotation-invariant ones not {last}"
@@ -222,73 +229,90 @@ class Clauses:
             close = []
             for line in (one for one in self._view.lines if one.direction == kind):
                 own = [one for one in self._learners if line.curve and line.says(one)]
-                for curve in own or self._bound_by(line):
-                    close.append((self._name(curve), *self._distance(curve, line)))
+                close += [
+                    (self._name(curve), self._gap(curve, line)) for curve in own or self._bound_by(line)
+                ]
             if not close:
                 continue
             values = f"the {kind} value{'s' if len(close) > 1 else ''}"
             alike: dict[str, list[str]] = {}
-            for name, _, how in close:
-                alike.setdefault(how, []).append(name)
-            every = [f"{_listed(names)} {_plural(how, names)}" for how, names in alike.items()]
-            left = len(every) - MOST
-            said = ", ".join(every[:MOST]) + (f", and {left} others" if left > 0 else "")
-            share = max(share for _, share, _ in close)
+            for name, gap in close:
+                alike.setdefault(gap.in_words, []).append(name)
+            every = [f"{listed(names)} {plural(how, names)}" for how, names in alike.items()]
+            named, left = first_of(every)
+            said = ", ".join(named) + (f", and {left} others" if left else "")
             who = close[0][0] if len(close) == 1 else f"{len(close)} curves"
-            near = "at" if share == 0 else f"within {_percent(share)} of"
-            brief = f"{who} {near if share < MOST_PERCENT else 'far from'} {values}"
-            yield Clause(f"beside {values} {said}", brief, of_theory=True, named=False)
+            near = f"{plural('is', close)} {Gap.widest([gap for _, gap in close])}"
+            yield Clause(f"beside {values} {said}", f"{who} {near} {values}", of_theory=True, named=False)
             return
 
-    def _distance(self, curve: CurveView, line: LineView) -> tuple[float, str]:
-        """How far a curve is from a line that is its own: in percent of the line at most, and in words."""
-        there = curve.sound & np.isfinite(curve.y) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
-        x, y = curve.x[there], curve.y[there]
-        if not len(x):
-            return 0.0, "has no value yet"
-        theory = np.interp(x, line.x, line.y)
-        gap = np.abs(y - theory)
-        rounding = self._view.rounding * max(abs(float(y[0])), float(np.abs(theory).max()))
-        gap[gap <= rounding] = 0.0
-        if not gap.any():
-            return 0.0, "is the same to rounding"
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = 100 * float(np.where(gap > 0, gap / np.abs(theory), 0.0).max())
-        off = _percent(share) if share < MOST_PERCENT else _number(float(gap.max()))
-        text = f"is off by at most {off}"
-        if curve.stderr is None or not (curve.stderr[there] > 0).all():
-            return share, text
-        return share, f"{text}, {float((gap / curve.stderr[there]).max()):.1f} standard errors"
+    def _gap(self, curve: CurveView, line: LineView) -> Gap:
+        """How far a curve is from a line that is its own."""
+        there = _there(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+        theory = np.interp(curve.x[there], line.x, line.y)
+        stderr = None if curve.stderr is None else curve.stderr[there]
+        gap = Gap.between(curve.y[there], theory, stderr, self._view.rounding, self._view.y_log)
+        return gap._replace(last="") if line.direction == "exact" else gap
 
     def _shapes(self) -> Iterator[Clause]:
-        """Power laws where both axes are logarithmic, and otherwise from where to where curves go."""
-        laws, others = [], []
-        for curve in self._learners:
+        """Power laws where both axes are logarithmic; where other curves go; which are 0 all along."""
+        zero = self._rounding
+        quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, QUIET)]
+        ending = self._ending()
+        laws, others = {}, []
+        for curve in (one for one in self._learners if one not in [*quiet, *ending]):
             exponent = _power_law(curve) if self._view.x_log and self._view.y_log else None
             if exponent is None:
                 others.append(curve)
             else:
-                laws.append(f"{self._name(curve)} as {self._view.picture.x}^{exponent:.2f}")
+                x = self._view.x_name
+                laws[self._name(curve)] = f"{f'({x})' if ' ' in x else x}^{exponent:.2f}"
         if laws:
-            text = f"{self._view.y_label} goes like a power of {self._view.x_label}: {_listed(laws)}"
-            yield Clause(text, _listed(laws), named=False)
+            long, brief = (
+                listed([f"{name} {how} {law}" for name, law in laws.items()]) for how in ("goes like", "∝")
+            )
+            yield Clause(long, brief)
         if others:
-            ranges = [_Range(self._name(curve), curve, self._place) for curve in others]
+            ranges = [_Range(self._name(curve), curve, self._place, zero) for curve in others]
             yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
+        if ending:
+            far = max(abs(float(_seen(curve)[-1]) - 1) for curve in ending)
+            near = "at" if far <= self._view.rounding else f"within {percent(100 * far)} of"
+            names = [self._name(curve) for curve in ending]
+            text = f"{listed(names)} {plural('ends', names)} {near} {self._view.divisor}"
+            yield Clause(text, text)
+        if quiet:
+            names = [self._name(curve) for curve in quiet]
+            text = f"{listed(names)} {plural('is', names)} 0 but for rounding"
+            yield Clause(text, text)
+
+    def _ending(self) -> list[CurveView]:
+        """The curves that end near what the picture is relative to."""
+        if not self._view.divisor or not self._view.along_records:
+            return []
+        return [curve for curve in self._learners if abs(_seen(curve)[-1] - 1) <= NEAR]
+
+    @property
+    def _rounding(self) -> float:
+        """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
+        logarithmic axis shows values that are so small."""
+        share = self._view.rounding**2 if self._view.y_log else self._view.rounding
+        return share * max((float(np.abs(_seen(curve)).max()) for curve in self._learners), default=0.0)
 
     def _ranges(self, ranges: Sequence[_Range], few: int, letter: str) -> Clause:
         """From where to where some curves go, and by which other values; in brief of a few, in the briefest
         form of the first, by its letter."""
-        left = len(ranges) - MOST
-        more = f", and {left} more" if left > 0 else ""
-        brief = _listed([one.values for one in ranges], few)
-        briefest = _listed([f"{letter} {ranges[0].ends}", *(one.values for one in ranges[1:])], 1)
+        told, left = first_of(ranges)
+        more = f", and {left} more" if left else ""
+        begin, *rest = ranges
+        brief = listed([begin.going, *(one.values for one in rest)], few)
+        briefest = listed([f"{letter} {begin.ends}", *(one.values for one in rest)], 1)
         (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
-        if len(ranges) > 1 and not others:
-            told = ", ".join(f"{one.values}{one.way}" for one in ranges[:MOST])
-            long = f"along {self._at(first)} to {self._place(last)}: {told}{more}"
+        if rest and not others:
+            values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
+            long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
             return Clause(long, brief, named=False, briefest=briefest)
-        long = "; ".join(one.told(self._view.picture.x) for one in ranges[:MOST]) + more
+        long = "; ".join(one.told(self._view.x_name) for one in told) + more
         return Clause(long, brief, briefest=briefest)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
@@ -298,16 +322,18 @@ class Clauses:
             return Clause(said, said)
         z = np.where(np.isfinite(heat.z), heat.z, np.nan)
         least, greatest = (self._cell(heat, one(z)) for one in (np.nanargmin, np.nanargmax))
-        text = f"{self._view.y_label} of {heat.learner} goes from {least} to {greatest}"
-        ends = f"{_number(float(np.nanmin(z)))} to {_number(float(np.nanmax(z)))}"
-        return Clause(text, f"{heat.learner} {ends}", named=False)
+        ends = f"{number(float(np.nanmin(z)))} to {number(float(np.nanmax(z)))}"
+        text = f"{heat.learner} goes from {least} to {greatest}"
+        if heat is self._view.heats[0]:
+            return Clause(f"{self._view.y_label}: {text}", f"{heat.learner} goes from {ends}", named=False)
+        return Clause(text, f"{heat.learner} from {ends}")
 
-    def _cell(self, heat: HeatView, number: np.intp) -> str:
+    def _cell(self, heat: HeatView, which: np.intp) -> str:
         """The value of a cell of a heat map, and where it is."""
-        row, column = np.unravel_index(number, heat.z.shape)
-        across = f"{self._view.picture.x} = {_number(float(heat.x[column]))}"
-        up = f"{self._view.picture.y} = {_number(float(heat.y[row]))}"
-        return f"{_number(float(heat.z[row, column]))} ({across}, {up})"
+        row, column = np.unravel_index(which, heat.z.shape)
+        across = f"{self._view.x_name} = {number(float(heat.x[column]))}"
+        up = f"{self._view.y_name} = {number(float(heat.y[row]))}"
+        return f"{number(float(heat.z[row, column]))} ({across}, {up})"
 
     def _diverged(self) -> Iterator[Clause]:
         gone = [curve for curve in self._view.curves if curve.diverged and curve.chosen]
@@ -317,23 +343,22 @@ class Clauses:
                 those = f" in {curve.diverged} of {curve.replicas} replicas" if curve.replicas > 1 else ""
                 at = "" if curve.diverged_at is None else f" at {self._at(curve.diverged_at)}"
                 said.append(f"{self._name(curve)} diverged{those}{at}")
-            yield Clause(_listed(said), f"{_listed([self._name(curve) for curve in gone])} diverged")
+            yield Clause(listed(said), f"{listed([self._name(curve) for curve in gone])} diverged")
 
     def _conjectures(self) -> Iterator[Clause]:
         kinds = dict.fromkeys(line.kind for line in self._view.lines if line.direction == "conjecture")
         if kinds:
-            text = f"{_listed(list(kinds))} {'is' if len(kinds) == 1 else 'are'} only conjectured"
+            text = f"{listed(list(kinds))} {'is' if len(kinds) == 1 else 'are'} only conjectured"
             yield Clause(text, text, of_theory=True)
 
 
 class _Range:
     """From where to where a curve goes."""
 
-    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str]) -> None:
-        """`place` says of an x in words where that is."""
-        there = curve.sound & np.isfinite(curve.y)
-        self.name, self.x, self.y = name, curve.x[there], curve.y[there]
-        self._place = place
+    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str], zero: float) -> None:
+        """`place` says of an x in words where that is; values up to `zero` are rounding."""
+        self.name, self.x, self.y = name, curve.x[_there(curve)], _seen(curve)
+        self._place, self._zero = place, zero
 
     @property
     def values(self) -> str:
@@ -341,9 +366,14 @@ class _Range:
         return f"{self.name} {self.ends}"
 
     @property
+    def going(self) -> str:
+        """The same with a verb."""
+        return f"{self.name} {'is' if len(self.y) == 1 else 'goes'} {self.ends}"
+
+    @property
     def ends(self) -> str:
         """Its first and its last value."""
-        first, last = (_number(float(self.y[place])) for place in (0, -1))
+        first, last = (self._value(place) for place in (0, -1))
         return first if len(self.y) == 1 else f"from {first} to {last}"
 
     @property
@@ -352,23 +382,38 @@ class _Range:
         low, high = int(self.y.argmin()), int(self.y.argmax())
         ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
         if self.y[low] < ends.min() - room:
-            return f" by way of {_number(float(self.y[low]))} at {self._place(float(self.x[low]))}"
+            return f" by way of {self._value(low)} at {self._place(float(self.x[low]))}"
         if self.y[high] > ends.max() + room:
-            return f" by way of {_number(float(self.y[high]))} at {self._place(float(self.x[high]))}"
+            return f" by way of {self._value(high)} at {self._place(float(self.x[high]))}"
         return ""
 
     def told(self, along: str) -> str:
         """All of it, on an axis of this name."""
-        first, last = (_number(float(self.y[place])) for place in (0, -1))
+        first, last = (self._value(place) for place in (0, -1))
         begin, end = (self._place(float(self.x[place])) for place in (0, -1))
         if len(self.x) == 1:
             return f"{self.name} is {first} at {along} = {begin}"
         return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"
 
+    def _value(self, place: int) -> str:
+        """The value at a place, 0 where it is no more than rounding."""
+        value = float(self.y[place])
+        return "0" if abs(value) <= self._zero else number(value)
+
+
+def _there(curve: CurveView) -> NDArray[np.bool_]:
+    """Where a curve has values of all replicas."""
+    return np.asarray(curve.sound & np.isfinite(curve.y))
+
+
+def _seen(curve: CurveView) -> Floats:
+    """Those values."""
+    return curve.y[_there(curve)]
+
 
 def _power_law(curve: CurveView) -> float | None:
     """The exponent of y ∝ x^a by least squares in logarithms, where that is what a curve is."""
-    there = curve.sound & np.isfinite(curve.y) & (curve.y > 0) & (curve.x > 0)
+    there = _there(curve) & (curve.y > 0) & (curve.x > 0)
     x, y = np.log(curve.x[there]), np.log(curve.y[there])
     if len(x) < POINTS or np.ptp(x) < np.log(SPAN) or np.ptp(y) == 0:
         return None
@@ -377,35 +422,10 @@ def _power_law(curve: CurveView) -> float | None:
     return float(slope) if left <= (1 - FITS) * float(np.var(y)) else None
 
 
-def _number(value: float) -> str:
-    return f"{value:.12g}" if value == int(value) and abs(value) < 1e12 else f"{value:.3g}"
-
-
-def _listed(names: Sequence[str], most: int = MOST) -> str:
-    """Names as a sentence lists them: all, or of many the first and how many others."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _percent(share: float) -> str:
-    """A share in words, of two digits or a whole number of percent."""
-    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
-
-
 def _in_brief(how: str, names: Sequence[str], what: str) -> str:
     """How curves stand to a bound, in a few words."""
-    who = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    who = listed(names, 1 if len(names) > 2 else 2)
     against = ", against the theorem" if how.endswith("against the theorem") else ""
     if how.startswith("follows"):
-        return f"{who} {_plural('follows', names)} {what}"
-    return f"{who} {'below' if how.startswith('is below') else 'above'} {what}{against}"
-
-
-def _plural(predicate: str, names: Sequence[str]) -> str:
-    """A predicate for one subject or for several."""
-    if len(names) == 1:
-        return predicate
-    verb, space, rest = predicate.partition(" ")
-    return f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are'}.get(verb, verb) }{space}{rest}"
+        return f"{who} {plural('follows', names)} {what}"
+    return f"{who} {plural('is', names)} {'below' if how.startswith('is below') else 'above'} {what}{against}"

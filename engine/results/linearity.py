@@ -37,7 +37,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     if experiment.protocol.of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
     if architecture.linear_layers != 1:
-        return f"{name} is no single linear neuron, but {architecture.kind}"
+        return f"{name} is not a single linear neuron but {architecture.kind}"
     if not update.linear_in_gradients:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"
     if not catalogue.make("losses", experiment.protocol.loss).is_square:

@@ -15,8 +15,8 @@ from engine.pictures.picture import Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
 from engine.results.caption import caption
 from engine.results.outcomes import Divided, divided
-from engine.results.results import Results
-from engine.results.spectrum import Spectrum, spectrum_of
+from engine.results.results import Results, of_one
+from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, Floats, TheoryLine, Trace
 from engine.results.views import view
 from engine.spec.asked import asked
@@ -62,7 +62,7 @@ def _report(
                 "label": point.label,
                 "finished": place in results.finished,
                 "skipped": sorted(results.skipped.get(place, ())),
-                "runs": _runs(results.traces.get(place), series),
+                "runs": _runs(point.experiment, results.traces.get(place), series),
             }
             for place, point in enumerate(plan.points)
         ],
@@ -120,14 +120,16 @@ def _absent(found: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
     ]
 
 
-def _runs(trace: Trace | None, series: Series) -> list[dict[str, Any]]:
+def _runs(experiment: Experiment, trace: Trace | None, series: Series) -> list[dict[str, Any]]:
     """What was run at a point: every learner, at each of its rates."""
-    return [] if trace is None else [_what_ran(one, series) for one in trace.curves]
+    if trace is None:
+        return []
+    found = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
+    return [_what_ran(one, found.get(one.name), series) for one in trace.curves]
 
 
-def _what_ran(curve: Curve, series: Series) -> dict[str, Any]:
+def _what_ran(curve: Curve, spectrum: Spectrum | None, series: Series) -> dict[str, Any]:
     """What was run for a curve, and what became of it; `path` is the name of the backend."""
-    spectrum = spectrum_of(curve)
     return {
         "name": curve.name,
         "learner": curve.learner,

@@ -64,9 +64,9 @@ def why_not(experiment: Experiment, learner: Learner) -> str | None:
     """Why a learner is not trained once more to look inside it, in one sentence; None if it can be."""
     n, d = experiment.problem.matrix.shape()
     if n * d > MOST_ENTRIES:
-        return f"{n} × {d} instances are too many to train on once more for a picture"
+        return f"{n} × {d} instances are too many to repeat the training for a picture"
     if experiment.protocol.models(n) > 1:
-        return "there is a model of its own for every k, and none that changes along the run"
+        return "every k has a model of its own, and none changes along the run"
     return None
 
 

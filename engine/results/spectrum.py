@@ -1,14 +1,18 @@
-"""The singular values of a curve's weights across targets, and how many are not 0."""
+"""The singular values of learners' weights across targets, and how many are not 0, as a view has them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.measures.spectrum import SingularValues
-from engine.results.trace import Curve
+from engine.pictures.picture import Picture
+from engine.pictures.view import View
+from engine.spec.experiment import Experiment
+from engine.spec.pictures import of_run
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +35,11 @@ class Spectrum(NamedTuple):
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
-def spectrum_of(curve: Curve) -> Spectrum | None:
-    """The spectrum of a curve; None if it was not measured."""
-    found = curve.array(SingularValues().name)
-    return None if found is None else Spectrum(found.x, found.values[:, 0])
+def picture_of_spectra(experiment: Experiment) -> Picture:
+    """The picture of a run over its clock and the number of the singular value."""
+    return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
+
+
+def spectra(found: View) -> dict[str, Spectrum]:
+    """The spectra of a view of that picture, by the names of the curves; of those that have one."""
+    return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in found.heats}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core import catalogue
 from engine.core.expressions import names_in
+from engine.core.notation import symbol, written
 from engine.core.parts import BadInput
+from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
 from engine.pictures.view import (
@@ -44,8 +47,10 @@ def view(picture: Picture, results: Results) -> View:
     there = gathered(picture, results, steps)
     found = View(
         picture=picture,
-        x_label=CLOCKS.get(picture.x, picture.x),
-        y_label=_label(picture, results),
+        divisor=_divisor(picture),
+        words=(words := _words(picture, plan)),
+        x_label=_x_label(picture, plan, words),
+        y_label=_label(picture, results, words),
         x_log=logarithmic if picture.x_log is None else picture.x_log,
         y_log=bool(picture.y_log),
         rounding=ROUNDING[plan.experiment.dtype],
@@ -274,7 +279,9 @@ class _Reduction:
             number=number,
             learner=curve.learner,
             apart=apart,
-            is_best=lambda: first.trace.curve(curve.learner) is curve,
+            is_best=lambda: any(
+                one.trace.curve(curve.learner) is one.curve for one in self._taken if one.trace is first.trace
+            ),
             verdict=curve.verdict,
             backend=curve.backend if len({one.curve.backend for one in self._taken}) == 1 else None,
             bound_class=first.trace.bound_class(curve),
@@ -392,15 +399,43 @@ class _Reduction:
         }
 
 
-def _label(picture: Picture, results: Results) -> str:
+def _words(picture: Picture, plan: Plan) -> dict[str, str]:
+    """What charts call the axes of a plan and the measures that x names, in brief."""
+    loss = f"{plan.experiment.protocol.loss} "
+    labels = _labels(picture, plan).items()
+    brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
+    return brief | plan.symbols
+
+
+def _labels(picture: Picture, plan: Plan) -> dict[str, str]:
+    """The labels of the measures that x names."""
+    loss = plan.experiment.protocol.loss
+    return {name: one.label_with(loss) for name, one in measures_in(names_in(picture.x)).items()}
+
+
+def _x_label(picture: Picture, plan: Plan, words: Mapping[str, str]) -> str:
+    """What the x-axis says."""
+    return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, plan)})
+
+
+def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     """What the y-axis says."""
     how, label = picture.reading, picture.measure.label_with(results.plan.experiment.protocol.loss)
     if how is not None and how.is_place:
         sign, threshold = ("<", how.first_below) if how.first_above is None else (">", how.first_above)
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
-        label = f"{clock if how.over == 'record' else how.over} until {label} {sign} {threshold:g}"
+        over = clock if how.over == "record" else symbol(how.over, words)
+        label = f"{over} until {label} {sign} {threshold:g}"
     if how is not None and how.until is not None:
         label = f"{label}, where {how.until.words}"
     if picture.times is not None:
-        label = f"{label} × {picture.times}"
-    return label if picture.relative is None else f"{label}, relative to {picture.relative}"
+        label = f"{label} × {written(picture.times, words)}"
+    return label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
+
+
+def _divisor(picture: Picture) -> str:
+    """What a picture is relative to: a learner by its name, a line of the theory by its formula."""
+    if picture.relative is None:
+        return ""
+    formula = getattr(catalogue.members("theory").get(picture.relative), "formula", None)
+    return formula.partition(", ")[0] if isinstance(formula, str) else picture.relative

@@ -26,6 +26,7 @@ from engine.spec.asked import asked
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training.descent import rates_of
+from engine.training.evaluators import choice as evaluators
 from engine.training.kept_weights import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS
 
 LONG = 4 << 20
@@ -69,6 +70,8 @@ def _own_shares(experiment: Experiment) -> Counter[str]:
         sizes, measures = _sizes(learner, experiment), asked(experiment, learner)
         shares[place] += _trained(learner, sizes, records, experiment)
         measured[place] = _measured(measures, sizes)
+        if backend_of(learner, experiment).takes_matrix:
+            measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
             kept = sum(measure.numbers_kept(learner, problem) for measure in measures)
             shares["protocol"] += sizes.models * sizes.batch * records * DERIVED * kept
@@ -94,6 +97,7 @@ def _sizes(learner: Learner, experiment: Experiment) -> Sizes:
         item=_item(experiment),
         replicas=experiment.run.replicas,
         batch=weight_vectors(learner, experiment),
+        told=experiment.protocol.examples_told(n),
         one_hot=experiment.problem.one_hot,
     )
     if (architecture := learner.architecture) is None:

@@ -337,7 +337,7 @@ def _begun(
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """What the first replica learns from by the end: the only entry of every instance, and its label."""
     n, protocol = experiment.problem.matrix.shape()[0], experiment.protocol
-    k = int(max(protocol.clocks(n)["k"][-1], protocol.examples_seen(n)[-1]))
+    k = int(max(protocol.clocks(n)["k"][-1], protocol.most_examples(n)))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
     rows, labels = data().instances.rows[0, :, 0], data().labels[0]
     return rows.double().cpu().numpy()[seen], labels.double().cpu().numpy()[seen]

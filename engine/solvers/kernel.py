@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections import deque
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from msgspec import Meta
 
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.parts import Positive, Verdict
+from engine.core.sizes import DERIVED, Sizes
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.solvers import Solver, one_by_one
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -29,6 +31,11 @@ ALIGNED = 1e-13
 arccos has a square-root singularity there, where rounding of 1e-16 would become 1e-8.
 """
 
+AHEAD, CHUNK = 128, 256
+"""Examples to come for which all rows are looked at together, and rows of a chunk of what is made of them."""
+
+LEAST = 64
+"""Room for examples at first."""
 
 MOST_DEGREE = 1023
 """Of higher powers even that of 1 + 1 is no float64 number."""
@@ -47,7 +54,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u, κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
-    kernels of all rows: O(k² + n k + n d) per example. With the linear kernel the weights are known too.
+    kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear kernel
+    the weights are known too.
     Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk; WKA21 §2 for
     xor-product; theory.md §§2, 4.
     """
@@ -77,8 +85,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     def begin(self, data: Data) -> Hypothesis:
         return Fit(data, self.values, self.lam, weighs=self.kernel == "linear")
 
-    def size(self, n: int, d: int) -> int:
-        return 3 * n * n + 2 * n * d
+    def bytes_held(self, sizes: Sizes) -> int:
+        return bytes_of_fit(sizes, squares=2 if self.lam == 0 else 1)
 
     def invariance(self) -> Verdict:
         if self.kernel == "xor-product":
@@ -104,7 +112,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         if self.kernel == "polynomial":
             return (self.offset + inner) ** self.degree
         if self.kernel == "rbf":
-            squares = rows.square().sum(2)[:, :, None] + others.square().sum(2)[:, None]
+            lengths, other_lengths = (torch.linalg.vector_norm(x, dim=2) for x in (rows, others))
+            squares = lengths.square()[:, :, None] + other_lengths.square()[:, None]
             width = self.width or math.sqrt(rows.shape[2])
             return torch.exp((2 * inner - squares).clamp(max=0) / (2 * width**2))
         return inner
@@ -123,14 +132,31 @@ def _ntk(rows: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     return values
 
 
+class Step(NamedTuple):
+    """What an instance changes when it is taken in, whatever its labels."""
+
+    x: torch.Tensor
+    """The instance, [R, 1, d]."""
+
+    z: torch.Tensor
+    """Its coordinates by the examples before it, [R, k, 1]."""
+
+    new: torch.Tensor
+    """Whether it depends on none of these, [R, 1, 1]."""
+
+    root: torch.Tensor
+    """The root of its pivot, 1 where it is not new, [R, 1, 1]."""
+
+
 class Fit:
     """The kernel solution to the examples it has been told, for every replica and target.
 
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
     example has the pivot K(x, x) + λ − ‖z(x)‖²; its root is the next diagonal entry of L, and z(x) the rest
     of the row. If λ = 0 and the pivot is 0 the example has no row of its own (a unit row stands there), and
-    c changes to the least-squares solution with the gain P z/(1 + zᵀP z), P = (Σ_j z_j z_jᵀ)⁻¹. There is
-    room for as many examples as the data has rows.
+    c changes to the least-squares solution with the gain P z/(1 + zᵀP z), P = (Σ_j z_j z_jᵀ)⁻¹, which is made
+    once there is such an example. What an example adds to z of all rows does not depend on labels: where
+    examples are the rows in their order it is made for several of them together.
     """
 
     def __init__(self, data: Data, values: OfTwo, lam: float, weighs: bool = False) -> None:
@@ -140,50 +166,105 @@ class Fit:
         self._rows = self._given.double()  # [R, n, d]
         replicas, n, d = self._rows.shape
         self._k = 0
-        self._seen = self._rows.new_zeros(replicas, n, d)
-        self._factor = self._rows.new_zeros(replicas, n, n)  # L
-        self._real = self._rows.new_zeros(replicas, n, 1)  # 1 where an example has a row of its own
-        self._z = self._rows.new_zeros(replicas, n, n)  # z of all rows, [R, k, n]
-        self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)
-        self._inverse = self._rows.new_zeros(replicas, n, n) if lam == 0 else None  # P
-        self._predictions = torch.zeros_like(self._c)  # of all rows, [R, m, n]
+        self._seen = self._rows.new_zeros(replicas, 0, d)
+        self._factor = self._rows.new_zeros(replicas, 0, 0)  # L
+        self._real = self._rows.new_zeros(replicas, 0, 1)  # 1 where an example has a row of its own
+        self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, for the steps to come, too
+        self._to_come: deque[Step] = deque()
+        self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, 0)
+        self._predictions = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)  # of all rows
+        self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
-            self._add(x.mT, y)
+            if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
+                self._look_ahead(x.mT)
+            self._add(self._to_come.popleft(), y)
 
-    def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Take in one example: an instance x [R, 1, d] and its labels y [R, m, 1]."""
-        k, known = self._k, slice(self._k)
-        z = self._coordinates(x)  # [R, k, 1]
-        own = self._values(x, x)  # [R, 1, 1]
-        pivot = (own - z.square().sum(1, keepdim=True)).clamp(min=0) + self._lam
-        new = pivot > (DEPENDENT * own if self._inverse is not None else 0)
-        root = torch.where(new, pivot, 1.0).sqrt()
+    def _look_ahead(self, x: torch.Tensor) -> None:
+        """Make the step of an instance [R, 1, d], and those of the rows after it if it is the next row."""
+        self._z.narrow(self._k)
+        some = slice(self._k, self._k + AHEAD)
+        instances = self._rows[:, some]
+        if instances.shape[1] and torch.equal(instances[:, :1], x):
+            z = self._z.columns(some)  # [R, k, b]
+        else:
+            instances, z = x, self._coordinates(x)
+        factor, new = self._factored(self._values(instances, instances), z)
+        beyond = self._z.subtracted(self._values(instances, self._rows), z)
+        self._z.append(torch.linalg.solve_triangular(factor, beyond, upper=False) * new)
+        self._to_come.clear()
+        for number in range(instances.shape[1]):
+            one = slice(number, number + 1)
+            whole = torch.cat((z[:, :, one], factor[:, one, :number].mT), 1)
+            self._to_come.append(Step(instances[:, one], whole, new[:, one], factor[:, one, one]))
+
+    def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The next rows of L, and which are new [R, b, 1], of instances by their kernels [R, b, b] and z.
+
+        Of L those columns [R, b, b] that are theirs. That of an instance that is not new is a unit vector.
+        """
+        least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
+        left = kernels - z.mT @ z
+        factor, new = torch.zeros_like(left), torch.zeros_like(left[:, :, :1])
+        for number in range(left.shape[1]):
+            one, rest = slice(number, number + 1), slice(number + 1, None)
+            pivot = left[:, one, one].clamp(min=0) + self._lam
+            is_new = pivot > least[:, one, None]
+            root = torch.where(is_new, pivot, 1.0).sqrt()
+            column = torch.where(is_new, left[:, rest, one] / root, 0.0)
+            left[:, rest, rest] -= column * column.mT
+            factor[:, one, one], factor[:, rest, one], new[:, one] = root, column, is_new.double()
+        return factor, new
+
+    def _add(self, step: Step, y: torch.Tensor) -> None:
+        """Take in one example: its step, and its labels y [R, m, 1]."""
+        k, known, here = self._k, slice(self._k), slice(self._k, self._k + 1)
+        self._make_room()
+        z, new, root = step.z, step.new > 0, step.root
         error = y - self._c[:, :, known] @ z  # [R, m, 1]
-
-        if self._inverse is not None:
-            image = self._inverse[:, known, known] @ z  # P z
-            stretch = 1 + (z * image).sum(1, keepdim=True)
-            gain = torch.where(new, 0.0, image / stretch)
-            self._c[:, :, known] += error * gain.mT
-            self._predictions += error * (gain.mT @ self._z[:, known])
-            self._inverse[:, known, known] -= gain * image.mT
-            beside = torch.where(new, -image / root, 0.0)
-            self._inverse[:, known, k : k + 1] = beside
-            self._inverse[:, k : k + 1, known] = beside.mT
-            self._inverse[:, k : k + 1, k : k + 1] = torch.where(new, stretch / root.square(), 0.0)
-
-        beyond = self._values(x, self._rows) - z.mT @ self._z[:, known]  # [R, 1, n]
-        self._z[:, k : k + 1] = torch.where(new, beyond / root, 0.0)
-        self._c[:, :, k : k + 1] = torch.where(new, error / root, 0.0)
-        self._predictions += self._c[:, :, k : k + 1] * self._z[:, k : k + 1]
-        self._factor[:, k : k + 1, known] = torch.where(new, z.mT, 0.0)
-        self._factor[:, k : k + 1, k : k + 1] = root
-        self._real[:, k : k + 1] = new.double()
-        self._seen[:, k : k + 1] = x
+        if self._lam == 0 and (self._inverse is not None or not new.all()):
+            if self._inverse is None:
+                self._inverse = self._made_inverse()
+            self._follow(self._inverse, step, error)
+        self._c[:, :, here] = torch.where(new, error / root, 0.0)
+        self._predictions += self._c[:, :, here] * self._z.row(k)
+        self._factor[:, here, known] = torch.where(new, z.mT, 0.0)
+        self._factor[:, here, here] = root
+        self._real[:, here] = step.new
+        self._seen[:, here] = step.x
         self._k += 1
+
+    def _make_room(self) -> None:
+        """Have room for one more example, or for twice as many as there are."""
+        self._seen, self._real = (roomy(values, self._k, (1,)) for values in (self._seen, self._real))
+        self._c, self._factor = roomy(self._c, self._k, (2,)), roomy(self._factor, self._k, (1, 2))
+        if self._inverse is not None:
+            self._inverse = roomy(self._inverse, self._k, (1, 2))
+
+    def _made_inverse(self) -> torch.Tensor:
+        """P of the examples so far, all of which have rows of their own, with as much room as L has."""
+        known = slice(self._k)
+        eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
+        inverse = torch.linalg.solve_triangular(self._factor[:, known, known], eye, upper=False)
+        made = torch.zeros_like(self._factor)
+        made[:, known, known] = inverse @ inverse.mT
+        return made
+
+    def _follow(self, inverse: torch.Tensor, step: Step, error: torch.Tensor) -> None:
+        """Take an example into P, and c to the least-squares solution where it is not new."""
+        known, here, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
+        image = inverse[:, known, known] @ step.z  # P z
+        stretch = 1 + (step.z * image).sum(1, keepdim=True)
+        gain = torch.where(new, 0.0, image / stretch)
+        self._c[:, :, known] += error * gain.mT
+        self._predictions += error * self._z.combined(gain.mT)
+        inverse[:, known, known] -= gain * image.mT
+        beside = torch.where(new, -image / step.root, 0.0)
+        inverse[:, known, here] = beside
+        inverse[:, here, known] = beside.mT
+        inverse[:, here, here] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
         """z of rows [R, n, d], [R, k, n]."""
@@ -219,3 +300,77 @@ class Fit:
         factor, c = self._factor[:, known, known], self._c[:, :, known]
         found: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
         return found
+
+
+def bytes_of_fit(sizes: Sizes, squares: int) -> int:
+    """Bytes of a fit, which comes to hold so many of L and P."""
+    k, n, d = sizes.told, sizes.n, sizes.d
+    ahead = 3 * min(k, AHEAD) * n
+    numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
+    return DERIVED * (sizes.replicas * numbers + sizes.batch * (n + 2 * k))
+
+
+class GrowingRows:
+    """Rows [R, k, n] that are added and taken away at the end, in chunks that stay where they are."""
+
+    def __init__(self, nothing: torch.Tensor) -> None:
+        """With no rows at first, like [R, 0, n]."""
+        self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
+
+    def append(self, rows: torch.Tensor) -> None:
+        """Add rows [R, b, n]."""
+        replicas, n = self._nothing.shape[0], self._nothing.shape[2]
+        while rows.shape[1]:
+            if self._count == CHUNK * len(self._chunks):
+                self._chunks.append(self._nothing.new_empty(replicas, CHUNK, n))
+            first = self._count % CHUNK
+            fitting = rows[:, : CHUNK - first]
+            self._chunks[-1][:, first : first + fitting.shape[1]] = fitting
+            self._count += fitting.shape[1]
+            rows = rows[:, fitting.shape[1] :]
+
+    def narrow(self, count: int) -> None:
+        """Keep the first so many rows."""
+        self._count = count
+        del self._chunks[-(-count // CHUNK) :]
+
+    def row(self, number: int) -> torch.Tensor:
+        """One of them, [R, 1, n]."""
+        place = number % CHUNK
+        return self._chunks[number // CHUNK][:, place : place + 1]
+
+    def columns(self, some: slice) -> torch.Tensor:
+        """Some of their columns, [R, k, b]."""
+        return torch.cat([self._nothing[:, :, some], *(part[:, :, some] for _, part in self._parts())], 1)
+
+    def subtracted(self, values: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
+        """Values [R, b, n] in their place less combinations of the rows, coefficients [R, k, b]."""
+        for some, part in self._parts():
+            values.baddbmm_(coefficients[:, some].mT, part, alpha=-1)
+        return values
+
+    def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Combinations [R, b, n] of the first k rows, coefficients [R, b, k]."""
+        found = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
+        for some, part in self._parts():
+            these = coefficients[:, :, some]
+            found.baddbmm_(these, part[:, : these.shape[2]])
+        return found
+
+    def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
+        """The rows of every chunk, and which they are."""
+        for number, chunk in enumerate(self._chunks):
+            some = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
+            yield some, chunk[:, : some.stop - some.start]
+
+
+def roomy(values: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
+    """The same values with room for more than `count` along these dimensions, zeros where there are none."""
+    if count < values.shape[dimensions[0]]:
+        return values
+    shape = list(values.shape)
+    for dimension in dimensions:
+        shape[dimension] = max(LEAST, 2 * count)
+    larger = values.new_zeros(shape)
+    larger[tuple(map(slice, values.shape))] = values
+    return larger

@@ -10,11 +10,12 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count, Positive, Verdict
+from engine.core.sizes import DERIVED, Sizes
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.solvers import Solver
-from engine.solvers.kernel import Fit
+from engine.solvers.kernel import Fit, bytes_of_fit
 
 
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
@@ -41,8 +42,9 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     def begin_with(self, data: Data, streams: Streams) -> Hypothesis:
         return Features(data, self, streams)
 
-    def size(self, n: int, d: int) -> int:
-        return 3 * n * n + 2 * n * d + (2 * n + d + 1) * self.features
+    def bytes_held(self, sizes: Sizes) -> int:
+        features = sizes.replicas * (2 * sizes.n + sizes.d + 1) * self.features
+        return bytes_of_fit(sizes, squares=1) + DERIVED * features
 
     def invariance(self) -> Verdict:
         return Verdict(True, "Gaussian frequencies ω prefer no direction")

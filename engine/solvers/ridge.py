@@ -37,42 +37,56 @@ class Ridge(Solver, frozen=True, tag="ridge"):
         return Verdict(True, "the solution is a combination of the instances by their inner products")
 
 
-class Recursion:
-    """The ridge solution w and the root S of P, for every replica, kept up to date example by example."""
+class Root:
+    """The root S of P = (XᵀX + λI)⁻¹ for every replica, kept up to date instance by instance."""
+
+    def __init__(self, root: torch.Tensor) -> None:
+        """From S [R, d, d], which changes in its place."""
+        self._root = root
+
+    @classmethod
+    def of_penalty(cls, data: Data, lam: float) -> Root:
+        """That before the first example, I/√λ."""
+        eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
+        return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
+
+    def copy(self) -> Root:
+        """One that goes on by itself."""
+        return Root(self._root.clone())
+
+    def add(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take in an instance [R, d, 1]; P x [R, d, 1] and s = 1 + xᵀP x [R, 1, 1] as they were before."""
+        phi = self._root.mT @ x
+        stretch = 1 + phi.square().sum(1, keepdim=True)
+        image = self._root @ phi
+        self._root.baddbmm_(image, (phi / (stretch + stretch.sqrt())).mT, alpha=-1)
+        return image, stretch
+
+    def leverages(self, rows: torch.Tensor) -> torch.Tensor:
+        """xᵀP x of rows [R, n, d], [R, n]."""
+        return (rows @ self._root).square().sum(2)
+
+
+class Fit:
+    """The ridge solution w for every replica and target, kept up to date example by example."""
 
     def __init__(self, data: Data, lam: float) -> None:
-        rows, d = data.instances.rows, data.instances.d
-        root = torch.eye(d, dtype=torch.float64, device=rows.device) / lam**0.5
-        self._root = root.repeat(data.replicas, 1, 1)
-        self._w = root.new_zeros(data.replicas, len(data.labels) // data.replicas, d)
-        self._dtype = rows.dtype
+        self._root = Root.of_penalty(data, lam)
+        shape = data.replicas, len(data.labels) // data.replicas, data.instances.d
+        self._w = torch.zeros(shape, dtype=torch.float64, device=data.labels.device)
+        self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
-            phi = self._root.mT @ x
-            stretch = 1 + phi.square().sum(1, keepdim=True)
-            image = self._root @ phi  # P x, [R, d, 1]
+            image, stretch = self._root.add(x)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
-            self._shrink(image, phi / (stretch + stretch.sqrt()))
-
-    def _shrink(self, image: torch.Tensor, along: torch.Tensor) -> None:
-        """Subtract image · alongᵀ, [R, d, 1] each, from the root."""
-        self._root.baddbmm_(image, along.mT, alpha=-1)
-
-    def solution(self) -> torch.Tensor:
-        """The ridge solution [B, d], a copy that later examples leave as it is."""
-        w: torch.Tensor = self._w.to(self._dtype, copy=True)
-        return w.flatten(0, 1)
-
-
-class Fit(Recursion):
-    """The ridge solution as a hypothesis."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
-        return instances.products(self.solution())
+        return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The solution [B, d]."""
-        return self.solution()
+        """The solution [B, d], a copy that later examples leave as it is."""
+        w: torch.Tensor = self._w.to(self._dtype, copy=True)
+        return w.flatten(0, 1)

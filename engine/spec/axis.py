@@ -64,6 +64,14 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             extra=SELDOM,
         ),
     ] = None
+    symbol: Annotated[
+        Word | None,
+        Meta(
+            title="symbol",
+            description="what charts call it, as d or C_w; none: its name, or a Greek letter for eta",
+            extra=SELDOM,
+        ),
+    ] = None
     set: Annotated[
         Word | None,
         Meta(

@@ -75,13 +75,17 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to is None:
         return
     if picture.y is not None:
-        raise BadInput(f"{where}.relative", "a heat map is relative to nothing; leave it out")
+        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave it out")
     if to in learners:
         return
     known = listed(map(repr, learners))
     if to not in catalogue.members("theory"):
         raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {known}, and no such line")
-    about = catalogue.make("theory", to).measure
+    line = catalogue.make("theory", to)
+    if len(several := line.every()) > 1:
+        what = f"it is {len(several)} lines, {listed(one.name for one in several)}"
+        raise BadInput(f"{where}.relative", f"{what}; take one that is alone, or one of {known}")
+    about = line.measure
     if about != picture.measure.name:
         what = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
         raise BadInput(f"{where}.relative", f"{what}; take another, or one of {known}")
@@ -95,11 +99,11 @@ def _check_points(picture: Picture, where: str) -> None:
     if picture.points is None:
         return
     if not picture.measure.of_labels:
-        what = f"examples are labels at their inputs, and {picture.measure.kind} is none"
+        what = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
         raise BadInput(f"{where}.points", f"{what}; leave it out, or take measure function")
     for key in ("running", "times", "read", "relative", "y"):
         if getattr(picture, key) is not None:
-            what = f"labels do not belong beside what {key} makes"
+            what = f"labels are not on the scale that {key} makes"
             raise BadInput(f"{where}.points", f"{what}; leave one of them out")
 
 
@@ -184,7 +188,7 @@ def _check_dimensions(there: Dimensions, picture: Picture, where: str) -> None:
     if made := [name for name in sorted(up) if name in there.clocks]:
         known = listed([*there.of_axes, *there.indices, *SIZES])
         raise BadInput(
-            f"{where}.y", f"y is made of axes or an index, and {made[0]} is none; it may name {known}"
+            f"{where}.y", f"y is made of axes or an index, and {made[0]} is neither; it may name {known}"
         )
     _check_known(up, [*there.of_axes, *there.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, there, f"{where}.at")

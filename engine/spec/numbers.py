@@ -139,7 +139,7 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         known = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join([("a whole number" if whole else "a number") + known, *map(str, _words(kinds))])
         if not text.strip():
-            raise BadInput(place, f"nothing stands here; enter {right}") from error
+            raise BadInput(place, f"this is empty; enter {right}") from error
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 
@@ -147,7 +147,7 @@ def _whole(value: float) -> int:
     if abs(value) >= EXACT:
         raise BadExpression(f"{value:g} is too large")
     if abs(value - round(value)) > TOLERANCE * max(1.0, abs(value)):
-        raise BadExpression(f"{value:.10g} is no whole number")
+        raise BadExpression(f"{value:.10g} is not a whole number")
     return round(value)
 
 

@@ -298,7 +298,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, said: Mappi
                         "object": "a table", "array": "a list"}.items():  # fmt: skip
         expected = re.sub(rf"\b{plain}\b", name, expected).replace(" | ", " or ")
     if value == "":
-        return BadInput(where, f"nothing stands here; enter {expected}")
+        return BadInput(where, f"this is empty; enter {expected}")
     shown, text = quoted(value), value_at(where, said)
     if isinstance(text, str) and isinstance(value, int | float):
         shown = f"{text} = {value:g}"

@@ -329,7 +329,7 @@ def along_every_step(experiment: Setup) -> Finding | None:
         return Finding(False, "requires steps along the gradient over all rows")
     if protocol.record_count(n) <= protocol.last(n):
         return Finding(False, "requires an evaluation point after every step, as with records = steps")
-    if protocol.examples_seen(n)[-1] < n:
+    if protocol.most_examples(n) < n:
         return Finding(False, "requires steps along the gradient over all rows, and some are held back")
     return None
 

@@ -44,7 +44,9 @@ class ByDerivation(Line, frozen=True):
             return Finding(False, f"it requires one net for all targets, and {name} has one for each")
         if not np.isclose(2 * net.outputs * update.automatic, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
-            return Finding(False, f"it requires the G of half the mean square, {half}, which {name} has not")
+            return Finding(
+                False, f"it requires the G of half the mean square, {half}, which {name} does not have"
+            )
         if net.l2_penalty or learner.layer_rates or not learner.plain_steps:
             return Finding(
                 False, f"it requires plain steps without penalty, and {name} adds something to them"

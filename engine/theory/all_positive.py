@@ -33,19 +33,19 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
         if problem.label_values != "signs":
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
-        if not protocol.full_batch or protocol.examples_seen(n)[-1] >= n:
+        if not protocol.full_batch or protocol.most_examples(n) >= n:
             return Finding(False, "requires steps along the gradient of some of the rows, as with train")
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
         if net is None or learner.update is None or net.linear_layers != 1 or not net.starts_at_zero:
-            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is another")
-        return Finding(True, f"{name} can be compared with who takes every unseen row for +1")
+            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
+        return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")
 
     def value(self, at: At) -> Floats:
         n, _ = at.experiment.problem.matrix.shape()
-        seen = int(at.experiment.protocol.examples_seen(n)[-1])
+        seen = at.experiment.protocol.most_examples(n)
         data = at.drawn.data
         unseen = data.labels.view(data.replicas, -1)[:, seen:]
         found: Floats = (unseen < 0).double().mean(1, keepdim=True).cpu().numpy()

@@ -32,8 +32,8 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         protocol, (n, _) = experiment.protocol, experiment.problem.matrix.shape()
         if not protocol.flows:
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
-        if protocol.examples_seen(n)[-1] < n:
-            return Finding(False, "requires that all rows are trained on")
+        if protocol.most_examples(n) < n:
+            return Finding(False, "requires training on all rows")
         return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -44,7 +44,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
             return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
         if architecture.kernel_at_start(experiment.problem.matrix.shape()[1]) is None:
             what = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
-            return Finding(False, f"it requires a start with {what}, which {name} has not")
+            return Finding(False, f"it requires a start with {what}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:

@@ -50,7 +50,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         given = (*(problem.target.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if given != SEEN or problem.labels != "soft" or problem.noise > 0:
             return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
-        if not protocol.flows or protocol.examples_seen(4)[-1] != len(SEEN):
+        if not protocol.flows or protocol.most_examples(4) != len(SEEN):
             return Finding(
                 False, f"requires gradient flow on the first three entries, not {protocol.kind} here"
             )
@@ -60,7 +60,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         name, net, update = learner.name, learner.architecture, learner.update
         if net is None or not net.keeps_determinant:
             what = "a product of square matrices that start with a determinant above 0"
-            return Finding(False, f"it requires {what}, and {name} is none")
+            return Finding(False, f"it requires {what}, and {name} is not one")
         if update is None or update.mirror is not EUCLIDEAN or net.l2_penalty:
             return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")
         return Finding(True, f"{name} is a product of square matrices with determinant above 0")

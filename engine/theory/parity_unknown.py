@@ -36,7 +36,7 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
             return Finding(False, "requires labels ±1, and here noise is added to them")
         if not matrix.independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
-        return Finding(True, "a new instance that is no product of those seen has a fair coin as its label")
+        return Finding(True, "the label of a new instance that is not a product of those seen is a fair coin")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if getattr(learner.update, "lr", None) == BEST:

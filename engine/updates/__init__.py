@@ -410,7 +410,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
     if architecture.layered:
         return None
     return (
-        f"{rule.kind} asks what goes in and out of every layer, which {architecture.kind} does not say; "
+        f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
         f"take linear or dense"
     )
 

@@ -85,7 +85,7 @@ class Muon(Update, frozen=True, tag="muon"):
             reason = "the first layer decides, and Adam gives every weight of it a rate of its own"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
-            reason = "a gradient that has not full rank is filled up with singular vectors that are arbitrary"
+            reason = "a gradient without full rank is completed by arbitrary singular vectors"
             return Verdict(False, reason, SIGN_FLIPS)
         return Verdict(True, "an odd polynomial of the gradient turns with the instances as it does")
 

@@ -33,7 +33,7 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steepest and self.shared:
-            raise BadField("steepest", "shared rates know no mean of |g|; leave out one of the two")
+            raise BadField("steepest", "shared rates do not use the mean of |g|; leave out one of the two")
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions = signs(gradients)

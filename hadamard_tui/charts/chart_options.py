@@ -49,7 +49,7 @@ class ChartOptions:
 
     def __post_init__(self) -> None:
         if self.window is not None and not _is_wide(self.window):
-            told = f"{[*self.window]} is no window; take two numbers, the smaller first, as in [2, 9.5]"
+            told = f"{[*self.window]} is not a window; take two numbers, the smaller first, as in [2, 9.5]"
             raise ValueError(told)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:

@@ -27,7 +27,7 @@ from hadamard_tui.charts.value_scale import ValueScale
 
 # The least size at which each part is worth its cells.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
-_ROWS_PER_LEGEND_LINE = 12
+_ROWS_PER_LEGEND_LINE, _LEAST_ROWS_PER_LEGEND_LINE = 12, 4
 _DOTS = (1, HALVES)
 _TRIES = 2
 _APART = 6  # the title moves by a few cells when the bar gets its final width
@@ -141,8 +141,8 @@ def _legend(
     if height < _LEGEND_HEIGHT or not (entries or scale.hidden):
         return ()
     lines = max(2, height // _ROWS_PER_LEGEND_LINE)
-    listed = tuple(Entry((Part(entry, "", place),)) for place, entry in enumerate(entries))
-    return wrapped(listed, width, lines, lines, scale.hidden)
+    listed = tuple(Entry((Part(entry, place),)) for place, entry in enumerate(entries))
+    return wrapped(listed, width, lines, max(lines, height // _LEAST_ROWS_PER_LEGEND_LINE), scale.hidden)
 
 
 def _put_frame(cells: Inked, surround: Frame) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans, empty, fill
@@ -14,7 +15,8 @@ from hadamard_tui.charts.spans import Spans, empty, fill
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, int]:
     """The spans of the lines, those of the bands, and the number of points that no limits could show.
 
-    Those are ±inf on either axis and values ≤ 0 on a log axis. NaN is no point, only a gap.
+    Those are ±inf on either axis and values ≤ 0 on a log axis, but for the lines beside the curves. NaN is no
+    point, only a gap.
 
     Args:
         columns, rows: the grid to draw on, in dots.
@@ -24,12 +26,13 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
     hidden = 0
     for shared, members in _by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
-        hidden += lost * sum(not series[index].is_region for index in members)
+        counted = [not (series[index].is_region or is_line(series[index])) for index in members]
+        hidden += lost * sum(counted)
         ys = []
-        for index in members:
+        for index, counts in zip(members, counted, strict=True):
             y = series[index].y if order is None else series[index].y[order]
             y, lost = _usable_y(y, axes.y_log)
-            hidden += lost
+            hidden += lost * counts
             ys.append(y)
         fill(lines, members, x, ys, ys, across, up)
         for index in members:

@@ -27,6 +27,12 @@ SAME, NEARLY = "= ", "≈ "
 
 _GAP = 3
 
+_SHORTER = 24, 18, 12, 8, 0
+"""Cells that names have, by turns, until all entries have room."""
+
+_LEAST_OF_NAME = 6
+"""Cells of the name of a line without a letter."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -38,11 +44,32 @@ class Piece:
 
 
 class Part(NamedTuple):
-    """What a legend says of one series, with its formula and without."""
+    """What a legend says of one series (its position)."""
 
-    text: str
-    formula: str
+    name: str
     at: int
+    formula: str = ""
+    mark: str = ""
+    sample: str = ""
+    relation: str = ""
+    """How it stands to the first of those that it runs along."""
+
+    @property
+    def text(self) -> str:
+        """All but the formula."""
+        return self.relation + " ".join(filter(None, (self.mark, self.sample, self.name)))
+
+    @property
+    def whole(self) -> str:
+        """All of it."""
+        return f"{self.text} {self.formula}".rstrip()
+
+    def shortened(self, room: int) -> str:
+        """With so many cells of the name, and the sample only where there is no letter; without any of the
+        name only a letter."""
+        room = room if self.mark else max(room, _LEAST_OF_NAME)
+        shown = (self.mark or self.sample, squeezed(self.name, room))
+        return self.relation + " ".join(filter(None, shown))
 
 
 class Entry(NamedTuple):
@@ -64,20 +91,22 @@ def legend(
     groups: Sequence[tuple[int, ...]] = (),
     named: Collection[int] = (),
     marks: Sequence[str | None] = (),
+    left_out: Collection[int] = (),
 ) -> tuple[tuple[Piece, ...], ...]:
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
     Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
-    `most` at most. What has no room even so is counted ("+3 more").
+    `most` at most; then names are cut ever shorter, and of curves with a letter this is left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
         named: positions of the series whose names stand in the picture.
         marks: what the series are marked with, if not with their own marks.
+        left_out: positions of series that are not named.
     """
     marks = marks or [one.mark for one in series]
     grouped = {index for group in groups for index in group}
-    alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped]
+    alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
         Entry(
@@ -102,13 +131,7 @@ def _part(series: Sequence[Series], lead: int, index: int, mark: str | None) -> 
     one, name = series[index], series[index].name
     if index != lead:
         name = name.removesuffix(f" of {series[lead].name}").removesuffix(f", {series[lead].name}")
-    text = " ".join(filter(None, (mark, SAMPLES[one.style], name)))
-    return Part(_relation(series, lead, index) + text, one.formula, index)
-
-
-def hidden_note(points: int) -> str:
-    """What a chart says about points that no limits could show."""
-    return f"{points} point{'s' * (points > 1)} not drawn (≤ 0 or ∞)" if points else ""
+    return Part(name, index, one.formula, mark or "", SAMPLES[one.style], _relation(series, lead, index))
 
 
 @lru_cache(maxsize=64)
@@ -117,11 +140,16 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
     note = elided(note, width)
-    whole = [[(f"{text} {formula}".rstrip(), at) for text, formula, at in one.parts] for one in entries]
-    names = [[(text, at) for text, _, at in one.parts] for one in entries]
+    whole = [[(part.whole, part.at) for part in one.parts] for one in entries]
+    names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
-    for texts, count in ((whole, lines * roomy), (names, lines), (here, lines), (here, most)):
+    shorter = (
+        [[(part.shortened(room), part.at) for part in one.parts] for one in entries if not one.elsewhere]
+        for room in _SHORTER
+    )
+    tried = ((whole, lines * roomy), (names, lines), (here, lines), (here, most))
+    for texts, count in (*tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
@@ -152,21 +180,14 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
-    """The first lines with a count of what is left out, and room for a note at their end."""
-    kept, left_out = rows[:most], sum(map(len, rows[most:]))
-    while kept[-1] and _end(kept[-1]) + _needed(f"+{left_out} more" if left_out else "", note) > width:
+    """The first lines as far as they leave room for a note at their end, with an ellipsis."""
+    kept = rows[:most]
+    room = width - (cell_len(note) + _GAP if note else 0)
+    while kept[-1] and _end(kept[-1]) + 2 > room:
         kept[-1].pop()
-        left_out += 1
-    if left_out:
-        column = _end(kept[-1]) + _GAP * bool(kept[-1])
-        if column + cell_len(f"+{left_out} more") + (cell_len(note) + _GAP if note else 0) <= width:
-            kept[-1].append(Piece(column, f"+{left_out} more", -1))
+    if (column := _end(kept[-1]) + bool(kept[-1])) < room:
+        kept[-1].append(Piece(column, "…", -1))
     return kept
-
-
-def _needed(*texts: str) -> int:
-    """Cells that texts take behind others."""
-    return sum(cell_len(text) + _GAP for text in texts if text)
 
 
 def _end(row: Row) -> int:
@@ -177,3 +198,15 @@ def _end(row: Row) -> int:
 def elided(text: str, width: int) -> str:
     """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def squeezed(text: str, width: int) -> str:
+    """The text within `width` cells, with an ellipsis in its middle where it is too long: names that begin
+    alike often end apart."""
+    if cell_len(text) <= width:
+        return text
+    head, tail = (width - 1) // 2, width // 2
+    kept = text
+    while kept and cell_len(kept) > tail:
+        kept = kept[1:]
+    return f"{set_cell_size(text, head).rstrip()}…{kept}" if width else ""

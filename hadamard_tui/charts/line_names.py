@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.patterns import PATTERNS
+from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.spans import Spans
 
@@ -54,7 +54,7 @@ def line_names(
     found: list[NameAt] = []
     group_of = {index: group for group in groups for index in group}
     for index, one in enumerate(series):
-        if not one.name or one.mark or one.faint or one.style not in PATTERNS:
+        if not one.name or not is_line(one):
             continue
         if sum(other.at in group_of.get(index, ()) for other in found) == _MOST:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hadamard_tui.charts.series import LineStyle
+from hadamard_tui.charts.series import LineStyle, Series
 
 # Which dot columns a line style leaves on, by column modulo the length: fixed to the screen, so that
 # dashes stand still while data grow.
@@ -14,3 +14,8 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "long": (True,) * 12 + (False,) * 4,
     "pairs": (True, False, True, False, False, False, False, False),
 }
+
+
+def is_line(one: Series) -> bool:
+    """Whether it is a line beside the curves, as one of the theory."""
+    return not (one.mark or one.faint or one.is_region) and one.style in PATTERNS

@@ -12,7 +12,8 @@ from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
 from hadamard_tui.charts.layers import lay
-from hadamard_tui.charts.legend import Piece, hidden_note, legend
+from hadamard_tui.charts.left_out import left_out, remark
+from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.spans import Spans
@@ -35,10 +36,18 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
     them, which also keeps NaN and ±inf from it.
     """
     markers = _markers(series)
-    *_, hidden = lay(series, axes, 1, 1)
-    groups = coincident(series, lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)[0])
-    note = hidden_note(hidden)
-    names = legend(series, width, min(_LEGEND_LINES, height // 4), note, height // 3, groups, marks=markers)
+    lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
+    groups = coincident(series, lines)
+    names = legend(
+        series,
+        width,
+        min(_LEGEND_LINES, height // 4),
+        remark(series, axes, hidden),
+        height // 3,
+        groups,
+        marks=markers,
+        left_out=left_out(series, lines.shown),
+    )
     layout = arrange(axes, width, height - len(names), (1, 1))
     layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []
     chart = draw(layout, layers)

@@ -10,8 +10,9 @@ import numpy as np
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import coincident
 from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import line_names
-from hadamard_tui.charts.patterns import PATTERNS
+from hadamard_tui.charts.patterns import PATTERNS, is_line
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
@@ -33,9 +34,10 @@ class Picture:
     glyphs: np.ndarray  # uint32, code points
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
-    hidden: int  # points that no limits could show
+    remark: str  # what is left out, in words
     groups: Sequence[tuple[int, ...]]  # series that run along each other, drawn as one
     named: frozenset[int]  # series whose names stand near their ends
+    left_out: frozenset[int]  # lines of which nothing is there
 
 
 def paint(
@@ -58,7 +60,7 @@ def paint(
 
     band_owner = _owners(bands, bands.shown, rows, columns)
     line_owner = _by_turns(_owners(lines, on, rows, columns), groups, lines.shown)
-    line_owner = _showing_through(line_owner, _owners(lines, on & _is_line(series), rows, columns))
+    line_owner = _showing_through(line_owner, _owners(lines, on & _are_lines(series), rows, columns))
     bits = braille(_dots(lines, on, high) | _shade(series, bands, high))
 
     glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
@@ -81,13 +83,20 @@ def paint(
         free = line_owner[:, column] < 0
         glyphs[free, column], colours[free, column] = PLAYHEAD, -1
     faint = (colours >= 0) & faint_lines[line_owner]
-    return Picture(glyphs, colours, faint, hidden, groups, frozenset(one.at for one in names))
+    return Picture(
+        glyphs,
+        colours,
+        faint,
+        remark(series, axes, hidden),
+        groups,
+        frozenset(one.at for one in names),
+        left_out(series, lines.shown),
+    )
 
 
-def _is_line(series: Sequence[Series]) -> np.ndarray:
+def _are_lines(series: Sequence[Series]) -> np.ndarray:
     """Which series are lines beside the curves, bool [series, 1]."""
-    lines = [not (one.mark or one.faint) and one.style in PATTERNS for one in series]
-    return np.array(lines, dtype=bool)[:, None]
+    return np.array([is_line(one) for one in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:

@@ -121,7 +121,7 @@ def _lowest_ratio(of: weakref.ref[View], counts: tuple[int, ...]) -> tuple[float
         heights = view.heights(curve, x)
         if heights.any():
             ratios = np.divide(y, heights, out=np.full_like(y, np.inf), where=heights > 0)
-            found.append((float(np.nanmin(ratios)), curve.name, float(x[np.nanargmin(ratios)])))
+            found.append((float(np.nanmin(ratios)), view.in_words(curve), float(x[np.nanargmin(ratios)])))
     return min(found, default=None)
 
 
@@ -136,7 +136,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
     letter = letter_of(curve) or " "
     found = Value(
         mark=letter.lower() if run else letter,
-        name=f"{curve.name} · {name}" if run else curve.name,
+        name=f"{view.in_words(curve)} · {name}" if run else view.in_words(curve),
         tint=colour_of(curve, run > 0),
         learner=curve.learner,
         state=_without_value(curve, run > 0),

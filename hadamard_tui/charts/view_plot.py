@@ -253,7 +253,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
         heat.z,
         heat.stderr,
         x_label=view.x_label,
-        y_label=picture.y or "",
+        y_label=view.y_name,
         z_label=view.y_label,
         title=title,
         x_log=logarithmic[0],

@@ -108,9 +108,13 @@ def chart(found: View, console: Console) -> Text:
 def _table(found: View, width: int) -> Table:
     """A row per place on the x-axis and a column per curve and line, or where these are too many a row."""
     ones: list[CurveView | LineView] = [*found.curves, *found.lines]
-    names = [Text(f"{letter_of(curve)} {curve.name}".strip(), colour_of(curve)) for curve in found.curves]
+    names = [
+        Text(f"{letter_of(curve)} {found.in_words(curve)}".strip(), colour_of(curve))
+        for curve in found.curves
+    ]
     names += [
-        Text(f"{line.name}\n{DIRECTIONS.get(line.direction, line.direction)}", "dim") for line in found.lines
+        Text(f"{found.line_name(line)}\n{DIRECTIONS.get(line.direction, line.direction)}", "dim")
+        for line in found.lines
     ]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     if len(ones) * COLUMN <= width:

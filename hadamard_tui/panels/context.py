@@ -12,6 +12,7 @@ from engine.claims import Outcome
 from engine.pictures.view import CurveView, View
 from engine.results.caption import PLENTY, Room
 from engine.results.results import of_one
+from engine.results.spectrum import picture_of_spectra
 from engine.results.trace import Curve, Trace
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
@@ -61,6 +62,11 @@ class PanelContext:
         picture = of_run(self.experiment, measure, title)
         found = self.views.view(picture, of_one(self.experiment, self.trace))
         return Look(found, shown=self.shown, place=self.place, options=self.chart_options)
+
+    @property
+    def spectra(self) -> View:
+        """The singular values of all learners that have them, along the whole run."""
+        return self.views.view(picture_of_spectra(self.experiment), of_one(self.experiment, self.trace))
 
     @cached_property
     def loss(self) -> Look:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from engine.measures.rank import Rank
 from engine.measures.spectrum import SingularValues
-from engine.results.spectrum import spectrum_of
+from engine.results.spectrum import spectra
 from engine.results.trace import Curve
 from engine.spec.asked import is_recorded
 from engine.spec.experiment import Experiment
@@ -49,7 +49,7 @@ def show(context: PanelContext) -> Plot | Text:
     It tells the values at the playhead, where there is one. Values that are all the same are one line.
     """
     curve = context.curve
-    if (spectrum := spectrum_of(curve)) is None:
+    if (spectrum := spectra(context.spectra).get(curve.name)) is None:
         return nothing(no_spectrum(curve))
     count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]

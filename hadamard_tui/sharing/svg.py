@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from xml.etree.ElementTree import Element
@@ -10,7 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hadamard_tui.charts.layers import lay
-from hadamard_tui.charts.legend import hidden_note
+from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS
 from hadamard_tui.sharing.outlines import outline
@@ -20,6 +19,7 @@ from hadamard_tui.sharing.svg_page import (
     GROUND,
     SAMPLE,
     SMALL,
+    WIDTH,
     WORDS,
     Entry,
     Page,
@@ -81,7 +81,10 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
     _letters(page.over(), ends)
-    page.legend(_entries(series, hidden_note(lay(series, axes, 1, 1)[2])))
+    lines, _, hidden = lay(series, axes, round(WIDTH), round(AREA_HEIGHT))
+    elsewhere = left_out(series, lines.shown)
+    named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
+    page.legend(_entries(named, remark(series, axes, hidden)))
     page.caption(caption)
     return page.written()
 
@@ -113,11 +116,14 @@ def _band(page: Page, axes: Axes, one: Series, within: float) -> None:
 
 
 def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> None:
-    if one.style == "points":
-        for x, y in zip(across.tolist(), down.tolist(), strict=True):
-            if not math.isnan(x + y):
-                put(into, "circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=POINT, fill=one.colour)
-    elif path := path_of(across, down):
+    there = ~np.isnan(across + down)
+    joined = np.zeros(len(there) + 1, dtype=bool)
+    joined[1:-1] = there[1:] & there[:-1]
+    alone = there if one.style == "points" else there & ~(joined[1:] | joined[:-1])
+    for x, y in zip(across[alone].tolist(), down[alone].tolist(), strict=True):
+        put(into, "circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=POINT, fill=one.colour)
+    across = np.where(alone, np.nan, across)
+    if path := path_of(across, down):
         wide = 1 if one.faint else 2 if one.mark else UNDER
         how: dict[str, object] = {"stroke": one.colour, "stroke_width": wide, "stroke_linejoin": "round"}
         if one.faint:
@@ -164,7 +170,8 @@ def _end(page: Page, one: Series, across: np.ndarray, down: np.ndarray) -> list[
 
 
 def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None:
-    """A letter at the end of every curve; those of curves that end together stand side by side."""
+    """A letter at the end of every curve; those of curves that end together stand side by side, and where
+    that would lead off the page in several lines."""
     rows: list[list[tuple[float, float, Series]]] = []
     for x, y, one in sorted(ends, key=lambda end: end[1]):
         for row in rows:
@@ -174,16 +181,19 @@ def _letters(into: Element, ends: Sequence[tuple[float, float, Series]]) -> None
         else:
             rows.append([(x, y, one)])
     for row in rows:
-        left = max(x for x, _, _ in row) + 7
+        left, foot = max(x for x, _, _ in row) + 7, row[0][1] + 0.35 * SMALL
+        abreast = max(1, int((WIDTH - left) / LETTER))
+        foot -= NEAR * ((len(row) - 1) // abreast)
         for place, (_, _, one) in enumerate(sorted(row, key=lambda end: end[2].mark or "")):
             halo = {"stroke": GROUND, "stroke_width": "3", "paint_order": "stroke"}
             words = {"fill": one.colour, "weight": "bold", **halo}
-            write(into, left + LETTER * place, row[0][1] + 0.35 * SMALL, one.mark or "", SMALL, **words)
+            line, column = divmod(place, abreast)
+            write(into, left + LETTER * column, foot + NEAR * line, one.mark or "", SMALL, **words)
 
 
-def _entries(series: Sequence[Series], note: str) -> list[Entry]:
-    """Every named series, those with a letter first, then the note."""
-    named = sorted((one for one in series if one.name), key=lambda one: not one.mark)
+def _entries(named: Sequence[Series], note: str) -> list[Entry]:
+    """Those with a letter first, then the note."""
+    named = sorted(named, key=lambda one: not one.mark)
     entries = [
         Entry(f"{one.name.removesuffix(SMALL_LETTERS)} {one.formula}".rstrip(), partial(_sample, one))
         for one in named

@@ -13,7 +13,7 @@ from textual.message import Message
 from hadamard_tui.charts.colour import parse
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Frame, frame
-from hadamard_tui.charts.legend import Piece, hidden_note, legend
+from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Picture, paint
 from hadamard_tui.charts.scale import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -140,9 +140,11 @@ class ChartView(CellView):
         """The legend of a picture that was painted."""
         width, height = self.size
         lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
-        note = " · ".join(filter(None, (self._note, hidden_note(picture.hidden))))
+        note = " · ".join(filter(None, (self._note, picture.remark)))
         most = height // _LEAST_ROWS_PER_LEGEND_LINE
-        return legend(self._series, width, lines, note, most, picture.groups, picture.named)
+        return legend(
+            self._series, width, lines, note, most, picture.groups, picture.named, left_out=picture.left_out
+        )
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Picture) -> None:
         """Put the frame and, inside it, the picture."""

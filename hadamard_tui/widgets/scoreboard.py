@@ -23,7 +23,7 @@ WIDTHS = {"": 1, "learner": 10, "value": 7, "line": 9, "ratio": 7, "state": 8, "
 """The least width of every column. Fixed, so that nothing moves in a run."""
 
 LONGEST_MEASURE = 14
-"""Letters of what is measured, at the head of its column, at most."""
+"""Letters of what is measured, at the head of its column, at most, before names and all columns have room."""
 
 OPTIONAL = ("rate", "invariant")
 """The columns that are there only where there is room."""
@@ -62,7 +62,7 @@ def heads(view: View, rates: bool) -> Heads:
     about = view.clock if clock == "record" else clock
     directions = {line.direction for line in view.lines}
     line = "bound" if directions & {*FROM_BELOW} else "line" if directions else ""
-    return Heads(elided(about, LONGEST_MEASURE), line, rates)
+    return Heads(about, line, rates)
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
@@ -72,7 +72,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         names: of the learners; their column grows to LEGIBLE before others join, then to the longest.
     """
     chosen = {name: wide for name, wide in WIDTHS.items() if name not in OPTIONAL}
-    chosen["value"] = max(chosen["value"], cell_len(heads.value))
+    chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
     if not heads.line:
         del chosen["line"], chosen["ratio"]
 
@@ -89,6 +89,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         if (name != "rate" or heads.rates) and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
     grow("learner", longest)
+    grow("value", cell_len(heads.value))
     grow("rate", WHOLE_RATE)
     grow("state", WHOLE_STATE)
     return {name: chosen[name] for name in ORDER if name in chosen}
@@ -145,7 +146,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     @property
     def heads(self) -> list[str]:
         """What is above the columns."""
-        return [self._heads.of(column) for column in self.shape]
+        return [elided(self._heads.of(column), wide) for column, wide in self.shape.items()]
 
     def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
         if names != self._names or heads != self._heads:
@@ -163,8 +164,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     def _fill(self) -> None:
         cursor = self.cursor_row
         self.clear(columns=True)
-        for column, wide in self.shape.items():
-            self.add_column(self._heads.of(column), key=column, width=wide)
+        for head, (column, wide) in zip(self.heads, self.shape.items(), strict=True):
+            self.add_column(head, key=column, width=wide)
         for number, (letter, name, tint) in enumerate(self._names):
             cells = {"": Text(letter, f"bold {tint}"), "learner": Text(name, tint, overflow="ellipsis")}
             old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}

@@ -57,6 +57,14 @@ class Story(Words):
             self.query_one(Static).update(text)
 
 
+class RunOption(Option):
+    """A line of the list of runs."""
+
+    def __init__(self, run: Kept, told: str, what: str) -> None:
+        super().__init__(Text.assemble((told, "bold"), f"  {what}"))
+        self.run = run
+
+
 class RunList(Vertical):
     """The runs that have ended and the one on the screen, each with what differs from the one before."""
 
@@ -111,7 +119,7 @@ class RunList(Vertical):
         self._shown = told
         place = options.highlighted
         options.clear_options()
-        options.add_options([Option(Text.assemble((name, "bold"), f"  {what}")) for name, what in told[0]])
+        options.add_options([RunOption(run, *line) for run, line in zip(kept, told[0], strict=True)])
         if kept:
             last = len(kept) - 1
             options.highlighted = last if place is None or not options.has_focus else min(place, last)
@@ -129,7 +137,8 @@ class RunList(Vertical):
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Chosen(self._runs.kept[event.option_index]))
+        if isinstance(event.option, RunOption) and event.option.run in self._runs.kept:
+            self.post_message(self.Chosen(event.option.run))
 
 
 class Side(Vertical):

@@ -250,3 +250,21 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         assert said[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
         await pilot.press("l")
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
+
+
+async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(app: HadamardApp):
+    async with opened(app, HUGE) as pilot:
+        for lr in (0.05, 0.1, 0.2):
+            app.laboratory.editable.put("learners[2].update.lr", lr)
+            await finished(app, pilot)
+            await pilot.press("c")
+        await until(pilot, lambda: len(told(app)) == 3)
+        runs, kept = app.laboratory.query_one(RunList), app.laboratory.runs.kept
+        options, (_, second, third) = runs.query_one(OptionList), tuple(kept)
+        gone, there = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
+        del kept[0]
+        runs.post_message(gone)
+        await pilot.pause()
+        assert session_of(app).trace is third.trace, "the one on the screen stays"
+        runs.post_message(there)
+        await until(pilot, lambda: session_of(app).trace is second.trace)

@@ -156,7 +156,7 @@ def test_values_of_an_axis_are_edited_and_claims_at_others_are_left_out(edge: Ed
 
 def test_an_axis_is_given_by_its_ends_and_back_by_its_values(edge: EditableExperiment):
     edge.give_axis_by(0, "range")
-    unsaid = {"values": None, "names": None, "log": False, "set": None, "until": None}
+    unsaid = {"values": None, "names": None, "log": False, "symbol": None, "set": None, "until": None}
     assert edge.document["axes"] == [{"name": "eta", "from": 0.05, "to": 0.3, "points": 4, **unsaid}]
     edge.put("axes[0].points", 6)
     edge.give_axis_by(0, "values")
@@ -328,7 +328,7 @@ def test_an_empty_field_asks_for_what_belongs_there(talk: EditableExperiment, pl
     talk.put(place, "")
     assert talk.error is not None
     assert talk.error.where == place
-    assert talk.error.what.startswith("nothing stands here; enter a ")
+    assert talk.error.what.startswith("this is empty; enter a ")
 
 
 def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: EditableExperiment):

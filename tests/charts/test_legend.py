@@ -4,7 +4,7 @@ from rich.cells import cell_len
 
 from engine.runtime.theory_lines import lines_about
 from engine.spec import presets
-from hadamard_tui.charts.legend import legend
+from hadamard_tui.charts.legend import legend, squeezed
 
 from .pictures import curve
 
@@ -25,9 +25,31 @@ def test_entries_show_mark_sample_and_name_of_named_series():
     assert lines(SERIES, 80, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;29:┄┄┄ EGU±;"]
 
 
-def test_entries_wrap_and_the_rest_is_counted():
+def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
-    assert lines(SERIES, 30, 1) == ["0:A ─── GD;11:+2 more;"]
+    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ low…ound;22:┄┄┄ EGU±;"]
+    assert lines(SERIES, 26, 1) == ["0:A;4:╌╌╌ lo…und;17:┄┄┄ EGU±;"]
+
+
+def test_names_that_begin_alike_are_cut_in_the_middle():
+    alike = [curve([0], name=f"elimination, side = {n}", mark=chr(65 + n)) for n in range(6)]
+    (row,) = legend(alike, 78, 1)
+    assert [piece.text for piece in row] == [f"{one.mark} eli… = {n}" for n, one in enumerate(alike)]
+
+
+@looped("width", range(12))
+def test_what_is_squeezed_fits(width):
+    for text in ("a name of some length", "数数数数数数", "short"):
+        assert cell_len(squeezed(text, width)) <= width
+        assert squeezed(text, 40) == text
+
+
+def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
+    many = [curve([0], name=f"a learner with a long name, η = {n}", mark=chr(65 + n)) for n in range(26)]
+    for width, most in ((78, 8), (78, 2), (52, 4)):
+        rows = legend([*many, PROVED], width, 2, "paused", most=most)
+        assert {piece.index for row in rows for piece in row} == set(range(-1, 27))
+        assert not any("more" in piece.text for row in rows for piece in row)
 
 
 def test_the_note_ends_the_last_line():
@@ -61,7 +83,8 @@ def test_then_names_that_stand_in_the_picture_and_then_there_are_more_lines():
     assert texts == [["A ─── GD"]]
     texts = [[piece.text for piece in row] for row in legend(series, 20, 1, most=2)]
     assert texts == [["A ─── GD"], ["╌╌╌ ri-signed"]]
-    assert lines(series, 20, 1) == ["0:A ─── GD;11:+1 more;"]
+    assert lines(series, 20, 1) == ["0:A GD;7:╌╌╌ ri-signed;"]
+    assert lines(series, 9, 1) == ["0:A;2:…;"], "where nothing helps there is an ellipsis"
 
 
 def test_series_that_run_along_each_other_are_one_entry():

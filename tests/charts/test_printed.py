@@ -39,6 +39,14 @@ def test_dashed_curves_are_sparse_dots():
     assert "b" in row
 
 
+def test_of_curves_that_run_along_each_other_each_is_seen():
+    y = np.linspace(1, 0, 20)
+    along = [curve(y, name="bound", style="dashed"), *(curve(y, name=mark, mark=mark) for mark in "ABC")]
+    rows = [line for line in printed(along, axes(), 80, 24, colour=False).split("\n") if line.endswith("│")]
+    for mark in "ABC":
+        assert "".join(rows).count(mark) > 10
+
+
 def test_colour_is_written_only_when_asked_for():
     assert "\x1b[38;2;255;0;0m" in printed([curve([0, 1], colour="#ff0000")], axes(), 60, 20, colour=True)
 

@@ -71,7 +71,7 @@ def test_a_single_point_is_a_single_dot_in_every_style():
 def test_nan_interrupts_a_curve_and_is_not_counted():
     picture = painted([curve([0.5, 0.5, math.nan, 0.5, 0.5], [0, 4, 8, 12, 16])])
     assert {column for _, column in dots(picture)} == {0, 1, 2, 3, 4, 12, 13, 14, 15, 16}
-    assert picture.hidden == 0
+    assert not picture.remark
 
 
 def test_infinities_are_masked_and_counted():
@@ -79,14 +79,14 @@ def test_infinities_are_masked_and_counted():
         [curve([0.5, math.inf, 0.5, -math.inf, 0.5], [0, 4, 8, 12, 16]), curve([1], [math.inf])]
     )
     assert {column for _, column in dots(picture)} == {0, 8, 16}
-    assert picture.hidden == 3
+    assert picture.remark == "3 points not drawn (≤ 0 or ∞)"
 
 
 def test_values_without_a_logarithm_are_masked_and_counted():
     on = axes((1, 100), (0.1, 1), x_log=True, y_log=True)
     picture = painted([curve([0.5, 0.5, 0.0, -1.0, 0.5], [0, 1, 10, 20, 100])], on)
     assert {column for _, column in dots(picture)} == {0, 19}
-    assert picture.hidden == 3
+    assert picture.remark == "3 points not drawn (≤ 0 or ∞)"
 
 
 def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():
@@ -152,7 +152,7 @@ def test_a_band_down_to_zero_reaches_the_bottom_of_a_log_axis():
     on = axes(y_limits=(0.01, 1), y_log=True)
     picture = painted([curve([math.nan] * 2, x, band=(np.zeros(2), np.ones(2)))], on)
     assert (picture.colours == 0).all()
-    assert picture.hidden == 0
+    assert not picture.remark
 
 
 def test_faint_series_are_told_apart():
@@ -217,7 +217,7 @@ def test_a_region_of_the_theory_is_shaded_more_lightly_than_the_error_of_a_curve
     assert len(dots(dense)) >= 4 * len(dots(light)) > 0
     assert light.faint[light.colours >= 0].all()
     on = axes(x_limits=(1, 19), x_log=True)
-    assert painted([curve(nothing, x, "", band=band, is_region=True)], on).hidden == 0
+    assert not painted([curve(nothing, x, "", band=band, is_region=True)], on).remark
 
 
 def test_points_stand_alone_where_they_are_and_no_line_joins_them():

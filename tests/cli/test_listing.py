@@ -27,6 +27,13 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
+@pytest.mark.parametrize("command", [[], ["run"], ["presets"], ["demo"]])
+def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, command: list[str]) -> None:
+    text = call(*command, "--help").out
+    assert re.search(r"--help +-h +Show this message", text)
+    assert "<bool>" not in text
+
+
 def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
     code, out, _ = call("presets")
     assert code == 0

@@ -241,7 +241,7 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
         ("chart.y_log=7", "Expected `bool | null`, got `int`"),
         ("learner=-9", "Expected `int` >= 0"),
         ("pace=inf", "Expected `float` <= 1024"),
-        ("chart.window=[3, 3]", "[3.0, 3.0] is no window; take two numbers, the smaller first"),
+        ("chart.window=[3, 3]", "[3.0, 3.0] is not a window; take two numbers, the smaller first"),
         ("chart.window=[nan, 3]", "two numbers"),
         ("chart.window=[5, 5.000000000000002]", "two numbers"),
         ("chart.window=[0, inf]", "two numbers"),

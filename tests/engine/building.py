@@ -13,6 +13,7 @@ from engine.core import catalogue
 from engine.core.streams import Streams
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data, draw
+from engine.results.spectrum import Spectrum
 from engine.results.trace import Curve
 from engine.runtime.run import prepare, run
 from engine.spec import reading
@@ -84,6 +85,12 @@ def experiment(*words: Any, **more: Any) -> Experiment:
 def curve(*words: Any, **more: Any) -> Curve:
     """The curve of the first learner of an experiment."""
     return run(experiment(*words, **more)).curves[0]
+
+
+def spectrum_of(curve: Curve) -> Spectrum | None:
+    """The spectrum of a curve as it was recorded; None if it was not."""
+    found = curve.array("spectrum")
+    return None if found is None else Spectrum(found.x, found.values[:, 0])
 
 
 def losses(described: Experiment) -> dict[str, NDArray[np.float64]]:

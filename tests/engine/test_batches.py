@@ -6,13 +6,13 @@ import crossing
 import numpy as np
 import pytest
 import torch
-from building import beginning, begun, data_of, experiment, losses, predicted
+from building import LLS, beginning, begun, data_of, experiment, gd, losses, predicted, weights
 from discovery import EVERY, EVERY_GENTLE, GENTLE, crossed_groups, few, problem_for
 
 from engine.core import catalogue
 from engine.problems import instances
 from engine.runtime.run import run
-from engine.training import recorder
+from engine.training.evaluators import by_predictions, choice
 
 EXACT = 1e-12
 PROBLEMS = ("hadamard", "gaussian")
@@ -109,7 +109,7 @@ def test_learners_side_by_side_equal_learners_alone():
 def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, monkeypatch):
     described = experiment("gaussian", learners=EACH, d=4, replicas=2, seed=9)
     monkeypatch.setattr(instances, "CACHE", cache)
-    monkeypatch.setattr(instances, "PIECE", 3 * 4 * 8)
+    monkeypatch.setattr(choice, "SHARE", 1)
     whole = run(described)
     for records in (1, 3) if cache else (3,):
         in_blocks = run(described, gate=lambda records=records: records)
@@ -117,7 +117,7 @@ def test_blocks_of_any_size_and_pieces_of_any_size_give_the_same_curve(cache, mo
             assert np.array_equal(other.mean("loss"), curve.mean("loss"))
             if curve.weights is not None:
                 assert np.array_equal(other.weights, curve.weights)
-    monkeypatch.setattr(recorder, "CELLS", 1)
+    monkeypatch.setattr(by_predictions, "CELLS", 1)
     for curve, other in zip(whole.curves, run(described).curves, strict=True):
         np.testing.assert_allclose(other.mean("loss"), curve.mean("loss"), rtol=EXACT, atol=EXACT)
 
@@ -128,6 +128,7 @@ ONE_BY_ONE = {
     "train_loss": False,
     "d": 128,
 }
+BY_ROWS = {**ONE_BY_ONE, "path": "by-rows", "matrix": "rademacher"}
 ODD = {
     **{kind: {**problem_for(kind), "loss": kind} for kind in catalogue.members("losses")},
     "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
@@ -135,9 +136,57 @@ ODD = {
     "all targets": {"target": "all"},
     "one by one": {**ONE_BY_ONE, "noise": 0.7, "dtype": "float64"},
     "one by one, signs": {**ONE_BY_ONE, "loss": "logistic"},
+    "by rows": {**BY_ROWS, "noise": 0.7},
+    "by rows, signs": {**BY_ROWS, "loss": "logistic", "labels": "sign"},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
     "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }
+
+
+LARGE = {
+    "predictions": {"matrix": "gaussian", "noise": 0.3},
+    "predictions of several targets": {"matrix": "gaussian", "noise": 0.3, "target": "all"},
+    "a moment and w*": {"matrix": {"kind": "gaussian", "n": 60}},
+    "a moment": {"matrix": {"kind": "gaussian", "n": 60}, "noise": 0.3},
+    "a moment, replicas and rates": {
+        "matrix": {"kind": "gaussian", "n": 60},
+        "noise": 0.3,
+        "replicas": 2,
+        "learners": {"GD": gd([0.001, 0.002]), "lls": GENTLE["lls"]},
+    },
+    "logistic": {"labels": "sign", "loss": "logistic"},
+}
+
+
+@pytest.mark.parametrize("words", LARGE.values(), ids=LARGE)
+def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words, monkeypatch):
+    monkeypatch.setattr(instances, "CACHE", 0)
+    monkeypatch.setattr(choice, "SHARE", 1)
+    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear")}
+    described = experiment(
+        **{"d": 20, "learners": learners, "dtype": "float32", "matrix": "rademacher", **words}
+    )
+    whole = run(described)
+    for records in (1, 3, 7):
+        in_rounds = run(described, gate=lambda records=records: records)
+        for curve, other in zip(whole.curves, in_rounds.curves, strict=True):
+            assert np.array_equal(other.values("loss"), curve.values("loss"))
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-4])
+def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noise, monkeypatch):
+    chosen, choose = [], choice.AroundZero
+    monkeypatch.setattr(choice, "AroundZero", lambda *given: chosen.append(given) or choose(*given))
+    learners = {"GD": gd(0.005), "lls": LLS}
+    matrix = {"kind": "gaussian", "n": 300}
+    described = experiment(matrix, "all", learners, noise=noise, d=20, replicas=2, dtype="float32")
+    trace, data = run(described), data_of(described)
+    assert len(chosen) == len(learners)
+    X, y = data.instances.rows.double().numpy(), data.labels.double().numpy().reshape(2, 20, 300)
+    for number, curve in enumerate(trace.curves):
+        w = weights(described, number).astype(float).reshape(301, 2, 20, 20)
+        expected = np.square(w @ X.swapaxes(1, 2) - y).mean((2, 3))
+        np.testing.assert_allclose(curve.values("loss"), expected, rtol=1e-12, atol=2e-15)
 
 
 @pytest.mark.parametrize("words", ODD.values(), ids=ODD)
@@ -165,8 +214,8 @@ def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replica
     described = experiment("rademacher", targets, learners, d=8, replicas=replicas, seed=9, train_loss=True)
     whole = run(described)
     monkeypatch.setattr(instances, "CACHE", 0)
-    for rows in (1, 3, 8):
-        monkeypatch.setattr(instances, "PIECE", rows * 8 * 8 * replicas)
+    for share in (4, 2, 1):
+        monkeypatch.setattr(choice, "SHARE", share)
         for curve, other in zip(whole.curves, run(described).curves, strict=True):
             for measure in ("loss", "error", "train", "unseen"):
                 expected, found = curve.mean(measure), other.mean(measure)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from building import LLS, data_of, experiment, gd, weights
+from building import LLS, data_of, experiment, gd, spectrum_of, weights
 from discovery import LEARNERS, asked, in_turns
 from looping import looped
 from naive import rank_bound, sylvester
@@ -17,7 +17,6 @@ from engine.problems import labels
 from engine.problems.labels import Labels
 from engine.results.invariance import verdict
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.results.views import view
 from engine.runtime.run import prepare, run
 from engine.spec.pictures import of_run
@@ -343,7 +342,7 @@ HOLDS_NOT = [
     ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "seen once"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "one plain pass"),
     ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
-    ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "all rows are trained on"),
+    ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
@@ -373,7 +372,7 @@ HOLDS_NOT = [
     ("ladder", outer(4, 4), "percolation says the same"),
     ("ladder", outer(4, protocol=DRAWN), "drawn independently"),
     ("outer-linear", outer(4, 4, loss="logistic", labels="sign"), "the loss is logistic"),
-    ("outer-rotations", outer(16), "ri-signed says more"),
+    ("outer-rotations", outer(16), "ri-signed is stronger"),
     ("ri-signed", outer(4, 4), "the matrix is outer"),
     ("ri-permuted", outer(4, 4), "the matrix is outer"),
     ("rank-doubling", {}, "there is one"),
@@ -435,8 +434,8 @@ BINDS_NOT = [
     ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),
     ("ri-gaussian", {"update": "hypentropy"}, "not rotation invariant"),
-    ("ri-rademacher", NET, "no single linear neuron"),
-    ("ri-rademacher", gd(0.1, kind="neuron", activation="tanh"), "no single linear neuron"),
+    ("ri-rademacher", NET, "not a single linear neuron"),
+    ("ri-rademacher", gd(0.1, kind="neuron", activation="tanh"), "not a single linear neuron"),
     ("ri-rademacher", EGU, "not linear in the gradients"),
     ("ri-rademacher", {"update": "adagrad-full"}, "not linear in the gradients"),
     ("ri-rademacher", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
@@ -475,6 +474,7 @@ BINDS_NOT = [
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
+    ("pieces-one-layer", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1), "requires biases"),
     ("pieces-wide", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1, cb=1), "C_w = 2"),
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),
     ("two-over-eta", LLS, "is a solver"),
@@ -502,7 +502,7 @@ BINDS_NOT = [
     ("percolation", EGU, "may change what it learns"),
     ("percolation-limit", LLS, "which it is not"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
-    ("outer-linear", NET, "no single linear neuron"),
+    ("outer-linear", NET, "not a single linear neuron"),
     ("outer-rotations", EGU, "not rotation invariant"),
     ("rank-span", EGU, "leave the span"),
     ("rank-two-layer", {"update": "gd"}, "two fully connected linear layers"),

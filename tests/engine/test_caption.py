@@ -127,6 +127,21 @@ def test_a_curve_above_its_bound_and_a_bound_without_learners():
     assert "GD and LLS stay above it" in caption(both)
 
 
+def test_a_bound_that_is_0_or_says_nothing_of_these_curves_is_not_told():
+    assert "1 − k/d" not in caption(losses(GD, EGU, lines=(line(0 * K),)))
+    assert "1 − k/d" not in caption(losses(GD, lines=(line(GD.y, apart=(1,)),)))
+    many = replace(GD, summary="median", replicas=9, stderr=np.ones(len(K)))
+    assert "1 − k/d" not in caption(losses(many, lines=(BOUND,)))
+
+
+def test_each_curve_stands_to_the_bound_that_is_its_own():
+    curves = [curve(name, K, GD.y + 0.1 * number) for number, name in enumerate(("GD", "net"))]
+    own = [line(one.y - 0.05, curve=one.name, applies_to=(one.name,), group=None) for one in curves]
+    assert "stays above 1 − k/d; GD and net stay above it." in caption(losses(*curves, lines=tuple(own)))
+    below = replace(own[1], y=own[1].y + 0.1, in_expectation=False)
+    assert "; GD stays above it, net is below it" in caption(losses(*curves, lines=(own[0], below)))
+
+
 def test_the_strongest_bound_that_binds_is_told():
     weak, stranger = line(GD.y / 2, formula="weak"), line(GD.y + 1, formula="other", applies_to=("kernel",))
     text = caption(losses(GD, EGU, lines=(weak, BOUND, stranger)))
@@ -152,9 +167,29 @@ def test_how_far_from_what_theory_says_exactly():
     )
     nothing = replace(exact, y=np.array([1.0, 0, 4]))
     off = curve("net", x, np.array([1.0, 1e-33, 4.4]), stderr=np.array([0.1, 1e-35, 0.1]), replicas=4)
-    assert "by at most 10 %, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
+    assert "by at most 0.4, 4.0 standard errors" in caption(losses(off, lines=(nothing,)))
     same = curve("net", x, x.copy())
     assert "net is the same to rounding" in caption(losses(same, lines=(exact,)))
+
+
+def test_of_theory_that_comes_near_0_no_share_is_told():
+    x = np.array([1.0, 2, 4])
+    limit = line(np.array([1.0, 0.5, 0.01]), x, direction="asymptotic", applies_to=("net",))
+    net = curve("net", x, np.array([1.0, 0.5, 0.02]))
+    told = "net is below 0.1 after k = 4. Beside the asymptotic value net is off by at most 0.01."
+    assert caption(losses(net, lines=(limit,))) == told
+    assert "Net is within 0.01 of the" in caption(losses(net, lines=(limit,)), room=Room(len(told) - 1))
+    assert "100 %" in caption(replace(losses(net, lines=(limit,)), y_log=True))
+
+
+def test_how_far_a_curve_ends_from_a_limit_that_it_comes_to():
+    x = np.array([1.0, 2, 4])
+    limit = line(np.ones(3), x, direction="asymptotic", curve="net", applies_to=("net",))
+    net = curve("net", x, np.array([0, 0.5, 0.98]))
+    told = caption(losses(net, lines=(limit,)))
+    assert told == "Beside the asymptotic value net is off by at most 100 %, by 2 % at the end."
+    late = curve("net", x, np.array([0.5, 0.5, 0.6]))
+    assert "at the end" not in caption(losses(late, lines=(limit,)))
 
 
 def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
@@ -162,8 +197,8 @@ def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
     view = replace(losses(curve("GD", x, 0.9 * x), curve("EGU", x, np.log(x))), x_log=True, y_log=True)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
     text = caption(view)
-    assert "GD as size^1.00" in text
-    assert "EGU as" not in text
+    assert "GD goes like size^1.00" in text
+    assert "EGU goes like" not in text
     assert "EGU goes from 2.77 at size = 16 to 6.93 at 1024" in text
     assert "^" not in caption(replace(view, y_log=False))
 
@@ -175,11 +210,47 @@ def test_a_valley_is_told():
     )
 
 
+@pytest.mark.parametrize(("y_log", "end"), [(False, 1e-12), (True, 1e-23)])
+def test_values_that_are_only_rounding_are_told_as_0(y_log: bool, end: float):
+    flat = [curve(name, K, 0.5 - 0.1 * K / D) for name in ("flat",)]
+    falling = curve("falling", K, np.where(K < D, 1 + 0 * K, end))
+    still = [curve(name, K, 1e-13 / (1 + K)) for name in ("SOAP", "Muon")]
+    view = replace(losses(*flat, falling, *still), y_log=y_log)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="rows"))
+    assert caption(view) == (
+        "Along rows = 0 to 128: flat goes from 0.5 to 0.4, falling from 1 to 0; "
+        "SOAP and Muon are 0 but for rounding."
+    )
+
+
+def test_which_curves_end_near_what_they_are_relative_to():
+    x = np.array([0.0, 1, 2])
+    curves = [
+        curve(name, x, np.array([0.2, 0.5, end]), clock=x)
+        for name, end in (("slow", 0.5), ("mid", 0.96), ("fast", 1.01))
+    ]
+    view = replace(losses(*curves), divisor="2/η")
+    assert caption(view) == ("slow goes from 0.2 at k = 0 to 0.5 at 2; mid and fast end within 4 % of 2/η.")
+
+
+def test_a_single_curve_along_an_axis_is_told_though_it_is_what_theory_says():
+    exact = line(EGU.y + 1, direction="exact", curve="EGU")
+    view = replace(losses(replace(EGU, y=EGU.y + 1), lines=(exact,)))
+    along = replace(view, picture=msgspec.structs.replace(view.picture, x="size"))
+    assert caption(along).startswith("EGU goes from 2 at size = 0 to 1 at 128. Beside the exact value")
+
+
+def test_what_a_logarithmic_axis_shows_is_told():
+    view = replace(losses(curve("net", K, 10.0 ** (-K / 10))), y_log=True)
+    view = replace(view, picture=msgspec.structs.replace(view.picture, x="rows"))
+    assert caption(view) == "net goes from 1 at rows = 0 to 1.58e-13 at 128."
+
+
 def test_where_a_heat_map_is_least_and_greatest():
     heat = HeatView("net", np.array([1.0, 2]), np.array([0.5, 1.5]), np.array([[3.0, np.nan], [2, 7]]), None)
     picture = Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss"))
     view = View(picture, "layer", "variance", False, False, 1e-11, heats=[heat])
-    assert caption(view) == ("Variance of net goes from 2 (layer = 1, cw = 1.5) to 7 (layer = 2, cw = 1.5).")
+    assert caption(view) == ("Variance: net goes from 2 (layer = 1, cw = 1.5) to 7 (layer = 2, cw = 1.5).")
 
 
 def test_divergence_conjectures_and_claims_are_told():
@@ -211,6 +282,9 @@ def test_many_curves_are_told_in_short():
     assert caption(losses(*many, GD)).startswith(
         "E0 is below 0.1 after k = 21, E1 after 21, E2 after 21 and 4 more later"
     )
+    assert caption(losses(*many[:4])) == (
+        "E0 is below 0.1 after k = 21, E1 after 21, E2 after 21, E3 after 21."
+    )
 
 
 def test_the_name_of_the_only_learner_is_not_told_again_and_again():
@@ -218,7 +292,9 @@ def test_the_name_of_the_only_learner_is_not_told_again_and_again():
         curve(f"GD, eta = {rate}", K, np.linspace(1, 0.5, D + 1), learner="GD", apart=(number,))
         for number, rate in enumerate((0.1, 0.2))
     ]
-    assert caption(losses(*flat)) == ("Along k = 0 to 128: eta = 0.1 from 1 to 0.5, eta = 0.2 from 1 to 0.5.")
+    assert caption(losses(*flat)) == (
+        "Along k = 0 to 128: η = 0.1 goes from 1 to 0.5, η = 0.2 from 1 to 0.5."
+    )
 
 
 def test_an_empty_view_has_no_caption():
@@ -267,7 +343,7 @@ def test_a_bound_that_is_broken_is_told_in_brief_too():
     text = caption(
         losses(curve("GD", K, y), EGU, lines=(replace(BOUND, in_expectation=False),)), room=Room(110)
     )
-    assert "GD below 1 − k/d, against the theorem" in text
+    assert "GD is below 1 − k/d, against the theorem" in text
     assert "not before" not in text
 
 
@@ -302,6 +378,6 @@ def test_in_brief_a_power_law_and_a_range_come_before_the_bound():
     curves = [curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("EGU±", 1 + np.log(x)))]
     view = replace(losses(*curves, lines=(line(0.9 * x, x),)), x_log=True, y_log=True, as_measured=False)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
-    said = "GD as size^1.00; EGU from 2.77 to 6.93 and 1 more."
+    said = "GD ∝ size^1.00; EGU goes from 2.77 to 6.93 and 1 more."
     assert caption(view, room=Room(60)) == said
     assert caption(view, room=Room(80)) == f"{said} GD follows ri-signed."

@@ -293,6 +293,39 @@ def test_a_solver_that_does_not_say_what_it_keeps_counts_as_much_as_any(kind):
         assert solver.size(n, d) <= Solver.size(solver, n, d)
 
 
+ROWS = 1 << 22
+LONG = {kind: kind for kind in catalogue.members("protocols")} | {
+    "drawn rows": {"kind": "one-pass", "replacement": True},
+    "as many records as rows": {"kind": "steps", "steps": ROWS, "records": ROWS},
+}
+
+
+@pytest.mark.parametrize("protocol", LONG.values(), ids=LONG)
+def test_an_estimate_makes_nothing_of_the_size_of_what_it_estimates(protocol):
+    learners = {"GD": gd(0.01), "net": gd(0.01, kind="dense", widths=[4]), "kernel": {"solver": "kernel"}}
+    for matrix in ({"kind": "gaussian", "n": ROWS, "d": 4}, {"kind": "hadamard", "d": ROWS}):
+        described = experiment(matrix, learners=learners, protocol=protocol, labels="sign")
+        tracemalloc.start()
+        try:
+            memory_estimate.needed(described)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < ROWS
+
+
+def test_a_kernel_is_counted_by_the_examples_that_it_is_told():
+    def need(examples):
+        protocol = {"kind": "one-pass", "examples": examples}
+        matrix = {"kind": "gaussian", "n": 20_000}
+        return memory_estimate.needed(
+            experiment(matrix, learners={"rbf": {"solver": "kernel"}}, d=500, protocol=protocol)
+        )
+
+    assert need(20) < 700 << 20
+    assert need(2000) - need(20) > 8 * 1980 * 20_000
+
+
 def test_fresh_models_for_every_k_count():
     net = {"net": gd(0.01, kind="dense", widths=[1024])}
     few, many = (

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 import torch
-from building import LLS, data_of, experiment, gd
+from building import LLS, data_of, experiment, gd, spectrum_of
 
 from engine.core import catalogue
 from engine.core.cost import DIVERGED
@@ -12,7 +12,6 @@ from engine.core.parts import Finding, Verdict
 from engine.pictures.respect import respect
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import Diverged, Finished, LearnerRun, Loaded, run

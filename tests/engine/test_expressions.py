@@ -140,16 +140,16 @@ def test_an_expression_means_what_a_paper_means(text, value):
         ("exp(2)", "'exp' is unknown"),
         ("1/(d-128)", "divides by zero"),
         ("0^-1", "divides by zero"),
-        ("sqrt(-1)", "no sqrt of -1"),
-        ("log(0)", "no log of 0"),
+        ("sqrt(-1)", "sqrt(-1) is not defined"),
+        ("log(0)", "log(0) is not defined"),
         ("(-8)^(1/3)", "no real number"),
         ("9^9^9", "too large"),
         ("1e308*10", "too large"),
         ("1e999-1e999", "too large"),
-        ("1;2", "';' is no part"),
-        ("d.real", "'.' is no part"),
+        ("1;2", "';' does not belong"),
+        ("d.real", "'.' does not belong"),
         ("__import__(d)", "'__import__' is unknown"),
-        ("'a'", '"\'" is no part'),
+        ("'a'", '"\'" does not belong'),
         ("1" * (LONGEST + 1), "at most 200 characters"),
         ("(" * (DEEPEST + 1) + "1" + ")" * (DEEPEST + 1), "nested"),
         ("-" * (DEEPEST + 1) + "1", "nested"),
@@ -249,7 +249,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("claims[0].at=2n", "claims[0].at", "32 is past the end"),
         ("claims[0].at=x/2", "claims[0].at", "it must be a number or an expression of d, n, m"),
         ("run.seed=2^53", "run.seed", "too large"),
-        ("run.seed=", "run.seed", "nothing stands here; enter a whole number"),
+        ("run.seed=", "run.seed", "this is empty; enter a whole number"),
         ("problem.matrix.d=n", "problem.matrix.d", "known only after the matrix and the target; it"),
         ("problem.target.index=m", "problem.target.index", "a whole number or an expression of d, n"),
         ("problem.target=featur", "problem.target.kind", "did you mean feature?"),
@@ -266,7 +266,7 @@ def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place
 
 
 def test_a_matrix_that_makes_no_sense_is_refused_before_expressions_are():
-    with pytest.raises(BadInput, match=r"^problem\.matrix\.d: 92 is no order"):
+    with pytest.raises(BadInput, match=r"^problem\.matrix\.d: 92 is not an order"):
         reading.parse({"learners": GOOD["learners"], **changed("problem.matrix.d=92")})
     for lost in ("problem", "problem.matrix", "problem.target"):
         described = {"learners": GOOD["learners"], **changed()}

@@ -4,11 +4,10 @@ import itertools
 import subprocess
 import sys
 
-import msgspec
 import numpy as np
 import pytest
 import torch
-from building import experiment
+from building import experiment, spectrum_of
 from discovery import GENTLE
 from numba import typeof
 from twins import assert_twins, twins
@@ -19,9 +18,8 @@ from engine.core import catalogue
 from engine.core.cost import DIVERGED
 from engine.core.parts import BadInput
 from engine.losses.square import Square
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import prepare, run
-from engine.training import recorder
+from engine.training.evaluators import mistakes
 
 LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
@@ -118,7 +116,7 @@ def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(monkeypa
         learn_ahead(self, keep)
 
     monkeypatch.setattr(blocked_pass.BlockedPass, "learn_ahead", counted)
-    monkeypatch.setattr(recorder, "MOST_CELLS", 0)  # no counts of mistakes in between
+    monkeypatch.setattr(mistakes, "MOST_CELLS", 0)  # no counts of mistakes in between
     expected = run(described).curves[0]
     most = max(counts)
     counts.clear()
@@ -193,7 +191,7 @@ def test_only_rules_with_a_scalar_step_go_one_by_one():
 
 def test_errors_counted_by_a_blocked_pass_are_those_of_predictions(monkeypatch):
     words = {"learners": {"E": COMPILES["egu linear"]}, "d": 64, "target": "all", "replicas": 2}
-    monkeypatch.setattr(recorder, "MOST_CELLS", 0)
+    monkeypatch.setattr(mistakes, "MOST_CELLS", 0)
     [(curve, twin)] = twins("compiled", **words)
     assert np.array_equal(np.isnan(curve.mean("error")), np.isnan(twin.mean("error")))
     np.testing.assert_allclose(curve.mean("error"), twin.mean("error"), rtol=0, atol=1e-12)
@@ -228,13 +226,21 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
     assert reason in caught.value.what
 
 
-def test_large_passes_are_compiled():
-    described = experiment(learners={"E": COMPILES["egu linear"]}, d=1024, target="all")
-    small = msgspec.structs.replace(
-        described, protocol=msgspec.structs.replace(described.protocol, examples=511)
-    )
-    found = [backend_of(each.learners[0], each).name for each in (described, small)]
-    assert found == ["compiled", "structured"]
+@pytest.mark.parametrize(
+    ("d", "target", "examples", "taken"),
+    [
+        (1024, "all", 159, "compiled"),
+        (1024, "all", 158, "structured"),
+        (1 << 20, "feature", 159, "compiled"),
+        (1 << 16, "feature", None, "compiled"),
+        (1 << 15, "feature", None, "structured"),
+    ],
+)
+def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, taken):
+    """Of 32768 weights a step saves less than it takes longer, however many there are."""
+    protocol = {"kind": "one-pass", "examples": examples}
+    described = experiment(learners={"E": COMPILES["egu linear"]}, d=d, target=target, protocol=protocol)
+    assert backend_of(described.learners[0], described).name == taken
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):

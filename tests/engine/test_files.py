@@ -353,7 +353,7 @@ TEXTS = {
     "1,2\n3,\u0661\n": "line 2 holds",
     "1,2\n3,\u202e4\n": r"line 2 holds '\u202e4'",
     "1,2\n3," + "x" * 10_000 + "\n": "x'",
-    "\0\0\0": "no text in UTF-8",
+    "\0\0\0": "not text in UTF-8",
 }
 
 
@@ -370,7 +370,7 @@ def test_every_line_of_a_csv_file_is_a_row_or_refused_with_its_number(text, tmp_
 
 def test_a_csv_file_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "it.csv").write_bytes("1,2\n3,é\n".encode("latin-1"))
-    with pytest.raises(BadInput, match="it is no text in UTF-8"):
+    with pytest.raises(BadInput, match="it is not text in UTF-8"):
         read_table(str(tmp_path / "it.csv"), "here")
 
 
@@ -455,7 +455,7 @@ def test_what_is_no_regular_file_is_refused_unopened(suffix, tmp_path, monkeypat
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(listening.name)
         for path in (pipe, zeros, listening):
-            with pytest.raises(BadInput, match=f"{path.name} is no regular file"):
+            with pytest.raises(BadInput, match=f"{path.name} is not a regular file"):
                 read_table(str(path), "here")
 
 

@@ -166,8 +166,8 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
 @pytest.mark.parametrize(
     ("picture", "what"),
     [
-        ({"x": "step", "measure": "loss"}, "loss is none; leave it out"),
-        ({"x": "input", "measure": "function", "times": "2"}, "labels do not belong beside what times makes"),
+        ({"x": "step", "measure": "loss"}, "loss is not such a function; leave it out"),
+        ({"x": "input", "measure": "function", "times": "2"}, "labels are not on the scale that times makes"),
     ],
 )
 def test_examples_stand_beside_a_function_alone(picture, what):

@@ -105,7 +105,7 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("evaluations", STEPS, gd(0.1), {}, "pictures[0].x", "there is no 'evaluations'"),
         ("k", STEPS, gd(0.1), {"times": "epoch"}, "pictures[0].times", "there is no 'epoch'"),
         ("k", STEPS, gd(0.1), {"at": {"epoch": 1}}, "pictures[0].at", "there is no 'epoch'"),
-        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes or an index, and step is none"),
+        ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes or an index, and step is neither"),
         ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "nothing is left along k"),
     ],
 )

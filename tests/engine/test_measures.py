@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
-from building import curve, experiment, gd, weights
+from building import curve, experiment, gd, spectrum_of, weights
 
 import engine.runtime.run as runs
 from engine import backends
@@ -16,7 +16,6 @@ from engine.measures import Index, Measure, named
 from engine.results import report as reports
 from engine.results.report import report
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 from engine.spec.asked import asked
 from engine.training import recorder

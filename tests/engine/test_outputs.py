@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from building import beginning, data_of, experiment, gd, losses, raw
+from building import beginning, data_of, experiment, gd, losses, raw, spectrum_of
 
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -11,7 +11,6 @@ from engine.core.streams import Streams
 from engine.hypotheses import eigenvalues
 from engine.measures.error import right_less_wrong
 from engine.results.invariance import INVARIANT, certificate, verdict
-from engine.results.spectrum import spectrum_of
 from engine.runtime.memory_estimate import needed
 from engine.runtime.run import run
 from engine.spec import reading

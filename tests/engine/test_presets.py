@@ -186,4 +186,4 @@ def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
     assert caught.value.where.startswith(f"{file}: line 1")
     with pytest.raises(BadInput) as caught:
         presets.load("hadamard-128", ["problem.matrix.d=92"])
-    assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 92 is no order")
+    assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 92 is not an order")

@@ -11,8 +11,9 @@ from engine.problems.data import Data
 from engine.protocols import erm
 from engine.runtime.run import prepare, run
 from engine.solvers import basis_pursuit, lls
-from engine.training import kept_weights, recorder
+from engine.training import kept_weights
 from engine.training.descent import Descent, rates_of
+from engine.training.evaluators import mistakes
 from engine.updates import GRID
 
 D = 8
@@ -41,6 +42,31 @@ def losses_of(described):
 def test_the_clock_of_a_protocol_is_the_first_of_its_clocks(protocol):
     made = catalogue.make("protocols", protocol)
     assert made.clock == next(iter(made.clocks(8)))
+
+
+SHOWN = [
+    *catalogue.members("protocols"),
+    {"kind": "one-pass", "examples": 3},
+    {"kind": "one-pass", "replacement": True},
+    {"kind": "erm", "every": 3, "examples": 5},
+    {"kind": "epochs", "train": 3},
+    {"kind": "flow", "train": 3},
+    {"kind": "steps", "steps": 3, "batch": 2},
+    {"kind": "steps", "steps": 30, "batch": 2, "train": 5},
+    {"kind": "steps", "steps": 2.5},
+]
+
+
+@pytest.mark.parametrize("protocol", SHOWN, ids=str)
+def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_more_than_it_says(
+    protocol, monkeypatch
+):
+    described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
+    told, add = [], lls.Fit._add
+    monkeypatch.setattr(lls.Fit, "_add", lambda fit, *given: told.append(1) or add(fit, *given))
+    assert described.protocol.most_examples(D) == described.protocol.examples_seen(D)[-1]
+    run(described)
+    assert len(told) == described.protocol.examples_told(D)
 
 
 def test_erm_trains_a_fresh_model_for_every_k():
@@ -312,7 +338,7 @@ def test_errors_counted_at_some_records_only_have_no_mean(monkeypatch):
     protocol = {"kind": "one-pass", "average": True}
     described = experiment(learners={"GD": gd(0.05)}, d=D, protocol=protocol)
     assert run(described).curves[0].mean("error") is not None
-    monkeypatch.setattr(recorder, "MOST_CELLS", D * D)
+    monkeypatch.setattr(mistakes, "MOST_CELLS", D * D)
     assert run(described).curves[0].mean("error") is None
 
 

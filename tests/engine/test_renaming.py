@@ -94,7 +94,7 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
     ("changes", "where", "what"),
     [
         ({"x": "foo*step"}, "x", "no 'foo'; there are eta, step, k"),
-        ({"x": "step*?"}, "x", "'?' is no part of an expression"),
+        ({"x": "step*?"}, "x", "'?' does not belong in an expression"),
         ({"y": "foo"}, "y", "no 'foo'"),
         ({"times": "1/m"}, "times", "no 'm'"),
         ({"curves": "alpha"}, "curves", "no 'alpha'; there are eta"),
@@ -102,7 +102,8 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
         ({"read": {"over": "rows", "take": "max"}}, "read", "no 'rows'; there are record"),
         ({"relative": "SGD"}, "relative", "no learner 'SGD' among 'GD'"),
         ({"relative": "svd"}, "relative", "about the loss, and the picture is of the sharpness"),
-        ({"relative": "GD", "x": "step", "y": "eta"}, "relative", "a heat map is relative to nothing"),
+        ({"relative": "gp-band"}, "relative", "it is 2 lines, upper gp-band, lower gp-band"),
+        ({"relative": "GD", "x": "step", "y": "eta"}, "relative", "a heat map cannot be relative to a curve"),
         ({"lines": ["svd", "nothing"]}, "lines", "no line 'nothing'"),
     ],
 )

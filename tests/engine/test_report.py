@@ -6,14 +6,13 @@ import tracemalloc
 import msgspec
 import numpy as np
 import pytest
-from building import LLS, experiment, gd
+from building import LLS, experiment, gd, spectrum_of
 
 from engine.core.parts import Verdict
 from engine.results import report as reports
 from engine.results.outcomes import judge
 from engine.results.report import encode, report
 from engine.results.results import of_one
-from engine.results.spectrum import spectrum_of
 from engine.results.trace import Curve, Trace
 from engine.runtime.run import run
 from engine.spec import reading

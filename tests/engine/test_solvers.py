@@ -16,7 +16,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.problems.data import Data
 from engine.problems.instances import Dense
-from engine.solvers import basis_pursuit
+from engine.solvers import basis_pursuit, kernel, vaw
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_infinity import flattest
 
@@ -92,10 +92,51 @@ def test_vaw(X, eps):
             np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
 
 
+@pytest.mark.parametrize("ahead", [1, 2, 5])
+@pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
+def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, ahead, monkeypatch):
+    monkeypatch.setattr(vaw, "AHEAD", ahead)
+    X, Y, rows = random(8, 12, 4), random(9, 12, 2), random(10, 5, 4)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
+    for count, row in enumerate(order):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        told = list(order)[: count + 1]
+        for asked in (X, rows):
+            instances = data.instances if asked is X else as_data(rows, rows).instances
+            found = fit.predict(instances).numpy()
+            for target in range(2):
+                expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
+                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
+
+
 def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
     X, Y = np.array([[1.0], [1.0]]), np.array([[1.0], [1.0]])
     assert after_each({"kind": "ridge", "lam": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 2)
     assert after_each({"kind": "vaw", "eps": 1.0}, X, Y)[1, 0, 0] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+@pytest.mark.parametrize(("ahead", "chunk", "least"), [(1, 1, 1), (2, 3, 2), (5, 4, 64), (64, 256, 64)])
+def test_kernels_look_ahead_as_far_as_examples_are_the_rows_in_their_order(
+    order, lam, ahead, chunk, least, monkeypatch
+):
+    for name, value in {"AHEAD": ahead, "CHUNK": chunk, "LEAST": least}.items():
+        monkeypatch.setattr(kernel, name, value)
+    X, Y, rows = random(8, 12, 4)[[*range(5), 1, 3, *range(5, 10)]], random(9, 12, 2), random(10, 5, 4)
+    data = as_data(X, Y)
+    fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
+    for count, row in enumerate(order):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        told = list(order)[: count + 1]
+        for asked in (X, rows):
+            instances = data.instances if asked is X else as_data(rows, rows).instances
+            found = fit.predict(instances).numpy()
+            for target in range(2):
+                y = Y[told, target]
+                expected = naive.kernel_predictions(of_kernel({"kernel": "rbf"}), X[told], y, lam, asked)[-1]
+                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
 
 
 KERNELS = [
@@ -256,6 +297,31 @@ def test_lasso_minimises_the_mean_square_loss_plus_the_penalty(lam):
             np.testing.assert_allclose(w, exact, atol=1e-5)
     if lam == 50.0:
         assert (w == 0).all()
+
+
+ALIKE = np.sign(random(60, 40, 12))[:, [*range(12), 3, 3, 5, 0]] * [*[1] * 13, -1, 2, 0]
+"""Features that are the same, opposite, twice another, and 0."""
+
+
+@pytest.mark.parametrize("X", [random(61, 60, 30), np.sign(random(62, 60, 30)), ALIKE], ids=len)
+@pytest.mark.parametrize("lam", [1e-6, 0.01, 0.2])
+def test_every_lasso_on_the_way_has_slopes_of_the_penalty_where_it_has_weights_and_no_steeper_ones(X, lam):
+    y = X[:, 0] - X[:, 3] / 2 + random(63, len(X))
+    data = as_data(X, y[:, None])
+    fit = catalogue.make("solvers", "lasso", lam=lam).begin(data)
+    for k in range(1, len(X) + 1):
+        fit.learn(data.instances.at(slice(k - 1, k)), data.labels[:, k - 1 : k])
+        (w,) = fit.weights().numpy()
+        slopes = 2 / k * X[:k].T @ (y[:k] - X[:k] @ w)
+        rounding = 1e-11 * (1 + abs(y).max())
+        assert abs(slopes).max() <= lam + rounding
+        np.testing.assert_allclose(slopes[w != 0], lam * np.sign(w[w != 0]), rtol=0, atol=rounding)
+        assert np.linalg.matrix_rank(X[:k, w != 0]) == (w != 0).sum()
+        cold = catalogue.make("solvers", "lasso", lam=lam).begin(data)
+        cold.learn(data.instances.at(slice(0, k)), data.labels[:, :k])
+        (other,) = cold.weights().numpy()
+        np.testing.assert_allclose(X[:k] @ other, X[:k] @ w, rtol=0, atol=1e-8)
+        assert abs(other).sum() == pytest.approx(abs(w).sum(), abs=1e-8)
 
 
 def test_lasso_becomes_basis_pursuit_as_the_penalty_vanishes():

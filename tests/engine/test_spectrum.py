@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from building import curve, experiment, gd, weights
+from building import curve, experiment, gd, spectrum_of, weights
 
 from engine.core.parts import BadInput
 from engine.core.spectrum import DENSE, looked_at
-from engine.results.spectrum import spectrum_of
 from engine.runtime.run import run
 
 D = 16

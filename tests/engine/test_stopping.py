@@ -9,6 +9,7 @@ from building import experiment
 
 from engine import solvers
 from engine.core.stopping import Stopped, aside, go_on, stopped_by
+from engine.problems.data import Data
 from engine.problems.instances import Dense
 from engine.runtime.worker import Worker
 from engine.solvers import min_divergence, min_q, nuclear, one_by_one
@@ -117,13 +118,22 @@ def test_a_run_that_is_halted_within_a_long_search_of_min_divergence_ends_and_so
 X = np.random.default_rng(0).standard_normal((24, 36))
 Y = X @ np.random.default_rng(1).standard_normal(36)
 INSTANCES, LABELS = Dense(torch.from_numpy(X)[None]), torch.from_numpy(Y)[None]
+
+
+def fitted(solver, instances, labels):
+    """The weights of a solver that was told all examples at once."""
+    fit = solver.begin(Data(instances, labels, 1, 1))
+    fit.learn(instances, labels)
+    return fit.weights()
+
+
 LOOPS = {
     "one example after the other": lambda: [*one_by_one(INSTANCES, LABELS)],
     "min-divergence": lambda: min_divergence.nearest(X, Y, min_divergence.Power(7.0)),
     "min-q": lambda: min_q.minimiser(X, Y, 0.01, 3),
     "nuclear": lambda: nuclear.least(X, Y, (6, 6)),
     "lp-margin": lambda: widest(X, np.sign(Y), "fourier"),
-    "lasso": lambda: Lasso(lam=1e-5).solve(X, Y),
+    "lasso": lambda: fitted(Lasso(lam=1e-5), INSTANCES, LABELS),
     "l1-logistic": lambda: L1Logistic().solve(X, np.sign(Y)),
     "l2-logistic": lambda: L2Logistic().solve(X, np.sign(Y)),
 }

@@ -16,6 +16,7 @@ from engine.results.results import Results, of_one
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
+from engine.runtime.sweep import sweep
 from engine.spec import reading
 from engine.spec.plan import plan
 
@@ -368,6 +369,36 @@ def test_the_axis_says_which_loss_it_is(random):
     assert one(curve("GD", random)).y_label == "average square loss"
 
 
+def test_charts_call_axes_and_measures_by_their_symbols_and_labels():
+    document = {
+        "axes": [
+            {"name": "size", "values": [4, 8], "symbol": "d"},
+            {"name": "turned", "values": [False, True], "set": "problem.matrix.rotate"},
+        ],
+        "problem": {"matrix": {"kind": "gaussian", "d": "size", "n": 5}, "target": "feature"},
+        "protocol": "one-pass",
+        "learners": [{"name": "GD", **gd(0.1)}],
+        "run": {"replicas": 2, "device": "cpu"},
+    }
+    results = sweep(plan(document))
+
+    def seen(**how):
+        return view(Picture(measure=LOSS, **how), results)
+
+    sized = seen(x="k/size", curves=("turned", "size"))
+    assert (sized.x_label, sized.x_name) == ("k/d", "k/d")
+    assert [sized.told_apart(one) for one in sized.curves] == [
+        "not turned, d = 4", "turned, d = 4", "not turned, d = 8", "turned, d = 8"
+    ]  # fmt: skip
+    assert sized.curves[0].name == "GD, turned = False, size = 4", "claims name it by what the preset says"
+    trained = seen(x="sqrt(3*train)", curves=("turned", "size"))
+    assert trained.x_label == "√(3·square loss on seen rows)"
+    assert trained.x_name == "√(3·loss on seen rows)"
+    along = seen(x="size", curves="turned", times="1/sqrt(size)", relative="two-over-eta", at={"k": 4})
+    assert along.x_label == "d"
+    assert along.y_label == "average square loss × 1/√d, relative to 2/η"
+
+
 def test_the_rates_of_a_learner_are_an_axis_of_its_own():
     learners = {"GD": gd([0.01, 0.02, 0.03]), "one": gd(0.015), "LLS": LLS}
     described = experiment("gaussian", learners=learners, d=8, replicas=3)
@@ -382,6 +413,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
         assert height == pytest.approx(of_rate.mean("loss")[-1])
     assert seen.x_log
     assert seen.curves[0].complete
+    assert all(curve.chosen for curve in seen.curves), "the best of its rates is among those of a curve"
     (line,) = seen.lines
     assert line.x.tolist() == [0.01, 0.015, 0.02, 0.03]
     first = view(Picture(x="1000*rate", measure=LOSS, read="max"), of_one(described, ran))

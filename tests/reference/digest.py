@@ -26,8 +26,9 @@ from engine.pictures.view import ROUNDING
 from engine.results.outcomes import judge
 from engine.results.report import claim, number, numbers, report
 from engine.results.results import of_one
-from engine.results.spectrum import Spectrum, spectrum_of
+from engine.results.spectrum import Spectrum, picture_of_spectra, spectra
 from engine.results.trace import Curve, TheoryLine
+from engine.results.views import view
 from engine.runtime.run import run
 from engine.runtime.sweep import sweep
 from engine.spec import presets
@@ -91,9 +92,10 @@ def digest(name: str) -> dict[str, Any]:
         return _shortened(along, DIGITS[described.run.dtype])
     trace = run(described)
     bounds = [line for line in trace.lines_of("loss") if not line.per_learner]
+    found = spectra(view(picture_of_spectra(described), of_one(described, trace)))
     whole = {
         "dtype": described.run.dtype,
-        "curves": [_curve(curve) for curve in trace.curves],
+        "curves": [_curve(curve, found.get(curve.name)) for curve in trace.curves],
         "bounds": [_bound(bound) for bound in bounds if len(bound.x)],
         "claims": [_claim(claim(outcome)) for outcome in judge(of_one(described, trace))],
     }
@@ -154,8 +156,7 @@ def _claim(told: dict[str, Any]) -> dict[str, Any]:
     return {key: told[key] for key in ("text", "holds", "measured")}
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
-    spectrum = spectrum_of(curve)
+def _curve(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
     series = {name: curve.mean(name) for name in ("loss", "error", "train", "unseen")}
     series["stderr"] = curve.stderr_of("loss")
     measured = {name: series[name] for name in MEASURES}

@@ -46,7 +46,8 @@ from hadamard_tui.sharing.exporting import (
     export,
     finished,
 )
-from hadamard_tui.sharing.svg import svg
+from hadamard_tui.sharing.svg import LETTER, svg
+from hadamard_tui.sharing.svg_page import WIDTH, path_of
 
 CHANGES = [
     "problem.matrix.d=16",
@@ -207,8 +208,10 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
     text = svg([Series("one", x, y, "#123456", band=(y - 1, y + 1), mark="A")], axes)
     root = ElementTree.fromstring(text)
     paths = [one.get("d", "") for one in root.iter() if one.tag.endswith("}path")]
-    [line] = [path for path in paths if path.count("M") == 3]
-    assert line.count("L") == 1
+    line, _ = [one for one in root.iter() if one.get("stroke") == "#123456"]
+    assert (line.get("d", "").count("M"), line.get("d", "").count("l")) == (1, 1)
+    dots = [one for one in root.iter() if one.tag.endswith("}circle")]
+    assert len(dots) == 2, "points without neighbours are dots"
     numbers = [float(word) for word in re.findall(r"-?[\d.]+(?:e[+-]?\d+)?", " ".join(paths))]
     assert max(map(abs, numbers)) < 1e6
     assert "nan" not in text.decode()
@@ -229,6 +232,59 @@ def test_letters_of_curves_that_end_together_stand_side_by_side() -> None:
     assert ends["A"].get("y") == ends["C"].get("y") != ends["B"].get("y")
     assert float(ends["A"].get("x", "")) < float(ends["C"].get("x", ""))
     assert ends["A"].get("x") == ends["B"].get("x")
+
+
+def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1e5, 1e5, (2, 1000))
+    y[[0, 7, 8, 500, 999]] = np.nan
+    found: list[tuple[float, float]] = []
+    for letter, across, down in re.findall(r"([Ml])([-\d.]+),([-\d.]+)", path_of(x, y)):
+        begin = (0.0, 0.0) if letter == "M" else found[-1]
+        found.append((begin[0] + float(across), begin[1] + float(down)))
+    np.testing.assert_allclose(found, np.stack([x, y], 1)[~np.isnan(y)], rtol=0, atol=0.00501)
+    assert path_of(x, y).count("M") == 3
+
+
+def test_letters_stay_on_the_page_however_many_curves_end_together() -> None:
+    x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
+    curves = [Series(mark, x, 0 * x, "#123456", mark=mark) for mark in "ABCDEFGHIJKLMNOP"]
+    found = ElementTree.fromstring(svg(curves, axes)).iter()
+    ends = [one for one in found if one.get("paint-order") == "stroke"]
+    places = {(float(one.get("x", "")), float(one.get("y", ""))) for one in ends}
+    assert len(places) == len(curves), "each has a place of its own"
+    assert max(x for x, _ in places) <= WIDTH - LETTER
+    assert sorted(one.text for one in ends) == [one.mark for one in curves]
+
+
+def test_a_line_with_one_point_is_a_dot() -> None:
+    x, axes = np.array([0.5]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
+    found = ElementTree.fromstring(svg([Series("least norm", x, x, "#123456", "long")], axes)).iter()
+    assert [one.get("fill") for one in found if one.tag.endswith("}circle")] == ["#123456"]
+
+
+def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
+    x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
+    bound = Series("ri-gaussian", x, 0 * x, "#123456", "dashed")
+    high = Series("GD", x, 3 * x, "#123456", mark="A")
+    found = texts(svg([bound, high], axes))
+    assert "ri-gaussian" not in found
+    assert "GD" in found
+    assert "above the chart: A" in found
+
+
+def test_a_figure_names_what_is_drawn_and_says_what_leaves_its_top() -> None:
+    x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
+    nothing = Series("least norm", x, 0 * x, "#123456", "long")
+    single = Series("end", x[:1], x[:1] / 2, "#123456", "long")
+    with figure.settings():
+        sheet, curves = figure.drawn(
+            [nothing, single, Series("GD", x, 3 * x, "#345678", mark="A")], axes, "So."
+        )
+    assert [text.get_text() for text in sheet.legends[0].get_texts()] == ["end", "A GD"]
+    assert curves[0] is None
+    assert curves[1].get_marker() == "."
+    assert [text.get_text() for text in sheet.texts] == ["So. (above the chart: A)"]
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -84,6 +85,9 @@ class Session:
     cache: str
     number_of_keys: int = KEYS_PER_SESSION
     pressed: list[Press] = field(default_factory=list)
+    sent_at: list[float] = field(default_factory=list)
+    """When each of them was, of the steady clock."""
+
     burst: int = 0
     """How many of them were pressed at once before the last answer."""
 
@@ -147,6 +151,7 @@ class Session:
             self.burst = len(burst)
             self.unrested = min(self.unrested + len(burst), MOST_UNRESTED)
             for press in burst:
+                self.sent_at.append(time.monotonic())
                 self._send(press.sent)
                 if self.random.random() < 0.15:
                     time.sleep(self.random.uniform(0, 0.03))
@@ -246,9 +251,11 @@ class Session:
         """What must hold after every session, however it ended."""
         written = bytes(self.terminal.written)
         after = written[written.rfind(b"\x1b[?1049l") :] if b"\x1b[?1049l" in written else written[-5000:]
-        by_itself = self.asked is None and (status != 0 or not self._may_have_asked())
-        if by_itself or TRACES.search(after):
-            self._fail("exception", f"it ended with {status}")
+        by_itself = self.asked is None and not (self._may_have_asked() and self._is_right(status))
+        trace = TRACES.search(after)
+        if by_itself or trace:
+            told = "" if trace is None else f", having written {after[max(0, trace.start() - 80) :][:1000]!r}"
+            self._fail("exception", f"it ended with {status} after {self.asked!r}{told}")
         if wrong := left_behind(written):
             self._fail("terminal", "; ".join(wrong))
         try:
@@ -266,12 +273,24 @@ class Session:
             self._fail("loss", f"beside the set-up there is {', '.join(strangers)}")
 
     def _may_have_asked(self) -> bool:
-        """Whether something that was pressed may have meant the end: a key, a click, a command looked up."""
-        recent, late = self.pressed[-60 - self.burst :], self.pressed[-25 - self.burst :]
+        """Whether something that was pressed may have meant the end: a key, a click, a command looked up.
+
+        An end may take a while, in which more is pressed and some is answered.
+        """
+        since = self.sent_at[-1] - END if self.sent_at else 0.0
+        last = len(self.pressed) - bisect_left(self.sent_at, since)
+        late = self.pressed[-max(25 + self.burst, last) :]
+        recent = self.pressed[-max(60 + self.burst, last) :]
         searched = any(press.sent[:1] in (b":", b"\x10") or b":" in press.sent for press in recent)
         return any(press.kind in ("quit", "mouse") for press in late) or (
             searched and any(b"\r" in press.sent for press in late)
         )
+
+    def _is_right(self, status: int) -> bool:
+        """Whether it is the status of an end that was asked for, or of what a terminal that the app has left
+        already takes for a signal."""
+        quits = any(b"\x1c" in press.sent for press in self.pressed[-25 - self.burst :])
+        return status == 0 or (quits and status == 128 + signal.SIGQUIT)
 
     def _fail(self, kind: str, what: str) -> None:
         again = f"python -m tests.soak keys --seed {self.seed} --count {self.number_of_keys}"

@@ -28,7 +28,8 @@ from engine.hypotheses.hypothesis import Weighted
 from engine.problems.instances import Instances
 from engine.problems.sylvester import Sylvester
 from engine.training.descent import Descent
-from engine.training.recorder import ByWeights, Recorder
+from engine.training.evaluators.by_weights import ByWeights
+from engine.training.recorder import Recorder
 from engine.training.training_inputs import TrainingInputs
 
 WORTH_THREADS = 1 << 18
@@ -196,7 +197,7 @@ class BlockedEvaluator(ByWeights):
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, BlockedPass), "only a blocked pass computes its losses"
-        self._losses.append(hypothesis.loss)
+        self._losses.append(hypothesis.loss[None])
         self._mistakes.count_by(hypothesis.right)
 
 

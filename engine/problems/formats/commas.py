@@ -48,7 +48,7 @@ def _counted(file: Path) -> tuple[int, int, int]:
             stream.seek(0)
         while block := stream.read(BLOCK):
             if b"\0" in block:
-                raise NotATable("it is no text in UTF-8")
+                raise NotATable("it is not text in UTF-8")
             commas += block.count(b",")
             first, *others = block.replace(b"\r", b"\n").split(b"\n")
             length, filled = length + len(first), filled or bool(first.strip())
@@ -123,7 +123,7 @@ def _filled(file: Path) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line
         except UnicodeDecodeError as error:
-            raise NotATable("it is no text in UTF-8") from error
+            raise NotATable("it is not text in UTF-8") from error
 
 
 def _is_header(line: str) -> bool:

@@ -88,5 +88,5 @@ def check_order(d: int, field: str = "d") -> None:
     if not reached(d):
         below, above = nearest(d)
         raise BadField(
-            field, f"{d} is no order of a Hadamard matrix that can be made here; take {below} or {above}"
+            field, f"{d} is not an order that Hadamard matrices have here; take {below} or {above}"
         )

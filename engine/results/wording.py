@@ -1,0 +1,47 @@
+"""How sentences about results say numbers, lists and predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PLURALS = {"follows": "follow", "stays": "stay", "is": "are", "ends": "end"}
+"""The verbs of predicates."""
+
+MOST = 3
+"""So many are named in a clause; of more than one more, the first and how many others."""
+
+
+def number(value: float) -> str:
+    return f"{value:.12g}" if value == int(value) and abs(value) < 1e12 else f"{value:.3g}"
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Names as a sentence lists them: all, or of many the first and how many others; `most` at the most."""
+    told, left = first_of(names) if most is None else (names[:most], len(names[most:]))
+    if left:
+        return f"{', '.join(told)} and {left} more"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def first_of(names: Sequence[T], most: int = MOST) -> tuple[Sequence[T], int]:
+    """The names to be told, all or of many the first, and how many others there are: two at least."""
+    return (names, 0) if len(names) <= most + 1 else (names[:most], len(names) - most)
+
+
+def percent(share: float) -> str:
+    """A share in words, of two digits or a whole number of percent."""
+    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
+
+
+def plural(predicate: str, names: Sequence[object]) -> str:
+    """A predicate for one subject or for several."""
+    if len(names) == 1:
+        return predicate
+    verb, space, rest = predicate.partition(" ")
+    return (
+        f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are', 'ends': 'end'}.get(verb, verb) }{space}{rest}"
+    )

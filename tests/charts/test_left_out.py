@@ -1,0 +1,53 @@
+"""What a chart leaves out is said, and no legend names a line that is not there."""
+
+import numpy as np
+import pytest
+
+from hadamard_tui.charts.printed import printed
+from hadamard_tui.charts.raster import paint
+
+from .pictures import axes, curve
+
+Y = np.linspace(0.5, 0.1, 20)
+
+
+def remark(*series, **on):
+    return paint(series, axes(**on), 10, 4).remark
+
+
+def test_curves_that_leave_the_chart_at_the_top_are_named():
+    low, high = curve(Y, mark="A"), curve(1 + Y, mark="B")
+    assert remark(low, high, curve(3 * Y, mark="C")) == "above the chart: B, C"
+    assert not remark(low, curve(np.where(Y > 0.4, np.nan, Y), mark="B"))
+    assert not remark(high, x_limits=(30, 40)), "what is beside the window is not above it"
+    assert remark(curve([0.5, 2, np.inf], mark="A")) == "above the chart: A · 1 point not drawn (≤ 0 or ∞)"
+
+
+def test_on_a_logarithmic_axis_curves_that_leave_it_at_the_foot_are_named():
+    on = {"y_limits": (0.2, 1), "y_log": True}
+    assert remark(curve(Y, mark="A"), curve(Y + 0.2, mark="B"), **on) == "below the chart: A"
+    both = curve([0.5, 2, 0.1], mark="A")
+    assert remark(both, **on) == "above the chart: A · below the chart: A"
+    assert not remark(curve(Y - 0.2, mark="A")), "a linear axis is cut there for rounding alone"
+
+
+def test_of_lines_beside_the_curves_no_points_are_counted():
+    on = {"y_limits": (0.1, 1), "y_log": True}
+    assert not remark(curve(Y, mark="A"), curve(0 * Y, style="dashed"), **on)
+    assert remark(curve(0 * Y, mark="A"), **on) == "20 points not drawn (≤ 0 or ∞)"
+
+
+@pytest.mark.parametrize(
+    ("y", "there"), [(Y, True), (0 * Y, False), (1e-9 + 0 * Y, False), ([0.5], True), ([], True)]
+)
+def test_a_legend_names_the_lines_that_are_there(y, there):
+    on = axes(y_limits=(0.1, 1), y_log=True)
+    series = [curve(Y, name="GD", mark="A"), curve(y, name="bound", style="dashed")]
+    assert paint(series, on, 20, 6).left_out == (frozenset() if there else {1})
+    assert ("bound" in printed(series, on, 60, 20, colour=False)) == there
+
+
+def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
+    gone = [curve(Y + 5, name="GD", mark="A"), curve(Y, name="EGU", mark="B")]
+    assert not paint(gone, axes(), 20, 6).left_out
+    assert "GD" in printed(gone, axes(), 60, 20, colour=False)

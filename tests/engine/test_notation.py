@@ -1,0 +1,38 @@
+"""Charts say expressions and values as papers do."""
+
+import pytest
+
+from engine.core.expressions import BadExpression
+from engine.core.notation import values_written, written
+
+WORDS = {"units": "hidden units", "cw": "C_w", "train": "training loss"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("k", "k"),
+        ("eta*step", "η·step"),
+        ("sqrt(3*train)", "√(3·training loss)"),
+        ("1/sqrt(n)", "1/√n"),
+        ("1/sqrt(train)", "1/√(training loss)"),
+        ("units*(d+1)/n", "hidden units·(d + 1)/n"),
+        ("-2**-x - (-1)", "−2^−x − (−1)"),
+        ("2d·cw", "2d·C_w"),
+        ("functional_margin", "functional margin"),
+        ("log(time/n)", "log(time/n)"),
+    ],
+)
+def test_an_expression_as_papers_write_it(expression: str, said: str):
+    assert written(expression, WORDS) == said
+
+
+def test_what_is_no_expression_is_refused():
+    with pytest.raises(BadExpression):
+        written("a & b", {})
+
+
+def test_values_of_axes_are_said_in_symbols_and_words():
+    said = values_written("fresh = True, turned = False, eta = 0.05, cw = 2, K = 3", WORDS)
+    assert said == "fresh, not turned, η = 0.05, C_w = 2, K = 3"
+    assert values_written(" η=1, size = 8", {"size": "d"}) == " η=1, d = 8"
