@@ -23,6 +23,9 @@ from hadamard_tui.headless import jobs
 
 D = 1024
 LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad": 1 / 32}
+BLOCK = 64
+"""Steps of an outsider that are made together."""
+
 SAMPLE = 4
 """Slow contenders do one in so many examples, and the rest is extrapolated; scikit-learn far fewer."""
 
@@ -45,11 +48,11 @@ def timed(work: Callable[[], Any], share: float = 1.0) -> Record:
     return {**record, "first": first, "loss at 100": float(losses[100]) if len(losses) > 100 else None}
 
 
-def ours(learner: str) -> Callable[[], Record]:
+def ours(learner: str, matrix: str = "hadamard") -> Callable[[], Record]:
     """The engine, from the description of an experiment to its finished trace, nothing compiled before."""
 
     def work() -> Record:
-        experiment = jobs.all_targets(learner)
+        experiment = jobs.all_targets(learner, matrix=matrix)
         with tempfile.TemporaryDirectory() as compiled:
             os.environ["NUMBA_CACHE_DIR"] = compiled
             first = jobs.measure(experiment)
@@ -194,6 +197,34 @@ def in_numba(learner: str) -> Callable[[], Record]:
     return work
 
 
+def in_blocks() -> Record:
+    """GD on random signs by errors on all rows and inner products of rows: BLOCK steps are three products.
+
+    Within a block only the errors on its rows are known; the squared length of all errors follows from their
+    products with those of the rows.
+    """
+    X = np.random.default_rng(0).choice(np.float32([-1, 1]), (D, D))
+    lr = np.float32(LR["GD"])
+
+    def curve() -> list[float]:
+        E, K = -np.ascontiguousarray(X.T), X @ X.T
+        losses = [float((E * E).mean())]
+        for first in range(0, D, BLOCK):
+            some = slice(first, first + BLOCK)
+            squares, here, along = np.einsum("ij,ij->i", E, E), E[:, some].copy(), E @ K[:, some]
+            inner, lengths = K[some, some], K[some] @ K[:, some]
+            S = np.empty((D, inner.shape[1]), np.float32)
+            for i in range(inner.shape[1]):
+                S[:, i] = 2 * lr * (here[:, i] - S[:, :i] @ inner[:i, i])
+                products = along[:, i] - S[:, :i] @ lengths[:i, i]
+                squares += S[:, i] * (S[:, i] * lengths[i, i] - 2 * products)
+                losses.append(float(squares.mean() / D))
+            E -= S @ K[some]
+        return losses
+
+    return timed(curve)
+
+
 def in_sklearn() -> Record:
     """SGDRegressor.partial_fit for one target and some examples; both extrapolated."""
     from sklearn.linear_model import SGDRegressor
@@ -224,6 +255,8 @@ CONTENDERS = {
         ("naive torch", in_naive_torch, None),
     )
 }
+CONTENDERS["GD on random signs: hadamard-tui"] = Contender(ours("GD", "rademacher"))
+CONTENDERS["GD on random signs: products of blocks"] = Contender(in_blocks)
 CONTENDERS["GD: scikit-learn"] = Contender(in_sklearn)
 
 if __name__ == "__main__":

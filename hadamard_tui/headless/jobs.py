@@ -74,10 +74,12 @@ def jobs() -> list[Job]:
     return found
 
 
-def all_targets(learner: str, d: int = 1024, examples: int | None = None) -> Experiment:
-    """J2: all features of a Hadamard matrix as targets, the loss after every example."""
+def all_targets(
+    learner: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
+) -> Experiment:
+    """J2: all features of a matrix as targets, the loss after every example."""
     protocol = {"kind": "one-pass", "examples": examples}
-    return described(d, "all", protocol, {learner: ALL_TARGETS[learner]})
+    return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
 
 
 def million(learner: str, examples: int) -> Experiment:
@@ -96,13 +98,18 @@ def learning_curve(replicas: int, d: int = 128) -> Experiment:
 
 
 def described(
-    d: int, target: str | dict[str, Any], protocol: dict[str, Any], learners: dict[str, Any], **settings: Any
+    d: int,
+    target: str | dict[str, Any],
+    protocol: dict[str, Any],
+    learners: dict[str, Any],
+    matrix: str = "hadamard",
+    **settings: Any,
 ) -> Experiment:
-    """An experiment on a Hadamard matrix, with what presets leave to their defaults."""
+    """An experiment on a matrix of this family, with what presets leave to their defaults."""
     return reading.parse(
         {
             "problem": {
-                "matrix": {"kind": "hadamard", "d": d},
+                "matrix": {"kind": matrix, "d": d},
                 "target": {"kind": target} if isinstance(target, str) else target,
             },
             "protocol": protocol,

@@ -11,7 +11,7 @@ from discovery import GENTLE, crossed_groups, few, in_turns
 from twins import FAST, assert_twins, serving, twins
 
 import engine.backends
-from engine.backends import Backend, backend_of, backends, why_not
+from engine.backends import Backend, backend_of, backends, by_rows, why_not
 from engine.backends.dense import OnMatrix
 from engine.core import catalogue
 from engine.core.parts import BadInput
@@ -56,7 +56,8 @@ def test_every_backend_serves_some_of_these_learners_and_not_all():
         for name, backend in FAST.items()
     }
     assert all(any(these) for these in served.values())
-    assert len({tuple(these) for these in served.values()}) == len(FAST) >= 3
+    assert served["by-rows"] == served["one-by-one"], "on orthogonal instances"
+    assert len({tuple(these) for these in served.values()}) == len(FAST) - 1 >= 3
 
 
 MATRICES = {
@@ -125,6 +126,43 @@ UNSTRUCTURED = {
 BY_NUMPY = {**GENTLE, "LLS": LLS, "rates": {"update": {"kind": "egu-pm", "lr": [0.01, 0.02]}}}
 
 
+WITH = {
+    "replacement": {"protocol": {"kind": "one-pass", "replacement": True}},
+    "few": {"protocol": {"kind": "one-pass", "examples": 7}},
+    "average": {"protocol": {"kind": "one-pass", "average": True}},
+    "logistic": {"labels": "sign", "loss": "logistic"},
+    "layer rates": {"learners": {"it": {**gd(0.02), "layer_rates": {"w": 0.5}}}},
+    "rows seen": {"train_loss": True},
+}
+
+
+@pytest.mark.parametrize("words", WITH.values(), ids=WITH)
+@pytest.mark.parametrize("ahead", [1, 3, 128])
+@pytest.mark.parametrize("matrix", UNSTRUCTURED)
+def test_steps_by_rows_are_those_on_the_matrix(matrix, ahead, words, monkeypatch):
+    monkeypatch.setattr(by_rows, "AHEAD", ahead)
+    learners = {"it": gd([0.01, 0.02])}
+    if matrix in ("signs", "Paley"):
+        learners |= {"adagrad": {"update": "adagrad"}, "sign": {"update": "sign"}}
+    words = {"target": "all", "learners": learners, "noise": 0.2 * ("labels" not in words), **words}
+    words |= {"matrix": {"d": 16, **UNSTRUCTURED[matrix]}, "replicas": 2}
+    for curve, twin in twins("by-rows", **words):
+        assert_twins(curve, twin)
+        for measure in twin.measures:
+            np.testing.assert_allclose(curve.values(measure), twin.values(measure), atol=1e-9)
+
+
+def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
+    for words, taken in (
+        ({"target": "all"}, "by-rows"),
+        ({"target": "feature"}, "dense"),
+        ({"target": "feature", "learners": {"GD": gd([i * 1e-4 for i in range(1, 18)])}}, "by-rows"),
+        ({"target": "all", "learners": {"EGU": {"update": "egu"}}}, "dense"),
+    ):
+        described = experiment("rademacher", d=512, **words)
+        assert backend_of(described.learners[0], described).name == taken
+
+
 @pytest.mark.parametrize("labels", ["soft", "sign"])
 @pytest.mark.parametrize("matrix", UNSTRUCTURED)
 def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
@@ -145,12 +183,12 @@ def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
         assert_twins(curve, twin)
 
 
-@pytest.mark.parametrize("name", ["gd linear", "egu linear"])
-def test_all_targets_and_rates_are_the_same_on_every_backend(name):
+@pytest.mark.parametrize(("name", "backends_there"), [("gd linear", 3), ("egu linear", 2)])
+def test_all_targets_and_rates_are_the_same_on_every_backend(name, backends_there):
     learner = {"update": {"kind": name.split()[0], "lr": [0.001, 0.01]}}
     words = {"target": "all", "learners": {name: learner}, "d": 16, "replicas": 2, "spectrum": True}
     found = serving(experiment(**words))
-    assert len(found) == 2
+    assert len(found) == backends_there
     for curve, twin in (pair for backend in found for pair in twins(backend, **words)):
         assert_twins(curve, twin)
         np.testing.assert_allclose(spectrum_of(curve).values, spectrum_of(twin).values, atol=1e-9)

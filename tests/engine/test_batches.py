@@ -128,6 +128,7 @@ ONE_BY_ONE = {
     "train_loss": False,
     "d": 128,
 }
+BY_ROWS = {**ONE_BY_ONE, "path": "by-rows", "matrix": "rademacher"}
 ODD = {
     **{kind: {**problem_for(kind), "loss": kind} for kind in catalogue.members("losses")},
     "hypotheses so far": {"protocol": {"kind": "one-pass", "average": True}},
@@ -135,6 +136,8 @@ ODD = {
     "all targets": {"target": "all"},
     "one by one": {**ONE_BY_ONE, "noise": 0.7, "dtype": "float64"},
     "one by one, signs": {**ONE_BY_ONE, "loss": "logistic"},
+    "by rows": {**BY_ROWS, "noise": 0.7},
+    "by rows, signs": {**BY_ROWS, "loss": "logistic", "labels": "sign"},
     "epochs": {"protocol": {"kind": "epochs", "epochs": 7}},
     "steps": {"protocol": {"kind": "steps", "steps": 30, "records": 9, "batch": 3}},
 }

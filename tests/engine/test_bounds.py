@@ -474,6 +474,7 @@ BINDS_NOT = [
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
+    ("pieces-one-layer", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1), "requires biases"),
     ("pieces-wide", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1, cb=1), "C_w = 2"),
     ("layer-recursion-finite", gd(0.1, kind="dense", widths=[8], activation="tanh"), "relu, leaky_relu"),
     ("two-over-eta", LLS, "is a solver"),

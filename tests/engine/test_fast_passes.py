@@ -4,7 +4,6 @@ import itertools
 import subprocess
 import sys
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -227,13 +226,21 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
     assert reason in caught.value.what
 
 
-def test_large_passes_are_compiled():
-    described = experiment(learners={"E": COMPILES["egu linear"]}, d=1024, target="all")
-    small = msgspec.structs.replace(
-        described, protocol=msgspec.structs.replace(described.protocol, examples=511)
-    )
-    found = [backend_of(each.learners[0], each).name for each in (described, small)]
-    assert found == ["compiled", "structured"]
+@pytest.mark.parametrize(
+    ("d", "target", "examples", "taken"),
+    [
+        (1024, "all", 159, "compiled"),
+        (1024, "all", 158, "structured"),
+        (1 << 20, "feature", 159, "compiled"),
+        (1 << 16, "feature", None, "compiled"),
+        (1 << 15, "feature", None, "structured"),
+    ],
+)
+def test_passes_are_compiled_where_that_saves_more_than_it_takes_to_load(d, target, examples, taken):
+    """Of 32768 weights a step saves less than it takes longer, however many there are."""
+    protocol = {"kind": "one-pass", "examples": examples}
+    described = experiment(learners={"E": COMPILES["egu linear"]}, d=d, target=target, protocol=protocol)
+    assert backend_of(described.learners[0], described).name == taken
 
 
 def test_where_nothing_can_be_kept_every_process_compiles_for_itself(monkeypatch):

@@ -1,0 +1,224 @@
+"""Single examples by the inner products of instances, which all weight vectors of a replica share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.backends import Backend, weight_vectors
+from engine.core import catalogue
+from engine.core.lazy import torch
+from engine.core.sizes import Sizes
+from engine.hypotheses.hypothesis import Weighted
+from engine.measures import Measure
+from engine.problems.instances import Dense, Instances
+from engine.training.descent import Descent
+from engine.training.evaluators import asks
+from engine.training.evaluators.by_predictions import ByPredictions
+from engine.training.evaluators.by_weights import ByWeights
+from engine.training.recorder import Recorder
+from engine.training.training_inputs import TrainingInputs
+from engine.training.training_run import TrainingRun
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.spec.experiment import Experiment
+
+AHEAD = 64
+"""Examples whose inner products with all rows are made together."""
+
+SQUARES, PASS = 10, 90
+"""What a record costs for every prediction, in terms of matrix products: square losses alone, and others."""
+
+WORTH = 1 << 30
+"""So many terms of matrix products must be saved: some hundredths of a second."""
+
+
+class ByRows(Backend):
+    """A linear neuron whose rule adds multiples of single examples, in one pass, by its predictions.
+
+    A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
+    rates and targets, so that a record costs n d for all of them and some n for each, in place of n d for
+    each.
+    """
+
+    place: ClassVar[int] = 40
+    words: ClassVar[str] = "from inner products of the instances"
+    knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+    takes_matrix: ClassVar[bool] = True
+
+    def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
+        rule, net, protocol = learner.update, learner.architecture, experiment.protocol
+        if rule is None or net is None:
+            return "it trains an architecture by an update rule"
+        along = experiment.problem.matrix.entries_are_signs or rule.along_gradients
+        if rule.scalar_step(net) is None or rule.own_start or not along:
+            return "its steps are not known to be multiples of single examples"
+        if not protocol.online:
+            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        if catalogue.make("losses", protocol.loss).joint:
+            return f"{protocol.loss} is of the predictions of all targets of an example together"
+        return super().refuses(learner, experiment)
+
+    def serves(self, measure: Measure) -> bool:
+        return not (measure.of_parameters or measure.under or (measure.of_weights and not measure.expensive))
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        """Weights, predictions and their errors, steps, and what is made of a block of examples."""
+        each = 3 * sizes.d + 5 * sizes.n + 4 * AHEAD
+        return (sizes.batch * each + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
+
+    def pays(self, learner: Learner, experiment: Experiment) -> bool:
+        n, d = experiment.problem.matrix.shape()
+        records, vectors = experiment.protocol.record_count(n), weight_vectors(learner, experiment)
+        is_square = catalogue.make("losses", experiment.protocol.loss).is_square
+        each = d * (d if is_square and n >= 2 * d else n) - n * (SQUARES if is_square else PASS)
+        saved = vectors * each - experiment.run.replicas * n * d
+        return records * saved >= WORTH
+
+    def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
+        if not isinstance(inputs.data.instances, Dense):
+            inputs = replace(inputs, data=inputs.data.dense())
+        return experiment.protocol.online_run(inputs, RowsLearner)
+
+
+class Predictions:
+    """A linear neuron by its predictions of all rows before a block of examples, and its steps along these.
+
+    With the inner products K of the examples of the block and all rows predictions are P − S K after steps S.
+    Those of the examples themselves are brought up to date step by step, and the others where they are asked
+    for. For the square loss, ‖P − S K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
+    """
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
+        """For examples in this order of the rows [R, n], or in their own."""
+        learner, data = inputs.learner, inputs.data
+        assert learner.architecture is not None, "the backend serves no other learner"
+        assert learner.update is not None, "the backend serves no other learner"
+        scalar_step = learner.update.scalar_step(learner.architecture)
+        assert scalar_step is not None, "the backend serves no other learner"
+        start = Descent(inputs)
+        self._scalar_step, self._loss, self._data, self._order = scalar_step, inputs.loss, data, order
+        by_replica = data.replicas, data.variants * data.targets, -1
+        weights = start.weights()
+        assert weights is not None, "a linear neuron has weights"
+        self._weights_before = weights.view(by_replica)
+        self._predictions = start.predict(data.instances).view(by_replica)  # P [R, G, n]
+        self._labels = data.labels.view(by_replica)
+        rate = next(iter(start.rates.values()))
+        self._rate = rate.view(by_replica[:2]) if isinstance(rate, torch.Tensor) else rate
+        self._memory = torch.zeros_like(self._labels[:, :, 0])
+        self._steps = self._predictions.new_zeros(*self._labels.shape[:2], AHEAD)  # S
+        self._learnt, self._place = 0, 0  # examples before the block, and in it
+        self._here = self._labels_here = self._along = self._predictions[:, :, :0]
+        self._squares = self._memory.double()
+        self._begin_block()
+
+    def learn_next(self) -> None:
+        """Make the step along the next example."""
+        if self._place == AHEAD:
+            self._predictions, self._weights_before = self._now(), self._weights(slice(None))
+            self._learnt, self._place = self._learnt + AHEAD, 0
+            self._begin_block()
+        place = self._place
+        before, labels = self._here[:, :, place], self._labels_here[:, :, place]
+        slope = self._loss.slope(before, labels)
+        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
+        self._here = torch.baddbmm(self._here, step[:, :, None], self._among[:, place, None], alpha=-1)
+        self._steps[:, :, place] = step
+        if self._loss.is_square:
+            self._follow(step.double(), place)
+        self._place += 1
+
+    def _begin_block(self) -> None:
+        """Find what the steps of the next examples ask for."""
+        some = slice(self._learnt, self._learnt + AHEAD)
+        self._examples = self._rows(some)  # [R, b, d]
+        self._products = self._examples @ self._data.instances.rows.mT  # K [R, b, n]
+        self._among, self._here, self._labels_here = (
+            self._of_rows(values, some) for values in (self._products, self._predictions, self._labels)
+        )
+        if self._loss.is_square:
+            errors, products = (self._predictions - self._labels).double(), self._products.double()
+            self._squares = errors.square().sum(2)  # [R, G]
+            self._along = errors @ products.mT  # of errors with K, [R, G, b]
+            self._lengths = products @ products.mT  # [R, b, b]
+
+    def _follow(self, step: torch.Tensor, place: int) -> None:
+        """Bring ‖P − S K − y‖² and the products of P − S K − y with K up to date."""
+        change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
+        self._squares = (self._squares + step * change).clamp_(min=0)
+        self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
+
+    def mean_square(self) -> torch.Tensor:
+        """The mean square loss now [B], in float64."""
+        return self._squares.flatten() / self._data.instances.n
+
+    def _now(self) -> torch.Tensor:
+        """P − S K, [R, G, n]."""
+        if not self._place:
+            return self._predictions
+        made = slice(0, self._place)
+        return torch.baddbmm(self._predictions, self._steps[:, :, made], self._products[:, made], alpha=-1)
+
+    def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
+        """Of values [R, g, n] for all rows those for the rows of these examples, [R, g, b]."""
+        if self._order is None:
+            return values[:, :, examples]
+        rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
+        return values.gather(2, rows)
+
+    def _rows(self, examples: slice) -> torch.Tensor:
+        """The instances [R, b, d] of these examples."""
+        instances = self._data.instances
+        some = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
+        return some.rows
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        if instances is self._data.instances:
+            return self._now().flatten(0, 1)
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The weights [B, d]."""
+        return self._weights(slice(None)).flatten(0, 1)
+
+    def kept(self) -> torch.Tensor:
+        """Those of the first replica and target [V, d]."""
+        return self._weights(slice(None, None, self._data.targets))[0]
+
+    def _weights(self, some: slice) -> torch.Tensor:
+        """Those of some of the weight vectors of every replica, [R, g, d]."""
+        made = slice(0, self._place)
+        steps, before = self._steps[:, some, made], self._weights_before[:, some]
+        return torch.baddbmm(before, steps, self._examples[:, made], alpha=-1)
+
+
+class SquaresEvaluator(ByWeights):
+    """Mean square loss, as the steps themselves make it."""
+
+    def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
+        assert isinstance(hypothesis, Predictions), "only these follow it"
+        self._losses.append(hypothesis.mean_square()[None])
+        self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
+
+
+class RowsLearner:
+    """A learner that takes single examples in their order."""
+
+    def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
+        self.hypothesis = Predictions(inputs, order)
+        parts = inputs.data, inputs.loss, records, inputs.measures
+        squares = inputs.loss.is_square and not asks(inputs.measures, "train")
+        evaluator = SquaresEvaluator(*parts) if squares else ByPredictions(*parts, order)
+        self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
+
+    def learn(self, k: int) -> Iterable[None]:
+        """Learn example number k."""
+        self.hypothesis.learn_next()
+        return ()
+
+
+BACKEND = ByRows()
