@@ -29,6 +29,9 @@ QUIET = 1e-11
 NEAR = 0.1
 """A ratio that differs from 1 by less is near it."""
 
+ERRORS = 3.0
+"""By so many standard errors a curve has gone beyond its ends."""
+
 FITS = 0.99
 """The share of the variance of log y that a power law has to explain to be told."""
 
@@ -190,7 +193,11 @@ class Clauses:
         for curve, one in held_up:
             stands.setdefault(self._standing(curve, one), []).append(self._name(curve))
         said = [f"{listed(names)} {plural(how, names)}" for how, names in stands.items()]
-        brief = ", ".join(_in_brief(how, names, what) for how, names in stands.items())
+        sides: dict[str, list[str]] = {}
+        for how, names in stands.items():
+            sides.setdefault(_in_brief(how, what), []).extend(names)
+        told = {how: listed(names, 1 if len(names) > 2 else 2) for how, names in sides.items()}
+        brief = ", ".join(f"{told[how]} {plural(how, names)}" for how, names in sides.items())
         if last and of_rotations and not any(how.startswith("is below") for how in stands):
             brief = f"rotation-invariant ones not {last}"
         elif last:
@@ -359,6 +366,8 @@ class _Range:
         """`place` says of an x in words where that is; values up to `zero` are rounding."""
         self.name, self.x, self.y = name, curve.x[_there(curve)], _seen(curve)
         self._place, self._zero = place, zero
+        errors = np.zeros_like(curve.y) if curve.stderr is None else curve.stderr
+        self._errors = ERRORS * errors[_there(curve)]
 
     @property
     def values(self) -> str:
@@ -378,12 +387,13 @@ class _Range:
 
     @property
     def way(self) -> str:
-        """The least or the greatest value between, where it is another than those at the ends."""
+        """The least or the greatest value between, where it is another than those at the ends by more than
+        their errors."""
         low, high = int(self.y.argmin()), int(self.y.argmax())
-        ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
-        if self.y[low] < ends.min() - room:
+        ends, rooms = self.y[[0, -1]], np.fmax(0.1 * float(np.ptp(self.y)), self._errors)
+        if self.y[low] < ends.min() - rooms[low]:
             return f" by way of {self._value(low)} at {self._place(float(self.x[low]))}"
-        if self.y[high] > ends.max() + room:
+        if self.y[high] > ends.max() + rooms[high]:
             return f" by way of {self._value(high)} at {self._place(float(self.x[high]))}"
         return ""
 
@@ -422,10 +432,9 @@ def _power_law(curve: CurveView) -> float | None:
     return float(slope) if left <= (1 - FITS) * float(np.var(y)) else None
 
 
-def _in_brief(how: str, names: Sequence[str], what: str) -> str:
-    """How curves stand to a bound, in a few words."""
-    who = listed(names, 1 if len(names) > 2 else 2)
-    against = ", against the theorem" if how.endswith("against the theorem") else ""
+def _in_brief(how: str, what: str) -> str:
+    """How a curve stands to a bound, in a few words."""
     if how.startswith("follows"):
-        return f"{who} {plural('follows', names)} {what}"
-    return f"{who} {plural('is', names)} {'below' if how.startswith('is below') else 'above'} {what}{against}"
+        return f"follows {what}"
+    against = ", against the theorem" if how.endswith("against the theorem") else ""
+    return f"is {'below' if how.startswith('is below') else 'above'} {what}{against}"
