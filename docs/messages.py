@@ -1,5 +1,7 @@
 """Every sentence of the code that a person can meet, sorted by place, to be read against the table of words.
 
+Files of experimental parts and panels are left out.
+
 Usage: .venv/bin/python docs/messages.py    writes them to docs/messages.md, as `make messages` does.
 """
 
@@ -160,6 +162,19 @@ def messages(source: str) -> list[str]:
     return found.found
 
 
+def is_experimental(source: str) -> bool:
+    """Whether a file has a part or a panel of which it says so."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id="experimental")], value=ast.Constant(value=True))
+                | ast.AnnAssign(target=ast.Name(id="experimental"), value=ast.Constant(value=True))
+                | ast.keyword(arg="experimental", value=ast.Constant(value=True))
+            ):
+                return True
+    return False
+
+
 def page() -> str:
     """The page as the code is now."""
     return "\n".join([HEAD, *_sections()])
@@ -168,7 +183,8 @@ def page() -> str:
 def _sections() -> Iterator[str]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*.py")):
-            if found := messages(file.read_text(encoding="utf-8")):
+            source = file.read_text(encoding="utf-8")
+            if not is_experimental(source) and (found := messages(source)):
                 yield f"## {file.relative_to(ROOT).as_posix()}\n"
                 yield "".join(f"- {text}\n" for text in found)
 

@@ -23,6 +23,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.dom import DOMNode
+from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList
@@ -38,7 +39,7 @@ from hadamard_tui.keyboard import keymap
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.looks import palette
 from hadamard_tui.looks.themes import LOOKS, after
-from hadamard_tui.panels import story
+from hadamard_tui.panels import ABOUT, DIGITS, story
 from hadamard_tui.screens.blank import Blank
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.commands import Commands, has_pages
@@ -61,6 +62,7 @@ from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.plain_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
+from hadamard_tui.terminal.told import Told
 from hadamard_tui.tours.tour import Tour
 from hadamard_tui.widgets.preset_choice import PresetChoice
 from hadamard_tui.widgets.setup import Setup
@@ -149,7 +151,15 @@ class HadamardApp(App[None]):
             self.laboratory.query_one(Stage).suggest(story.PANEL.name)
             await self.laboratory.present(EditableExperiment.of(preset))
 
-    def notify(self, message: str, *, markup: bool = False, **options: Any) -> None:
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
         """Show a message, once while it is in sight. It is text wherever it comes from: names that are quoted
         may look like markup."""
         if any(shown.message == message for shown in self._notifications):
@@ -158,7 +168,8 @@ class HadamardApp(App[None]):
             for frame in screen.query(ToastHolder):
                 if not frame.children:
                     frame.remove()
-        super().notify(message, markup=False, **options)
+        shown_for = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.post_message(Notify(Told(message, title, severity, shown_for)))
 
     async def run_action(
         self,
@@ -185,6 +196,9 @@ class HadamardApp(App[None]):
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
+        for number, (name, about) in enumerate(ABOUT.items(), start=1):
+            if number > DIGITS + 1:  # those with a digit are actions
+                yield SystemCommand(f"Panel: {name}", f"{name}: {about}", self._command(f"panel({number})"))
 
     def _command(self, name: str):  # type: ignore[no-untyped-def]
         async def act() -> None:

@@ -111,7 +111,8 @@ def laboratory(
         typer.Option(
             "--view",
             metavar="PLACE=VALUE",
-            help="How to look at it, as in --view panel=svd or --view chart.y_log=true; every value its own.",
+            help="How to look at it, as in --view panel=svd or --view chart.y_log=true. "
+            "Give every value its own --view.",
         ),
     ] = None,
     version: Annotated[

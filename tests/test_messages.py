@@ -60,5 +60,14 @@ def test_what_people_are_shown_is_collected_and_nothing_else(messages: ModuleTyp
     ]
 
 
+def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType) -> None:
+    part = "class Largest(Measure):\n    experimental: ClassVar[bool] = {}\n"
+    panel = "PANEL = Panel('largest', 'the largest weight', show, experimental={})"
+    for words in (part, part.replace(": ClassVar[bool]", ""), panel):
+        assert messages.is_experimental(words.format(True))
+        assert not messages.is_experimental(words.format(False))
+    assert not messages.is_experimental(SOURCE)
+
+
 def test_the_page_of_messages_is_as_the_code_is(messages: ModuleType) -> None:
     assert messages.page() == messages.FILE.read_text(encoding="utf-8"), "`make messages` writes it anew"

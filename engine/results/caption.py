@@ -17,7 +17,7 @@ LONGEST_CLAIM = 80
 class Room(NamedTuple):
     """The room for a caption: lines of so many columns, between whose words lines break."""
 
-    columns: int = 400
+    columns: int = 500
     lines: int = 1
 
     def holds(self, text: str) -> bool:

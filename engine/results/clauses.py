@@ -23,6 +23,9 @@ SHARE = 0.1
 ALIKE = 0.25
 """Curves start alike if they do so within this share of the greatest."""
 
+QUIET = 1e-11
+"""A curve that stays below this is 0 but for rounding."""
+
 NEAR = 0.1
 """A ratio that differs from 1 by less is near it."""
 
@@ -254,7 +257,7 @@ class Clauses:
     def _shapes(self) -> Iterator[Clause]:
         """Power laws where both axes are logarithmic; where other curves go; which are 0 all along."""
         zero = self._rounding
-        quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, ZERO)]
+        quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, QUIET)]
         ending = self._ending()
         laws, others = {}, []
         for curve in (one for one in self._learners if one not in [*quiet, *ending]):

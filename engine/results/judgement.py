@@ -145,7 +145,7 @@ def certificates(
 def _size(change: float) -> str:
     """How large a change is; of one that grows without end no number means anything."""
     if change > DIVERGED:
-        return f"is more than {DIVERGED:.0f}, for there it diverges"
+        return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -70,7 +71,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     """A claim about one curve of a view, or about several of which each has to be so."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
-        return results.plan.claims_along(seen.picture, exact[0].apart)[number].judge(seen)
+        return _of_curve(results.plan.claims_along(seen.picture, exact[0].apart)[number], seen)
     if seen.picture.y is not None:
         return _of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
@@ -80,11 +81,24 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
         for name in [claim.curve] if claim.curve is not None else learners:
             try:
                 curve = one.curve(name)
-                outcome = msgspec.structs.replace(here, curve=name).judge(one)
+                outcome = _of_curve(msgspec.structs.replace(here, curve=name), one)
                 outcomes[curve.name] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
     return _together(claim, outcomes)
+
+
+def _of_curve(claim: Claim, seen: View) -> Outcome:
+    """A claim about one curve; it says so where it names a line of the theory that does not bind this."""
+    outcome, curve = claim.judge(seen), claim.of(seen)
+    for field in claim.line_fields if outcome.measured is not None else ():
+        with suppress(KeyError):  # it may name no line, but another curve
+            line = seen.line(getattr(claim, field), curve.name)
+            if not line.binds(curve):
+                return outcome._replace(
+                    detail=f"{outcome.detail} ({line.kind} does not bind {curve.learner})"
+                )
+    return outcome
 
 
 def _of_maps(claim: Claim, seen: View) -> Outcome:

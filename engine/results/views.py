@@ -404,7 +404,7 @@ def _words(picture: Picture, plan: Plan) -> dict[str, str]:
     loss = f"{plan.experiment.protocol.loss} "
     labels = _labels(picture, plan).items()
     brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
-    return brief | {axis.name: axis.symbol for axis in plan.axes if axis.symbol is not None}
+    return brief | plan.symbols
 
 
 def _labels(picture: Picture, plan: Plan) -> dict[str, str]:

@@ -90,6 +90,11 @@ class Plan:
         return ", ".join([name, *labels])
 
     @cached_property
+    def symbols(self) -> dict[str, str]:
+        """What charts call the axes that say it."""
+        return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
+
+    @cached_property
     def learners(self) -> tuple[str, ...]:
         """The names of all learners, also of those that are not at every point."""
         return tuple(

@@ -40,8 +40,8 @@ class AllPositive(Line, frozen=True, tag="all-positive"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net = learner.name, learner.architecture
         if net is None or learner.update is None or net.linear_layers != 1 or not net.starts_at_zero:
-            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is another")
-        return Finding(True, f"{name} can be compared with who takes every unseen row for +1")
+            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
+        return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")
 
     def value(self, at: At) -> Floats:
         n, _ = at.experiment.problem.matrix.shape()

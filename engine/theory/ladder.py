@@ -41,7 +41,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     def holds(self, experiment: Setup) -> Finding:
         found = super().holds(experiment)
         if found.holds and len(experiment.problem.matrix.sign_factors) == 2:
-            return Finding(False, "of products of two factors percolation says the same, and is drawn there")
+            return Finding(False, "for products of two factors percolation says the same")
         return found
 
     def value(self, at: At) -> Floats:

@@ -33,7 +33,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         if not protocol.flows:
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
         if protocol.most_examples(n) < n:
-            return Finding(False, "requires that all rows are trained on")
+            return Finding(False, "requires training on all rows")
         return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -87,7 +87,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
         factors = len(experiment.problem.matrix.sign_factors)
         if found.holds and factors != 2:
             return Finding(
-                False, f"requires products of two factors, and there are {factors}: ladder says it"
+                False, f"requires products of two factors, and there are {factors}; ladder is for those"
             )
         return found
 

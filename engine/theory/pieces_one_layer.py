@@ -39,6 +39,8 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
             what = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
             return Finding(False, what)
+        if signals.cb[0] == 0:
+            return Finding(False, f"it requires biases, and all units of {learner.name} bend at 0")
         return Finding(True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0")
 
     def value(self, at: At) -> Floats:

@@ -34,7 +34,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")
         if loss_of(experiment).bit_constant is None:
             return Finding(
-                False, f"requires a loss of labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
+                False, f"requires a loss for labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
             )
         return Finding(
             True, "inner products do not depend on the signs: the label of an unseen row is a fair bit"

@@ -1,4 +1,4 @@
-"""What a chart leaves out: points without a place on its axes, curves above its top, lines elsewhere."""
+"""What a chart leaves out: points without a place on its axes, curves beyond it, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,15 +22,21 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: int) -> str:
-    """What a chart says about that: how many points no limits could show, and which curves leave its top."""
-    above = dict.fromkeys(one.mark for one in series if one.mark and _is_above(one, axes))
-    points = f"{hidden} point{'s' * (hidden > 1)} not drawn (≤ 0 or ∞)" if hidden else ""
-    off = f"above the chart: {', '.join(above)}" if above else ""
-    return " · ".join(filter(None, (off, points)))
+    """What a chart says about that: which curves leave it, and how many points no limits could show.
 
-
-def _is_above(one: Series, axes: Axes) -> bool:
-    """Whether a curve leaves the chart at the top."""
-    low, high = axes.x_limits
-    there = (one.x >= low) & (one.x <= high) & np.isfinite(one.y)
-    return bool((one.y[there] > axes.y_limits[1]).any())
+    A linear axis is left at the foot by rounding alone, of which nothing is said.
+    """
+    above: dict[str, None] = {}
+    below: dict[str, None] = {}
+    low, high = axes.y_limits
+    for one in series:
+        y = one.y[(one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)]
+        if one.mark and (y > high).any():
+            above[one.mark] = None
+        if one.mark and axes.y_log and ((y > 0) & (y < low)).any():
+            below[one.mark] = None
+    sides = [("above", above), ("below", below)]
+    said = [f"{side} the chart: {', '.join(marks)}" for side, marks in sides if marks]
+    if hidden:
+        said.append(f"{hidden} point{'s' * (hidden > 1)} not drawn (≤ 0 or ∞)")
+    return " · ".join(said)

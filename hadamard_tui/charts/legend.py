@@ -68,7 +68,7 @@ class Part(NamedTuple):
         """With so many cells of the name, and the sample only where there is no letter; without any of the
         name only a letter."""
         room = room if self.mark else max(room, _LEAST_OF_NAME)
-        shown = (self.mark or self.sample, elided(self.name, room) if room else "")
+        shown = (self.mark or self.sample, squeezed(self.name, room))
         return self.relation + " ".join(filter(None, shown))
 
 
@@ -198,3 +198,15 @@ def _end(row: Row) -> int:
 def elided(text: str, width: int) -> str:
     """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def squeezed(text: str, width: int) -> str:
+    """The text within `width` cells, with an ellipsis in its middle where it is too long: names that begin
+    alike often end apart."""
+    if cell_len(text) <= width:
+        return text
+    head, tail = (width - 1) // 2, width // 2
+    kept = text
+    while kept and cell_len(kept) > tail:
+        kept = kept[1:]
+    return f"{set_cell_size(text, head).rstrip()}…{kept}" if width else ""

@@ -120,7 +120,11 @@ ACTIONS = (
         key_display="←→",
     ),
     Action(
-        "forward", "right,L", "Look on", "Put it one evaluation point on, or one place of a picture", LOOK
+        "forward",
+        "right,L",
+        "Look on",
+        "Put the playhead one evaluation point on, or one place of a picture",
+        LOOK,
     ),
     Action(
         "far_back",
@@ -133,7 +137,7 @@ ACTIONS = (
         "far_forward",
         "shift+right,ctrl+right,right_curly_bracket",
         "Look far on",
-        "Put it a tenth of the run on",
+        "Put the playhead a tenth of the run on",
         LOOK,
     ),
     Action("first", "home,circumflex_accent", "To the start", "Put the playhead to the start", LOOK),
@@ -218,7 +222,7 @@ ACTIONS = (
         "app.back_to_stop",
         "backspace",
         "Back to the tour",
-        "On a tour: put up this preset again, whatever was changed",
+        "On a tour: show this preset again as the tour has it",
         TALK,
     ),
     Action("app.blank", "full_stop", "Blank", "Show nothing until a key is pressed", TALK),

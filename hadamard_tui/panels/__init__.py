@@ -7,10 +7,10 @@ from hadamard_tui.panels.panel import Panel
 
 
 def _found() -> tuple[Panel, ...]:
-    """Every panel, by its place and then by its name."""
+    """Every panel, by its place and then by its name; experimental ones leave the others their digits."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
-    return tuple(sorted(panels, key=lambda panel: (panel.place, panel.name)))
+    return tuple(sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name)))
 
 
 PANELS = _found()

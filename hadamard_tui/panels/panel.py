@@ -57,6 +57,8 @@ class Panel(NamedTuple):
         lacks: why it does not apply to an experiment, whoever is selected; None where it does. Its name is
             dimmed then, and `show` is not called.
         looks_inside: whether it shows what the learners are made of, for which they train once more.
+        experimental: whether the author is still at work on it: then it stands behind the others, whatever
+            its place, and documents and pictures of the app do without it.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Panel(NamedTuple):
     place: int = 100
     lacks: Callable[[Experiment], Lack | None] = lacks_nothing
     looks_inside: bool = False
+    experimental: bool = False
 
 
 def plot(

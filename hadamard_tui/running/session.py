@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from engine.claims import Outcome
+from engine.core.notation import values_written
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import View
@@ -125,7 +126,7 @@ class Session:
     @property
     def where(self) -> str:
         """Which point of the axes is shown, in words; nothing where there are no axes."""
-        return self.plan.points[self.point].label
+        return values_written(self.plan.points[self.point].label, self.plan.symbols)
 
     @property
     def count(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +13,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
@@ -34,6 +34,7 @@ from hadamard_tui.screens.predicting import Predicting
 from hadamard_tui.screens.styled_once import StyledOnce
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import View
+from hadamard_tui.terminal.alarm import after
 from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.widgets.chart_view import ChartView
@@ -81,7 +82,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         self._autorun, self._left, self.chart_options = autorun, left, left.chart
         self._painted = False
         self._frames = Frames(self._rate.most)
-        self._next_frame: Timer | None = None
+        self._next_frame: asyncio.TimerHandle | None = None
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -256,8 +257,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
     def _draw_in(self, seconds: float) -> None:
         """Have the next frame then, and not when it was due."""
         if self._next_frame is not None:
-            self._next_frame.stop()
-        self._next_frame = self.set_timer(max(seconds, 0.001), self._frame)  # a timer of 0 never fires
+            self._next_frame.cancel()
+        self._next_frame = after(seconds, self, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()

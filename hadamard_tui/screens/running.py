@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from contextlib import suppress
@@ -10,7 +11,6 @@ from textual import on
 from textual._styles_cache import StylesCache
 from textual.message import Message
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
@@ -25,6 +25,7 @@ from hadamard_tui.running.runs import Runs
 from hadamard_tui.running.session import Session, refusal
 from hadamard_tui.screens.failure import Failure
 from hadamard_tui.state import kept_points
+from hadamard_tui.terminal.alarm import after
 from hadamard_tui.widgets.setup import Setup
 
 REST = 0.1
@@ -54,7 +55,7 @@ class Running(Screen[None]):
         """The run before, while numbers of the set-up are stepped."""
 
         self.chart_options = ChartOptions()
-        self._resting: Timer | None = None
+        self._resting: asyncio.TimerHandle | None = None
         self._wanted = False
 
     @property
@@ -138,7 +139,7 @@ class Running(Screen[None]):
             return
         if self._editable.error is None:
             self._begin(at_once=True)
-        self._resting = self.set_timer(REST, self._rested)
+        self._resting = after(REST, self, self._rested)
 
     def _rested(self) -> None:
         self._resting = None

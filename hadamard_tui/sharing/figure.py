@@ -14,6 +14,8 @@ import numpy as np
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
+from hadamard_tui.charts.layers import lay
+from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import SMALL_LETTERS
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
@@ -36,6 +38,9 @@ STYLES: dict[LineStyle, Any] = {
 }
 BOUNDS = ("dashed", "dotted")
 MOST_CELLS = 40_000
+GRID = 720, 480
+"""Columns and rows on which it is decided what is on the chart."""
+
 SETTINGS: dict[Any, Any] = {
     "font.size": 9,
     "text.parse_math": False,
@@ -63,18 +68,23 @@ def figure(series: Sequence[Series], axes: Axes, kind: str, caption: str = "") -
 def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list[Any]]:
     """The sheet with the chart, and of each series the line if it is a curve; within `settings`."""
     sheet, plot = _axes(axes)
+    lines, _, hidden = lay(series, axes, *GRID)
+    elsewhere = left_out(series, lines.shown)
     bounds, curves = 0, []
-    for one in series:
+    for at, one in enumerate(series):
         curve = None
-        if one.is_region:
+        if at in elsewhere:
+            pass
+        elif one.is_region:
             _region(plot, one, axes)
         elif one.style in BOUNDS:
             _bound(plot, one, axes, bounds)
             bounds += 1
         else:
-            curve = _curve(plot, one)
+            curve = _curve(plot, one, axes)
         curves.append(curve)
-    _foot(sheet, caption, *plot.get_legend_handles_labels())
+    said = f"({found})" if (found := remark(series, axes, hidden)) else ""
+    _foot(sheet, " ".join(filter(None, (caption, said))), *plot.get_legend_handles_labels())
     return sheet, curves
 
 
@@ -196,8 +206,9 @@ def _written(sheet: Any, kind: str) -> bytes:
     return file.getvalue()
 
 
-def _curve(plot: Any, one: Series) -> Any:
-    """Draw a curve; its line."""
+def _curve(plot: Any, one: Series, axes: Axes) -> Any:
+    """Draw a curve, or a dot for a single point; its line."""
+    alone = one.style == "points" or np.count_nonzero(np.isfinite(one.y) & ~(axes.x_log & (one.x <= 0))) == 1
     number = 0 if one.mark is None else ord(one.mark.upper()) - ord("A")
     name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
     (line,) = plot.plot(
@@ -208,7 +219,7 @@ def _curve(plot: Any, one: Series) -> Any:
         linewidth=0.5 if one.faint else 1.2,
         linestyle=STYLES[one.style],
         alpha=0.4 if one.faint else 1.0,
-        marker="." if one.style == "points" else MARKERS[number % len(MARKERS)] if one.mark else None,
+        marker=MARKERS[number % len(MARKERS)] if one.mark else "." if alone else None,
         markersize=4,
         markevery=(number / 40, 1 / MARKS_PER_CURVE) if one.mark else None,
     )

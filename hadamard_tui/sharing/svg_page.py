@@ -203,8 +203,12 @@ def values_of(found: Sequence[Tick]) -> np.ndarray:
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
-    """The path through points; NaN lifts the pen."""
+    """The path through points, to a hundredth of a pixel; NaN lifts the pen. What is said are the steps from
+    point to point, which are shorter than their places."""
     there = ~(np.isnan(across) | np.isnan(down))
-    starts = there & ~np.concatenate([[False], there[:-1]])
-    points = zip(across[there].tolist(), down[there].tolist(), starts[there].tolist(), strict=True)
-    return "".join(f"{'M' if begins else 'L'}{x:.2f},{y:.2f}" for x, y, begins in points)
+    starts = (there & ~np.concatenate([[False], there[:-1]]))[there]
+    places = np.rint(100 * np.stack([across[there], down[there]])).astype(int)
+    steps = np.diff(places, axis=1, prepend=0)
+    said = np.where(starts, places, steps) / 100
+    points = zip(*said.tolist(), starts.tolist(), strict=True)
+    return "".join(f"{'M' if begins else 'l'}{x:.10g},{y:.10g}" for x, y, begins in points)

@@ -104,7 +104,8 @@ def _forms(
             [said, todo, facts.short, hint],
         ]
     else:
-        told = [[said, todo, where, facts.long, (f"  shown {session.playback.describe()}", "dim")]]
+        pace_shown = f"  shown {session.playback.describe()}" if session.last else ""
+        told = [[said, todo, where, facts.long, (pace_shown, "dim")]]
     return [
         *told,
         *([said, todo, where, fact] for fact in (facts.long, facts.medium, facts.short)),
@@ -175,14 +176,24 @@ class _Facts:
             of = f" of {shown:g} shown" if place < shown < last else ""
             numbers = _numbers(look or session.look(), learner)
         long, medium, short, shorter, shortest, least = numbers
-        unit, steps = UNITS.get(clock, "steps"), _short(speed)
-        self.long = f"  {clock} {x}/{last:g}{of}{long}  {device}  {steps} {unit}/s  {fps:.0f} fps"
-        device = device.split(" ", 1)[0]
-        self.medium = f"  {clock} {x}/{last:g}{of}{medium}  {device}  {steps} {unit}/s  {fps:.0f} fps"
-        self.short = f"  {clock} {x}/{last:g}{short}  {device} {steps} {unit}/s {fps:.0f} fps"
-        self.shorter = f"  {clock} {x}/{last:g}{shorter} {device} {steps}/s {fps:.0f} fps"
-        self.shortest = f" {brief}/{_short(last)}{shortest} {device} {steps}/s {fps:.0f}fps"
-        self.least = f" {brief}/{_short(last)}{least} {device} {steps}/s {fps:.0f}fps"
+        unit, steps, frames = UNITS.get(clock, "steps"), _short(speed), f"{fps:.0f} fps"
+        along, pace = f"  {clock} {x}/{last:g}", f"{steps} {unit}/s"
+        shorter_along, shorter_pace = f" {brief}/{_short(last)}", f"{steps}/s"
+        if not last:  # nothing goes along a clock
+            along = pace = shorter_along = shorter_pace = ""
+        name = device.split(" ", 1)[0]
+        self.long = along + of + long + _spaced("  ", device, pace, frames)
+        self.medium = along + of + medium + _spaced("  ", name, pace, frames)
+        self.short = f"{along}{short} {_spaced(' ', name, pace, frames)}"
+        self.shorter = along + shorter + _spaced(" ", name, shorter_pace, frames)
+        frames = f"{fps:.0f}fps"
+        self.shortest = shorter_along + shortest + _spaced(" ", name, shorter_pace, frames)
+        self.least = shorter_along + least + _spaced(" ", name, shorter_pace, frames)
+
+
+def _spaced(space: str, *pieces: str) -> str:
+    """The pieces that there are, with a space before each."""
+    return "".join(f"{space}{piece}" for piece in pieces if piece)
 
 
 def _numbers(look: Look, learner: str) -> tuple[str, ...]:

@@ -238,7 +238,8 @@ def test_no_key_is_one_that_terminals_multiplexers_or_browsers_eat() -> None:
 async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}
-        assert offered == {action.label for action in ACTIONS if not TRIALS[action.id].tour}
+        actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
+        assert offered == actions | {f"Panel: {name}" for name in ABOUT}
         await pilot.press("question_mark")
         await until(
             pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)

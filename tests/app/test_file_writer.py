@@ -117,6 +117,14 @@ async def test_a_file_that_cannot_be_made_for_whatever_reason_leaves_the_app_ope
         assert app.screen is not page
 
 
+def look_of(app: App[None], word: str) -> tuple[object, bool]:
+    """The colour of the first word on the screen that is this one, and whether it is dim."""
+    strips = app.screen._compositor.render_strips()
+    found = next(part for strip in strips for part in strip if part.text.strip() == word)
+    assert found.style is not None
+    return found.style.color, bool(found.style.dim)
+
+
 async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_command_that_installs_it(
     page: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +137,8 @@ async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_comman
         assert str(hint.render()).strip() == (
             f"what is dimmed needs matplotlib: {sys.executable} -m pip install matplotlib"
         )
+        looks = {word: look_of(app, word) for word in (".svg", ".json", ".png", ".pdf")}
+        assert looks[".svg"] == looks[".json"] != looks[".png"] == looks[".pdf"]
         await pilot.press("home", "ctrl+k", *"x.png", "enter")
         await until(pilot, lambda: page.query_one("#wrong", Static).display)
         assert "matplotlib is not installed" in str(page.query_one("#wrong", Static).render())

@@ -12,9 +12,12 @@ from engine.spec import presets
 from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing.words import has_words
+from hadamard_tui.panels import PANELS
+from hadamard_tui.panels.panel import Panel
 from hadamard_tui.screens.commands import Commands
 from hadamard_tui.screens.finding import BY_WORDS, ActionProvider, PartProvider
 from hadamard_tui.screens.part_page import PartPage, about
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text
@@ -66,6 +69,15 @@ async def test_a_term_leads_to_what_it_means_before_it_leads_to_presets(app: Had
     assert found["Panel: verdict"].score > BY_WORDS
     assert "predictions the same whatever rotation" in (found["Panel: verdict"].help or "")
     assert found["Theory: ri-signed"].score > BY_WORDS
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
+async def test_every_panel_is_found_by_its_name_and_chosen_there(app: HadamardApp, panel: Panel):
+    async with opened(app, WIDE):
+        provider = ActionProvider(SimpleNamespace(app=app))  # type: ignore[arg-type]
+        found = {str(hit.text): hit async for hit in provider.search(panel.name)}
+        await found[f"Panel: {panel.name}"].command()
+        assert app.laboratory.query_one(Stage).chosen == panel.name
 
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import crossing
 import pytest
 from looping import looped
@@ -232,7 +234,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
 
 async def test_the_key_that_comes_to_panels_without_a_name_stands_beside_them(app: HadamardApp):
     async with opened(app, (100, 30)):
-        assert app.laboratory.query_one(Tabs).render().plain.endswith("· · · · v next")
+        assert re.search(r"( ·){4,} v next$", app.laboratory.query_one(Tabs).render().plain)
 
 
 @looped("width", range(10, 140, 7))

@@ -85,7 +85,7 @@ async def test_a_click_on_a_picture_along_an_axis_leaves_the_run_where_it_is():
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         app.laboratory.query_one(Stage).choose_picture(1)
         chart, session = app.laboratory.query_one("#loss", ChartView), session_of(app)
-        await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_label == "eta")
+        await until(pilot, lambda: chart.shown[1] is not None and chart.shown[1].x_label == "η")
         await until(pilot, lambda: len(chart._area) > 20)
         before = session.place
         await click(pilot, chart, 0.1)

@@ -9,9 +9,11 @@ from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.panels import ABOUT, PANELS
 from hadamard_tui.running.session import Session
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.fps import Frames
+from hadamard_tui.widgets import stage
 from hadamard_tui.widgets.setup import Setup
 
 from .conftest import SMALL, WIDE, until
@@ -21,6 +23,14 @@ AT_REST = 4
 """So many looks at the screen have to be the same."""
 
 Compare = Callable[..., bool]
+
+
+@pytest.fixture(autouse=True)
+def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who adds a panel need not take the pictures anew before it is done."""
+    experimental = {panel.name for panel in PANELS if panel.experimental}
+    shown = {name: about for name, about in ABOUT.items() if name not in experimental}
+    monkeypatch.setattr(stage, "ABOUT", shown)
 
 
 @pytest.fixture(autouse=True)

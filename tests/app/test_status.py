@@ -22,6 +22,7 @@ from engine.spec.pictures import of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.values import Value, looked_at, lowest_ratio, values
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
 from hadamard_tui.widgets.status import line_forms, status_text
@@ -185,3 +186,18 @@ async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: Hadamar
         for line in at_every_width(app):
             assert line.startswith(" replaying ")
             assert " cuda:1 " in line
+
+
+async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() -> None:
+    document = presets.document(
+        "criticality", ["run.replicas=2", "axes[0].values=[2]", "run.device=cpu", "claims=[]"]
+    )
+    app = HadamardApp(EditableExperiment(document, None))
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
+        for width in WIDTHS:
+            told = status_text(session_of(app), app.laboratory.editable, Pace(), 20.0, width).plain
+            assert "finished" in told
+            assert "cpu" in told
+            assert not re.search(r"0/0|/s\b", told), told

@@ -23,6 +23,14 @@ def test_curves_that_leave_the_chart_at_the_top_are_named():
     assert remark(curve([0.5, 2, np.inf], mark="A")) == "above the chart: A · 1 point not drawn (≤ 0 or ∞)"
 
 
+def test_on_a_logarithmic_axis_curves_that_leave_it_at_the_foot_are_named():
+    on = {"y_limits": (0.2, 1), "y_log": True}
+    assert remark(curve(Y, mark="A"), curve(Y + 0.2, mark="B"), **on) == "below the chart: A"
+    both = curve([0.5, 2, 0.1], mark="A")
+    assert remark(both, **on) == "above the chart: A · below the chart: A"
+    assert not remark(curve(Y - 0.2, mark="A")), "a linear axis is cut there for rounding alone"
+
+
 def test_of_lines_beside_the_curves_no_points_are_counted():
     on = {"y_limits": (0.1, 1), "y_log": True}
     assert not remark(curve(Y, mark="A"), curve(0 * Y, style="dashed"), **on)

@@ -4,7 +4,7 @@ from rich.cells import cell_len
 
 from engine.runtime.theory_lines import lines_about
 from engine.spec import presets
-from hadamard_tui.charts.legend import legend
+from hadamard_tui.charts.legend import legend, squeezed
 
 from .pictures import curve
 
@@ -27,8 +27,21 @@ def test_entries_show_mark_sample_and_name_of_named_series():
 
 def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
-    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ lower b…;22:┄┄┄ EGU±;"]
-    assert lines(SERIES, 26, 1) == ["0:A;4:╌╌╌ lower…;17:┄┄┄ EGU±;"]
+    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ low…ound;22:┄┄┄ EGU±;"]
+    assert lines(SERIES, 26, 1) == ["0:A;4:╌╌╌ lo…und;17:┄┄┄ EGU±;"]
+
+
+def test_names_that_begin_alike_are_cut_in_the_middle():
+    alike = [curve([0], name=f"elimination, side = {n}", mark=chr(65 + n)) for n in range(6)]
+    (row,) = legend(alike, 78, 1)
+    assert [piece.text for piece in row] == [f"{one.mark} eli… = {n}" for n, one in enumerate(alike)]
+
+
+@looped("width", range(12))
+def test_what_is_squeezed_fits(width):
+    for text in ("a name of some length", "数数数数数数", "short"):
+        assert cell_len(squeezed(text, width)) <= width
+        assert squeezed(text, 40) == text
 
 
 def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():

@@ -1,5 +1,7 @@
 """Random experiments from the catalogue's own descriptions, so that a new part is among them by itself.
 
+It is once it is not experimental: before, it would only change what is drawn of the others.
+
 `generate` makes what a preset file could hold and mostly means something; `mutate` spoils it. Both depend on
 nothing but their seed. Whatever they make, reading it ends in an Experiment or in BadInput, and nothing else.
 """
@@ -22,6 +24,7 @@ from msgspec import inspect
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
+from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import reading
 from engine.spec.experiment import Experiment
@@ -61,14 +64,17 @@ LARGE = ("digits", "net-least-squares")
 WORDS = ("GD", "EGU±", "a b", "x", "ŷ", "learner 3", "σ²", "[bold]", "🙂", "'", "-")
 
 
-def generate(seed: int, *, small: bool = False, files: Sequence[str] = ("absent.npy",)) -> Raw:
+def generate(
+    seed: int, *, small: bool = False, files: Sequence[str] = ("absent.npy",), part: str | None = None
+) -> Raw:
     """A random experiment as a preset file would hold it.
 
     Args:
         small: sizes with which a run takes a moment; otherwise any that are allowed, the largest too.
         files: paths for those parts that read one.
+        part: the kind of one that is taken wherever it can be, though it may be experimental.
     """
-    return _Generator(Random(seed), small, files).experiment()
+    return _Generator(Random(seed), small, files, part).experiment()
 
 
 def mutate(raw: Raw, seed: int) -> Raw:
@@ -86,8 +92,8 @@ def mutate(raw: Raw, seed: int) -> Raw:
 class _Generator:
     """Values for the fields of Structs."""
 
-    def __init__(self, rng: Random, small: bool, files: Sequence[str]) -> None:
-        self._rng, self._small, self._files = rng, small, files
+    def __init__(self, rng: Random, small: bool, files: Sequence[str], part: str | None) -> None:
+        self._rng, self._small, self._files, self._part = rng, small, files, part
 
     def experiment(self) -> Raw:
         for _ in range(self._rng.randint(1, TRIES)):
@@ -115,7 +121,7 @@ class _Generator:
         for text in ("title", "story", "source"):
             if rng.random() < GIVEN:
                 raw[text] = self._text()
-        if rng.random() < 0.75:
+        if rng.random() < 0.75 and self._part not in catalogue.members("measures"):
             raw["run"].pop("measures", None)  # most measures are of few problems
         if self._small and raw["run"].get("path") == "compiled":
             del raw["run"]["path"]  # a compiler takes longer than all small runs together
@@ -139,18 +145,25 @@ class _Generator:
         rng = self._rng
         if rng.random() < 0.2:
             return self._former_claim(names)
-        member = catalogue.members("claims")[rng.choice(list(catalogue.members("claims")))]
+        member = catalogue.members("claims")[rng.choice(self._kinds("claims"))]
         claim: Raw = {"text": self._text(), **tomllib.loads(f"claim = {member.example}")["claim"]}
         for field in member.curve_fields:
             claim[field] = rng.choice(names)
         for field in member.line_fields:
             if field in claim and (field not in member.curve_fields or rng.random() < 0.5):
-                claim[field] = rng.choice(list(catalogue.members("theory")))
+                claim[field] = rng.choice(self._kinds("theory"))
         if "at" in claim:
             claim["at"] = rng.choice((0, 0, 1, 2, 3, 4, 8))
-        for field in claim.keys() & {"equals", "above", "within", "standard_errors"}:
+        for field in sorted(claim.keys() & {"equals", "above", "within", "standard_errors"}):
             claim[field] = rng.choice((0, 1e-6, 0.1, 10))
         return claim
+
+    def _kinds(self, family: str) -> list[str]:
+        """Those of the members of a family from which one is drawn."""
+        members = catalogue.members(family)
+        if self._part in members:
+            return [self._part]
+        return [kind for kind, member in members.items() if not member.experimental]
 
     def _former_claim(self, names: list[str]) -> Raw:
         """A claim as the first edition had them."""
@@ -169,7 +182,7 @@ class _Generator:
         found = {}
         for field in _fields_of(struct).values():
             whole = isinstance(field.default, int) and not isinstance(field.default, bool)
-            sized = self._small and (whole or field.name == "n")
+            sized = self._small and (whole or field.name in ("n", "factors"))
             given = field.required or sized or self._rng.random() < GIVEN  # defaults are none of small sizes
             if given and (value := self._value(field, optional=not sized)) is not None:
                 found[field.encode_name] = value
@@ -194,12 +207,14 @@ class _Generator:
                 types = [one for one in kind.types if optional or not isinstance(one, inspect.NoneType)]
                 if self._small:
                     types = [one for one in types if getattr(one, "tag", None) not in LARGE]
-                return self._of(rng.choice(types), optional)
+                wanted = [one for one in types if self._part and getattr(one, "tag", None) == self._part]
+                return self._of(rng.choice(wanted or [one for one in types if _is_shipped(one)]), optional)
             case inspect.StructType():
                 tag = {} if kind.tag_field is None else {kind.tag_field: kind.tag}
                 return {**tag, **self._fields(kind.cls)}
             case inspect.LiteralType():
-                return rng.choice(kind.values)
+                wanted = [self._part] if self._part in kind.values else []
+                return rng.choice(wanted or [one for one in kind.values if one not in _experimental_names()])
             case inspect.BoolType():
                 return rng.random() < 0.5
             case inspect.IntType():
@@ -255,6 +270,18 @@ class _Generator:
 
     def _text(self) -> str:
         return " ".join(self._rng.choices(WORDS, k=self._rng.randint(1, 6)))
+
+
+def _is_shipped(kind: Any) -> bool:
+    """Whether a type is none of an experimental part."""
+    return not (isinstance(kind, inspect.StructType) and getattr(kind.cls, "experimental", False))
+
+
+@cache
+def _experimental_names() -> frozenset[str]:
+    """What experimental parts are called that are named by words alone."""
+    losses = (kind for kind, member in catalogue.members("losses").items() if member.experimental)
+    return frozenset((*losses, *(name for name, measure in named().items() if measure.experimental)))
 
 
 def _admitted(raw: Raw) -> bool:

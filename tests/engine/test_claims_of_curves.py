@@ -42,9 +42,10 @@ def judged(claim, lines=(), **losses):
     return found
 
 
-def line(values):
+def line(values, **binds):
     finding = Finding(True, "made by hand")
-    return TheoryLine("ri-signed", "lower", True, "", "", finding, {}, K, np.asarray(values), "loss")
+    on_learners = {name: Finding(bound, "made by hand") for name, bound in binds.items()}
+    return TheoryLine("ri-signed", "lower", True, "", "", finding, on_learners, K, np.asarray(values), "loss")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,24 @@ def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
     if at is not None:
         assert found.measured == pytest.approx(1 + 0.1 * at)
         assert f"at k = {at} the ratio to {to}" in found.detail
+
+
+@pytest.mark.parametrize("binds", [True, False])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "line", "never_below": "ri-signed"},
+        {"kind": "ratio", "to": "ri-signed", "above": 1},
+        {"kind": "difference", "to": "ri-signed", "above": 0, "at": 4},
+        {"kind": "crossing", "other": "ri-signed", "below": 8},
+        {"kind": "ratio", "to": "other", "above": 1},
+    ],
+    ids=lambda claim: " ".join(map(str, claim.values())),
+)
+def test_a_claim_beside_a_line_says_where_that_does_not_bind_its_curve(claim, binds):
+    found = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
+    said = "(ri-signed does not bind it)" in found.detail
+    assert said == (not binds and "ri-signed" in claim.values())
 
 
 def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():

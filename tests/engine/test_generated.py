@@ -1,11 +1,13 @@
 """Random and spoilt experiments: each is one or is refused in one line, and small ones run to their end."""
 
 import time
+from itertools import islice
 
 import crossing
 import msgspec
 import numpy as np
 import pytest
+from discovery import PARTS
 from generated import generate, mutate
 
 from engine.core.parts import BadInput
@@ -18,6 +20,9 @@ from engine.spec import reading
 from engine.spec.experiment import Experiment
 
 GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.whole else (240, 150, 30)
+
+OF_ONE, RUN_OF_ONE = 100, 8
+"""Draws that an experimental part may be in, and of those that it is in so many are run."""
 
 SECONDS = 0.5
 """Processor time for reading, checking and estimating; a fiftieth of it is usual."""
@@ -73,15 +78,39 @@ def test_small_experiments_run_to_their_end_and_are_read_back_from_their_report(
     seed = ended = 0
     while ended < RUN:
         seed += 1
-        try:
-            experiment = reading.parse(generate(seed, small=True, files=files))
-            with np.errstate(all="raise", under="ignore"):
-                trace = run(experiment)
-        except BadInput:
-            continue
-        for curve in trace.curves:
-            assert curve.complete or curve.diverged_at is not None
-        results = of_one(experiment, trace)
-        written = msgspec.json.decode(report.encode({}, results, judge(results)))
-        assert reading.parse(written["experiment"]["resolved"]) == experiment
-        ended += 1
+        ended += runs(generate(seed, small=True, files=files))
+
+
+def runs(raw):
+    """Whether it is an experiment, which then runs to its end and is read back from its report."""
+    try:
+        experiment = reading.parse(raw)
+        with np.errstate(all="raise", under="ignore"):
+            trace = run(experiment)
+    except BadInput:
+        return False
+    for curve in trace.curves:
+        assert curve.complete or curve.diverged_at is not None
+    results = of_one(experiment, trace)
+    written = msgspec.json.decode(report.encode({}, results, judge(results)))
+    assert reading.parse(written["experiment"]["resolved"]) == experiment
+    return True
+
+
+@pytest.mark.parametrize("kind", [kind for _, kind, member in PARTS if member.experimental])
+@pytest.mark.filterwarnings("error")
+def test_experiments_of_an_experimental_part_are_read_or_refused_and_small_ones_run(kind, files):
+    def drawn(**words):
+        raws = (generate(seed, files=files, part=kind, **words) for seed in range(OF_ONE))
+        return [raw for raw in raws if named_in(raw, kind)]
+
+    outcomes = [outcome(raw) for raw in drawn()]
+    assert outcomes
+    refusals(outcomes)
+    assert list(islice(filter(runs, drawn(small=True)), RUN_OF_ONE))
+
+
+def named_in(raw, kind):
+    """Whether a kind stands somewhere in what a preset file could hold."""
+    within = raw.values() if isinstance(raw, dict) else raw if isinstance(raw, list) else ()
+    return raw == kind or any(named_in(one, kind) for one in within)

@@ -6,13 +6,14 @@ import naive
 import numpy as np
 import pytest
 import torch
-from building import experiment
+from building import beginning, experiment
 from discovery import asked
 from looping import looped
 
 from engine.core import catalogue
 from engine.core.cost import square_lengths
 from engine.core.parts import BadInput
+from engine.measures import Probe, named
 
 EVERY = list(catalogue.members("losses"))
 JOINT = [kind for kind in EVERY if catalogue.make("losses", kind).joint]
@@ -228,3 +229,21 @@ def test_hard_labels_of_bits_are_refused(labels):
         experiment("hadamard01", d=8, labels=labels)
     assert caught.value.where == "problem.labels"
     assert "take soft" in caught.value.what
+
+
+def test_the_brier_score_is_the_square_error_of_the_probability_of_a_label():
+    _, data = beginning(experiment("rademacher", d=6, replicas=2))
+    logits = np.random.default_rng(0).normal(0, 3, (2, 6))
+
+    class Fixed:
+        def predict(self, instances):
+            return torch.from_numpy(logits)
+
+    counts = torch.tensor([[1.0, 0.0, 2.0, 0.0, 0.0, 1.0]])
+    probe = Probe(data, None, Fixed(), lambda: counts)
+    ones = (data.labels.numpy() + 1) / 2
+    scores = 4 * (ones - 1 / (1 + np.exp(-logits))) ** 2
+    expected = {"brier": scores, "brier-seen": scores[:, [0, 2, 2, 5]], "brier-unseen": scores[:, [1, 3, 4]]}
+    for name, of_rows in expected.items():
+        found = named()[name].value(probe)
+        np.testing.assert_allclose(found[:, 0], of_rows.mean(1), rtol=1e-6)

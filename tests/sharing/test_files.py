@@ -47,7 +47,7 @@ from hadamard_tui.sharing.exporting import (
     finished,
 )
 from hadamard_tui.sharing.svg import LETTER, svg
-from hadamard_tui.sharing.svg_page import WIDTH
+from hadamard_tui.sharing.svg_page import WIDTH, path_of
 
 CHANGES = [
     "problem.matrix.d=16",
@@ -209,7 +209,7 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
     root = ElementTree.fromstring(text)
     paths = [one.get("d", "") for one in root.iter() if one.tag.endswith("}path")]
     line, _ = [one for one in root.iter() if one.get("stroke") == "#123456"]
-    assert (line.get("d", "").count("M"), line.get("d", "").count("L")) == (1, 1)
+    assert (line.get("d", "").count("M"), line.get("d", "").count("l")) == (1, 1)
     dots = [one for one in root.iter() if one.tag.endswith("}circle")]
     assert len(dots) == 2, "points without neighbours are dots"
     numbers = [float(word) for word in re.findall(r"-?[\d.]+(?:e[+-]?\d+)?", " ".join(paths))]
@@ -232,6 +232,18 @@ def test_letters_of_curves_that_end_together_stand_side_by_side() -> None:
     assert ends["A"].get("y") == ends["C"].get("y") != ends["B"].get("y")
     assert float(ends["A"].get("x", "")) < float(ends["C"].get("x", ""))
     assert ends["A"].get("x") == ends["B"].get("x")
+
+
+def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1e5, 1e5, (2, 1000))
+    y[[0, 7, 8, 500, 999]] = np.nan
+    found: list[tuple[float, float]] = []
+    for letter, across, down in re.findall(r"([Ml])([-\d.]+),([-\d.]+)", path_of(x, y)):
+        begin = (0.0, 0.0) if letter == "M" else found[-1]
+        found.append((begin[0] + float(across), begin[1] + float(down)))
+    np.testing.assert_allclose(found, np.stack([x, y], 1)[~np.isnan(y)], rtol=0, atol=0.00501)
+    assert path_of(x, y).count("M") == 3
 
 
 def test_letters_stay_on_the_page_however_many_curves_end_together() -> None:
@@ -259,6 +271,20 @@ def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
     assert "ri-gaussian" not in found
     assert "GD" in found
     assert "above the chart: A" in found
+
+
+def test_a_figure_names_what_is_drawn_and_says_what_leaves_its_top() -> None:
+    x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
+    nothing = Series("least norm", x, 0 * x, "#123456", "long")
+    single = Series("end", x[:1], x[:1] / 2, "#123456", "long")
+    with figure.settings():
+        sheet, curves = figure.drawn(
+            [nothing, single, Series("GD", x, 3 * x, "#345678", mark="A")], axes, "So."
+        )
+    assert [text.get_text() for text in sheet.legends[0].get_texts()] == ["end", "A GD"]
+    assert curves[0] is None
+    assert curves[1].get_marker() == "."
+    assert [text.get_text() for text in sheet.texts] == ["So. (above the chart: A)"]
 
 
 @pytest.mark.parametrize("look", [palette.DARK, palette.LIGHT, palette.CONTRAST])

@@ -1,0 +1,34 @@
+"""The Brier score of predictions that are logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import OfRows, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class Brier(OfRows, frozen=True, tag="brier"):
+    """(y − tanh(ŷ/2))² for labels ±1, averaged over rows and targets: the square loss of the mean label.
+
+    A prediction ŷ that was learned with the logistic loss is a logit: y = 1 has the probability σ(ŷ), and
+    2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. It is 1 for predictions that are 0, and four times the score of
+    labels 0 and 1. Rows seen count as often as they were seen. Source: Brier 1950; theory-open.md §18b.
+    """
+
+    label: ClassVar[str] = "Brier score"
+    is_risk: ClassVar[bool] = True
+
+    names: ClassVar[Mapping[str, str]] = {"all": "brier", "train": "brier-seen", "test": "brier-unseen"}
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return None if problem.label_values == "signs" else "labels are ±1, and predictions are logits"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        errors = probe.data.labels.double() - torch.tanh(probe.predictions.double() / 2)
+        return probe.data.over_targets(self.mean_over_rows(errors.square(), probe)[None])[0]

@@ -1,0 +1,60 @@
+"""Messages and calls after a while: they come, and take nothing while they wait."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from textual.notifications import Notify
+from textual.widgets._toast import Toast
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.terminal import told as told_module
+from hadamard_tui.terminal.alarm import after
+from hadamard_tui.terminal.told import LEAST, Told
+
+from .conftest import SMALL, opened, until
+
+pytestmark = pytest.mark.set_up("empty")
+
+
+def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
+    now = 100.0
+    monkeypatch.setattr(told_module.time, "monotonic", lambda: now)
+    message = Told("saved", timeout=5, raised_at=now)
+    assert message.time_left == 5
+    assert not message.has_expired
+    now = 104.99
+    assert message.time_left == LEAST
+    assert not message.has_expired
+    now = 106
+    assert message.time_left == LEAST, "a timer of less than nothing takes the processor for good"
+    assert message.has_expired
+
+
+async def test_a_message_whose_time_ends_while_it_is_put_up_goes_and_the_app_goes_on(app: HadamardApp):
+    class Late(Told):
+        """Its time is over once it has been asked whether it is."""
+
+        @property
+        def time_left(self) -> float:
+            self.raised_at = time.monotonic() - 2 * self.timeout
+            return super().time_left
+
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        app.post_message(Notify(Late("late")))
+        app.notify("on time", timeout=1)
+        await until(pilot, lambda: bool(app.screen.query(Toast)))
+        await until(pilot, lambda: not app.screen.query(Toast))
+
+
+async def test_calls_come_after_their_time_and_not_when_they_are_taken_back(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        came: list[str] = []
+        begun = time.monotonic()
+        after(0.05, app, lambda: came.append("later"))
+        after(0.0, app, lambda: came.append("at once"))
+        after(0.01, app, lambda: came.append("never")).cancel()
+        await until(pilot, lambda: len(came) == 2)
+        assert came == ["at once", "later"]
+        assert time.monotonic() - begun >= 0.05
