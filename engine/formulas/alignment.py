@@ -1,4 +1,4 @@
-"""How aligned a function on the cube is under permutations, sign flips, or both, of its bits.
+"""How aligned a function is: on the cube under permutations, sign flips or both; on a sphere under rotations.
 
 C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: how well a single h
 does on average over the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
@@ -7,12 +7,16 @@ does on average over the images of f. Source: Abbe, Boix-Adserà 2022; theory-sy
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+
+NODES = 200
+"""Of the quadrature from 0 to 1: exact for polynomials of a degree below twice as many."""
 
 MOST_IMAGES = 1 << 11
 """Images of a target that are enumerated at most: their products are a matrix of that size."""
@@ -88,3 +92,32 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1
     return max(float(weight) / math.comb(bits, degree) for degree, weight in enumerate(weights))
+
+
+def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
+    """C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖) for x uniform on a sphere of d ≥ 3 dimensions.
+
+    It is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
+    irreducible, and here (E φ(t) P_k(t))² for E φ² = 1 and the Gegenbauer polynomials P_k with P_k(1) = 1.
+    `profile` is φ, smooth but for t = 0.
+    """
+    from scipy.special import roots_jacobi  # type: ignore[import-untyped]
+
+    nodes, weights = roots_jacobi(NODES, (d - 3) / 2, 0)
+    half = (1 + nodes) / 2  # t ≥ 0, of density (1 − t²)^((d − 3)/2) = (1 − t)^… (1 + t)^…
+    t = np.concatenate((half, -half))
+    shares = np.tile(weights * (1 + half) ** ((d - 3) / 2), 2)
+    values = profile(t) * shares / shares.sum()
+    values /= math.sqrt(float(values @ profile(t)))
+    before, now, found = np.zeros_like(t), np.ones_like(t), 0.0
+    for degree in range(NODES):
+        if 1 / _harmonics(d, degree) <= found:  # W_k ≤ 1
+            break
+        found = max(found, float(values @ now) ** 2)
+        before, now = now, ((2 * degree + d - 2) * t * now - degree * before) / (degree + d - 2)
+    return found
+
+
+def _harmonics(d: int, degree: int) -> int:
+    """dim H_k: spherical harmonics of degree k in d dimensions."""
+    return math.comb(d + degree - 1, degree) - (math.comb(d + degree - 3, degree - 2) if degree > 1 else 0)

@@ -1,9 +1,10 @@
-"""How aligned a target is under a group of transformations of the bits."""
+"""How aligned a target is under a group of transformations of the instances."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from msgspec import Meta
 
 from engine.core.lazy import torch
@@ -26,26 +27,41 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
     f are the labels on the cube {±1}ⁿ, scaled to E f² = 1, g is a random element of the group: sign flips,
     C = max_S f̂(S)²; permutations, by enumerating the images, none where these are more than 2048; or both,
-    C = max_k W_k/(n choose k). It is of the problem alone, the same for every learner at any time: what a
-    learner without preferences under the group can see of f in noisy gradients. Source: Abbe,
+    C = max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions it is of labels xᵀw*, or of their signs,
+    under rotations: C = max_k W_k/dim H_k. It is of the problem alone, the same for every learner at any
+    time: what a learner without preferences under the group can see of f in noisy gradients. Source: Abbe,
     Boix-Adserà 2022; theory-symmetry.md §20.
     """
 
     label: ClassVar[str] = "alignment of the target"
 
     group: Annotated[
-        Literal["sign-flips", "permutations", "signed-permutations"],
-        Meta(title="group", description="of the transformations of the bits"),
+        Literal["sign-flips", "permutations", "signed-permutations", "rotations"],
+        Meta(title="group", description="of the transformations of the instances"),
     ] = "signed-permutations"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if self.group == "rotations":
+            return _off_sphere(problem)
         if not problem.matrix.is_cube or problem.target.columns(problem.matrix) > 1:
             return "the rows are all vectors of ±1, with a single target"
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data
+        if self.group == "rotations":
+            profile = np.sign if data.values == "signs" else np.asarray
+            same = alignment.rotations(profile, data.instances.d)
+            return torch.full((data.replicas, data.variants), same, dtype=torch.float64)
         rows = data.instances.rows.double().cpu().numpy()
         labels = data.labels.view(data.replicas, data.variants, -1)[:, 0].double().cpu().numpy()
         found = [FORMULAS[self.group](*pair) for pair in zip(rows, labels, strict=True)]
         return torch.tensor(found, dtype=torch.float64)[:, None].expand(-1, data.variants)
+
+
+def _off_sphere(problem: Problem) -> str | None:
+    """Why the alignment under rotations is not known, in one sentence; None if it is."""
+    made = problem.target.has_w_star and problem.target.columns(problem.matrix) == 1 and problem.noise == 0
+    if problem.matrix.on_sphere and problem.matrix.shape()[1] >= 3 and made and problem.labels != "bernoulli":
+        return None
+    return "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

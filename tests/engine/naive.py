@@ -1396,6 +1396,19 @@ def logistic_objective(X: Array, y: Array, w: Array, C: float, penalty: float) -
     return C * sum(logistic(x @ w, label) for x, label in zip(X, y, strict=True)) + penalty
 
 
+def perceptron(X: Array, y: Array, passes: int) -> tuple[Array, int]:
+    """Its weights after passes through the examples, at most so many, and the mistakes of the last."""
+    w, mistakes = np.zeros(X.shape[1]), 0
+    for _ in range(passes):
+        mistakes = 0
+        for x, label in zip(X, y, strict=True):
+            if label * (x @ w) <= 0:
+                w, mistakes = w + label * x, mistakes + 1
+        if not mistakes:
+            break
+    return w, mistakes
+
+
 def widest_margin(X: Array, y: Array) -> Array:
     """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1: the best of those with margin 1 on some rows, or NaN."""
     Z, best = X * y[:, None], np.full(X.shape[1], math.nan)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from building import beginning, experiment, gd
 from msgspec import structs
+from scipy.integrate import quad
+from scipy.special import eval_gegenbauer, gammaln
 
 from engine.core import catalogue
+from engine.core.streams import Streams
 from engine.formulas import alignment
 from engine.measures.target_alignment import FORMULAS
 from engine.pictures.picture import Picture
@@ -85,6 +88,77 @@ def test_the_alignment_of_a_target_is_measured_and_only_on_the_cube():
     other = experiment("gaussian", d=4)
     refused = pictures[0].measure.refuses(other.learners[0], other.problem)
     assert refused == "the rows are all vectors of ±1, with a single target"
+
+
+PROFILES = {
+    "sign": np.sign,
+    "linear": np.asarray,
+    "cubic": lambda t: t**3 - t,
+    "step": lambda t: 1.0 * (t > 0),
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("d", [3, 4, 10, 65])
+def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coefficients(name, d):
+    """Each by adaptive quadrature, with scipy's polynomials."""
+    profile = PROFILES[name]
+
+    def mean(f):
+        weighed = [
+            quad(lambda t: f(t) * (1 - t * t) ** ((d - 3) / 2), *ends)[0] for ends in ((-1, 0), (0, 1))
+        ]
+        whole = quad(lambda t: (1 - t * t) ** ((d - 3) / 2), -1, 1)[0]
+        return sum(weighed) / whole
+
+    size = mean(lambda t: profile(np.array(t)) ** 2)
+    order = (d - 2) / 2
+
+    def coefficient(k):
+        shape = eval_gegenbauer(k, order, 1.0)
+        return mean(lambda t: profile(np.array(t)) * eval_gegenbauer(k, order, t) / shape)
+
+    expected = max(coefficient(k) ** 2 for k in range(8)) / size
+    assert alignment.rotations(profile, d) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize(("d", "printed"), [(10, 0.066920), (64, 0.010025)])
+def test_the_sign_of_a_coordinate_has_the_alignment_printed(d, printed):
+    closed = np.exp(gammaln(d / 2) - gammaln((d + 1) / 2)) ** 2 / np.pi
+    assert alignment.rotations(np.sign, d) == pytest.approx(closed)
+    assert closed == pytest.approx(printed, abs=5e-7)
+
+
+def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
+    measure = catalogue.make("measures", "target-alignment", group="rotations")
+    values = []
+    for labels in ("soft", "sign"):
+        net = {"net": {"architecture": "linear"}}
+        whole = experiment(
+            {"kind": "sphere", "n": 5, "d": 10}, "feature", net, labels=labels, replicas=3, protocol="at-init"
+        )
+        whole = structs.replace(whole, pictures=(Picture(measure=measure),))
+        values.append(run(whole).curves[0].values(measure.name)[0])
+    np.testing.assert_allclose(values, [[0.1] * 3, [0.066920] * 3], rtol=1e-5)
+    why = "under rotations it is known of labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    for words in (
+        {"noise": 0.1},
+        {"labels": "bernoulli"},
+        {"matrix": "gaussian"},
+        {"d": 2, "target": "constant"},
+    ):
+        other = experiment(**{"matrix": "sphere", "d": 4, **words})
+        assert measure.refuses(other.learners[0], other.problem) == why
+
+
+def test_points_of_a_sphere_are_said_to_be_on_it_where_they_are():
+    for kind in catalogue.members("matrices"):
+        if kind != "file" and (matrix := catalogue.make("matrices", kind)).on_sphere:
+            rows = matrix.rows(Streams([0]))[0]
+            np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.linalg.norm(rows[0]))
+            assert matrix.second_moment is not None
+    assert catalogue.make("matrices", "sphere").on_sphere
+    assert not catalogue.make("matrices", "gaussian").on_sphere
 
 
 def described(learner=None, **words):

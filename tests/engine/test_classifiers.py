@@ -1,11 +1,11 @@
-"""Solvers that classify: logistic regression with a penalty, the largest margin, and Hebb's rule."""
+"""Solvers that classify: logistic regression with a penalty, largest margin, perceptron and Hebb's rule."""
 
 import numpy as np
 import pytest
 import torch
 from building import beginning, experiment, weights
 from looping import looped
-from naive import hold_out, length, logistic_objective, widest_margin
+from naive import hold_out, length, logistic_objective, perceptron, widest_margin
 from test_solvers import as_data, dependent
 
 from engine.core import catalogue
@@ -159,7 +159,22 @@ def test_hebb_is_the_mean_of_labels_times_instances():
             np.testing.assert_allclose(found[k, member], expected, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("kind", ["l1-logistic", "l2-logistic", "max-margin"])
+@by_shape
+def test_the_perceptron_adds_its_mistakes_in_passes_until_there_are_none(X, y):
+    for passes in (1, 3, 1000):
+        expected, _ = perceptron(X, y, passes)
+        np.testing.assert_allclose(solve("perceptron", X, y, passes=passes), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_perceptron_ends_where_it_makes_no_mistake_and_after_its_passes():
+    X, y = SHAPES["more than features"]
+    assert (y * (X @ solve("perceptron", X, y)) > 0).all()
+    assert perceptron(X, y, 1)[1] > 0
+    X, y = SHAPES["not separable"]
+    assert not (y * (X @ solve("perceptron", X, y, passes=50)) > 0).all()
+
+
+@pytest.mark.parametrize("kind", ["l1-logistic", "l2-logistic", "max-margin", "perceptron"])
 def test_labels_that_are_not_signs_are_refused(kind):
     learners = {"it": {"solver": kind}}
     experiment("gaussian", learners=learners, labels="sign")

@@ -86,6 +86,7 @@ class Matrix(Part, frozen=True, kw_only=True):
             "sign_factors",
             "in_halves",
             "is_cube",
+            "on_sphere",
             "rows_are_given",
             "is_sylvester",
             "features_are_seen",
@@ -116,6 +117,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     @property
     def is_cube(self) -> bool:
         """Whether the instances are all vectors of ±1, each once, in some order."""
+        return False
+
+    @property
+    def on_sphere(self) -> bool:
+        """Whether instances are independent uniform points of a sphere around 0."""
         return False
 
     @property

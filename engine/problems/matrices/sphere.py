@@ -29,6 +29,10 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
     def second_moment(self) -> float:
         return 1.0
 
+    @property
+    def on_sphere(self) -> bool:
+        return self.repeat is None
+
     def rows(self, streams: Streams) -> Rows:
         rows = streams("matrix").normal(*self.size())
         rows *= np.sqrt(self.d) / np.linalg.norm(rows, axis=2, keepdims=True)

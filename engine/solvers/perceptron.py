@@ -1,0 +1,56 @@
+"""The perceptron, in passes until it makes no mistake."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import Count, Values, Verdict
+from engine.core.stopping import go_on
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Floats, Refit, Solver
+
+
+class Perceptron(Solver, frozen=True, tag="perceptron"):
+    """The perceptron from w = 0: w ← w + y_j x_j where y_j x_jᵀw ≤ 0, in passes until one makes no mistake.
+
+    Passes go through the examples in their order, at most `passes` of them, anew for every k. Labels are ±1
+    and there is no bias. Of separable examples with ‖x‖ ≤ R and margin γ there are at most (R/γ)² mistakes.
+    A pass costs O(d + k) per mistake, on the inner products of the examples. Source: Rosenblatt 1958;
+    Novikoff 1962; theory-symmetry.md §19.
+    """
+
+    labels: ClassVar[Values] = "signs"
+
+    passes: Annotated[Count, Meta(title="passes", description="at most so many through the examples")] = 1000
+
+    def begin(self, data: Data) -> Hypothesis:
+        return Refit(data, partial(consistent, passes=self.passes))
+
+    def size(self, n: int, d: int) -> int:
+        return n * (n + d)
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "w is a sum of instances, and inner products decide which are in it")
+
+
+def consistent(X: Floats, y: Floats, passes: int) -> Floats:
+    """The weights [d] after the passes, for X [k, d] and y [k] of ±1."""
+    Z = X * y[:, None]
+    gram, margins, added = Z @ Z.T, np.zeros(len(Z)), np.zeros(len(Z))
+    for _ in range(passes):
+        go_on()
+        if (margins > 0).all():
+            break
+        place = 0
+        while (wrong := margins[place:] <= 0).any():
+            place += int(wrong.argmax())
+            margins += gram[place]
+            added[place] += 1
+            place += 1
+    w: Floats = added @ Z
+    return w
