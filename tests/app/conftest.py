@@ -43,7 +43,7 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def lines_of_the_theory_are_those_that_are_done() -> Iterator[None]:
     """Charts, gaps and verdicts are those of shipped lines, whoever is at work on another one."""
     every = catalogue.defaults
