@@ -84,34 +84,77 @@ ROOMS = {
 ASKING = (
     "engine/test_catalogue.py",
     "engine/test_bounds.py",
+    "engine/test_generated.py",
+    "engine/test_respected_lines.py",
     "engine/test_update_rules.py",
     "app/test_panels.py",
 )
 """Tests of all members of families, and of all panels."""
 
 
-def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(tmp_path):
-    """Each is put where it belongs in a copy, and the cases about them are run there, each on its own."""
+UNCHANGED = (
+    "app/test_layout.py::test_the_key_that_comes_to_panels_without_a_name_stands_beside_them",
+    "app/test_panels.py::test_panels_that_do_not_apply_are_dimmed_and_enter_makes_one_apply_which_can_be_undone",
+    "app/test_panels.py::test_the_gap_is_loss_minus_bound",
+    "app/test_snapshots.py::test_a_run_that_has_ended",
+    "engine/test_bounds.py::test_every_bound_has_a_case_of_each_sort",
+    "engine/test_generated.py::test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line",
+    "engine/test_linear_in_labels.py::test_predictions_are_affine_in_the_labels_where_that_is_declared",
+    "reference/test_digests.py::test_a_preset_measures_what_it_measured_before[hadamard-128]",
+    "test_readme.py::test_the_tables_of_parts_are_those_of_the_catalogue",
+)
+"""Tests of what there is beside experimental parts, which these must not change."""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the program in which each example is put where it belongs, and what these are called."""
+    folder = tmp_path_factory.mktemp("copy")
     for package in ("engine", "hadamard_tui"):
-        shutil.copytree(ROOT / package, tmp_path / package)
-    (tmp_path / "presets").symlink_to(ROOT / "presets")
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "presets").symlink_to(ROOT / "presets")
     readme = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names = []
     for example in (*EXAMPLES, *readme):
         (room,) = (room for words, room in ROOMS.items() if words in example)
         names += re.findall(r'tag="([\w-]+)"|PANEL = Panel\("(\w+)"', example)
-        (tmp_path / room / "an_example.py").write_text(example, encoding="utf-8")
-    named = ["".join(pair) for pair in names]
-    assert len(named) == len({*named}) == len(ROOMS)
-    options = ["-n0", "-q", "-rA", "-p", "cases_of_parts", "-p", "no:cacheprovider", "--whole"]
+        (folder / room / "an_example.py").write_text(example, encoding="utf-8")
+    return folder, ["".join(pair) for pair in names]
+
+
+def passed(folder, files, *options, **more):
+    """What pytest says of files of tests in a folder."""
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-rA", "-p", "no:cacheprovider", *options]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *(str(ROOT / "tests" / file) for file in ASKING)],
-        cwd=tmp_path,
-        env={**os.environ, "PARTS": ",".join(named), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'tests'}"},
+        [*command, *(str(ROOT / "tests" / file) for file in files)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'tests'}", **more},
         capture_output=True,
         text=True,
         timeout=600,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(copy):
+    """The cases about them are run, each on its own."""
+    folder, named = copy
+    assert len(named) == len({*named}) == len(ROOMS)
+    said = passed(folder, ASKING, "-p", "cases_of_parts", "--whole", PARTS=",".join(named))
     for name in named:
-        assert re.search(rf"^PASSED .*[\[-]{name}\b", done.stdout, re.MULTILINE), f"no case is about {name}"
+        assert re.search(rf"^PASSED .*[\[-]{name}\b", said, re.MULTILINE), f"no case is about {name}"
+
+
+def test_experimental_examples_change_nothing_of_what_there_is(copy):
+    folder, _ = copy
+    said = passed(folder, UNCHANGED)
+    assert all(test.rpartition("::")[2] in said for test in UNCHANGED)
+
+
+def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monkeypatch):
+    spec = importlib.util.spec_from_file_location("messages_of_the_copy", ROOT / "docs" / "messages.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    monkeypatch.setattr(made, "ROOT", copy[0])
+    assert made.page() == made.FILE.read_text(encoding="utf-8")

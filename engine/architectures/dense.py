@@ -12,7 +12,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.architectures import Architecture, HiddenLayers, Signals, Start
-from engine.core.activations import KINKED, SLOPES, Activation, kinked, transfer
+from engine.core.activations import KINKED, Activation, kinked, sent_back, transfer
 from engine.core.layer_signals import LayerSignals
 from engine.core.lazy import torch
 from engine.core.params import Params
@@ -381,7 +381,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             if inputs is not None:
                 forward = params.get(f"m{number}")
                 sent = params[f"W{number}"].mT @ (slopes if forward is None else forward * slopes)
-                slopes = sent * SLOPES[self.activation](layers[number - 2][1], inputs)
+                slopes = sent_back(self.activation, sent, layers[number - 2][1], inputs)
 
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

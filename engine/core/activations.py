@@ -98,6 +98,14 @@ def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return values, SLOPES[name](signal, values)
 
 
+def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """∂L/∂z of ∂L/∂a, `sent`, for a = σ(z): these times σ′(z)."""
+    if name == "relu":
+        back: torch.Tensor = torch.ops.aten.threshold_backward(sent, values, 0)  # makes no tensor of slopes
+        return back
+    return sent * SLOPES[name](signal, values)
+
+
 def kinked(name: str) -> str:
     """Why units with this σ cannot start at 0, in one sentence."""
     why = "so weights that start at 0 have no gradient, or one that rounding decides"

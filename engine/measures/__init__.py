@@ -87,12 +87,15 @@ class Probe:
 
     @cached_property
     def weights(self) -> torch.Tensor | None:
-        """The vectors w [B, d] with predictions xᵀw; None if predictions are not linear in x."""
+        """The vectors w [B, d] with predictions xᵀw; None if predictions are not linear in x.
+
+        In the coordinates in which they are computed, which a fast backend may have turned.
+        """
         return self._hypothesis.weights()
 
     @cached_property
     def drawn_weights(self) -> torch.Tensor:
-        """The weights [B, d] for the instances as they were drawn; for measures of weights."""
+        """The weights [B, d] in the coordinates that learners see, after `rotate`, for measures of them."""
         assert self.weights is not None, "a measure of weights is asked where there are any"
         return self.data.instances.turn_back(self.weights)
 
@@ -127,7 +130,7 @@ class Probe:
 
     @property
     def parameters(self) -> Params:
-        """The trained tensors [N, …] by name."""
+        """The trained tensors [N, …] by name, in the coordinates in which they are computed."""
         return self._parametrised.params
 
     @property

@@ -20,7 +20,7 @@ class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
     like its inverse. Unit: that of a prediction. Source: LL20; theory-bias.md §47.
     """
 
-    label: ClassVar[str] = "least y·f(x)"
+    label: ClassVar[str] = "min y·f(x)"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return None if problem.label_values == "signs" else "labels are +1 and −1"

@@ -92,11 +92,11 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Weights [B, …, d] of the instances as they were drawn, in the coordinates used here."""
+        """Weights [B, …, d] in the coordinates that learners see, after `rotate`, in those used here."""
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Weights [B, d] in the coordinates used here, for the instances as they were drawn."""
+        """Weights [B, d] in the coordinates used here, in those that learners see, after `rotate`."""
         return weights
 
 

@@ -52,6 +52,8 @@ class ScaledIdentity(Instances):
         return some * self._length
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
+        if self.n == self.d:
+            return coefficients * self._length
         combined = coefficients.new_zeros(len(coefficients), self.d)
         combined[:, self._first : self._end] = coefficients * self._length
         return combined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from engine.pictures.respect import respect
 from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from engine.protocols import CLOCKS
 from engine.results.gap import Gap
+from engine.results.ranges import Range, known, values_of
 from engine.results.wording import MOST, first_of, listed, number, percent, plural
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ class Clauses:
 
     def __init__(self, view: View, letters: Mapping[str, str]) -> None:
         self._view, self._letters = view, letters
-        self._curves = [curve for curve in view.curves if _there(curve).any()]
+        self._curves = [curve for curve in view.curves if known(curve).any()]
         self._learners = [curve for curve in self._curves if not curve.is_reference]
         self._low = self._threshold()
 
@@ -190,7 +191,11 @@ class Clauses:
         for curve, one in held_up:
             stands.setdefault(self._standing(curve, one), []).append(self._name(curve))
         said = [f"{listed(names)} {plural(how, names)}" for how, names in stands.items()]
-        brief = ", ".join(_in_brief(how, names, what) for how, names in stands.items())
+        sides: dict[str, list[str]] = {}
+        for how, names in stands.items():
+            sides.setdefault(_in_brief(how, what), []).extend(names)
+        told = {how: listed(names, 1 if len(names) > 2 else 2) for how, names in sides.items()}
+        brief = ", ".join(f"{told[how]} {plural(how, names)}" for how, names in sides.items())
         if last and of_rotations and not any(how.startswith("is below") for how in stands):
             brief = f"rotation-invariant ones not {last}"
         elif last:
@@ -248,7 +253,7 @@ class Clauses:
 
     def _gap(self, curve: CurveView, line: LineView) -> Gap:
         """How far a curve is from a line that is its own."""
-        there = _there(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+        there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
         theory = np.interp(curve.x[there], line.x, line.y)
         stderr = None if curve.stderr is None else curve.stderr[there]
         gap = Gap.between(curve.y[there], theory, stderr, self._view.rounding, self._view.y_log)
@@ -257,7 +262,7 @@ class Clauses:
     def _shapes(self) -> Iterator[Clause]:
         """Power laws where both axes are logarithmic; where other curves go; which are 0 all along."""
         zero = self._rounding
-        quiet = [curve for curve in self._learners if np.abs(_seen(curve)).max() <= max(zero, QUIET)]
+        quiet = [curve for curve in self._learners if np.abs(values_of(curve)).max() <= max(zero, QUIET)]
         ending = self._ending()
         laws, others = {}, []
         for curve in (one for one in self._learners if one not in [*quiet, *ending]):
@@ -273,10 +278,10 @@ class Clauses:
             )
             yield Clause(long, brief)
         if others:
-            ranges = [_Range(self._name(curve), curve, self._place, zero) for curve in others]
+            ranges = [Range(self._name(curve), curve, self._place, zero) for curve in others]
             yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
         if ending:
-            far = max(abs(float(_seen(curve)[-1]) - 1) for curve in ending)
+            far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
             near = "at" if far <= self._view.rounding else f"within {percent(100 * far)} of"
             names = [self._name(curve) for curve in ending]
             text = f"{listed(names)} {plural('ends', names)} {near} {self._view.divisor}"
@@ -290,16 +295,16 @@ class Clauses:
         """The curves that end near what the picture is relative to."""
         if not self._view.divisor or not self._view.along_records:
             return []
-        return [curve for curve in self._learners if abs(_seen(curve)[-1] - 1) <= NEAR]
+        return [curve for curve in self._learners if abs(values_of(curve)[-1] - 1) <= NEAR]
 
     @property
     def _rounding(self) -> float:
         """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
         logarithmic axis shows values that are so small."""
         share = self._view.rounding**2 if self._view.y_log else self._view.rounding
-        return share * max((float(np.abs(_seen(curve)).max()) for curve in self._learners), default=0.0)
+        return share * max((float(np.abs(values_of(curve)).max()) for curve in self._learners), default=0.0)
 
-    def _ranges(self, ranges: Sequence[_Range], few: int, letter: str) -> Clause:
+    def _ranges(self, ranges: Sequence[Range], few: int, letter: str) -> Clause:
         """From where to where some curves go, and by which other values; in brief of a few, in the briefest
         form of the first, by its letter."""
         told, left = first_of(ranges)
@@ -352,68 +357,9 @@ class Clauses:
             yield Clause(text, text, of_theory=True)
 
 
-class _Range:
-    """From where to where a curve goes."""
-
-    def __init__(self, name: str, curve: CurveView, place: Callable[[float], str], zero: float) -> None:
-        """`place` says of an x in words where that is; values up to `zero` are rounding."""
-        self.name, self.x, self.y = name, curve.x[_there(curve)], _seen(curve)
-        self._place, self._zero = place, zero
-
-    @property
-    def values(self) -> str:
-        """The curve with its first and its last value."""
-        return f"{self.name} {self.ends}"
-
-    @property
-    def going(self) -> str:
-        """The same with a verb."""
-        return f"{self.name} {'is' if len(self.y) == 1 else 'goes'} {self.ends}"
-
-    @property
-    def ends(self) -> str:
-        """Its first and its last value."""
-        first, last = (self._value(place) for place in (0, -1))
-        return first if len(self.y) == 1 else f"from {first} to {last}"
-
-    @property
-    def way(self) -> str:
-        """The least or the greatest value between, where it is another than those at the ends."""
-        low, high = int(self.y.argmin()), int(self.y.argmax())
-        ends, room = self.y[[0, -1]], 0.1 * float(np.ptp(self.y))
-        if self.y[low] < ends.min() - room:
-            return f" by way of {self._value(low)} at {self._place(float(self.x[low]))}"
-        if self.y[high] > ends.max() + room:
-            return f" by way of {self._value(high)} at {self._place(float(self.x[high]))}"
-        return ""
-
-    def told(self, along: str) -> str:
-        """All of it, on an axis of this name."""
-        first, last = (self._value(place) for place in (0, -1))
-        begin, end = (self._place(float(self.x[place])) for place in (0, -1))
-        if len(self.x) == 1:
-            return f"{self.name} is {first} at {along} = {begin}"
-        return f"{self.name} goes from {first} at {along} = {begin} to {last} at {end}{self.way}"
-
-    def _value(self, place: int) -> str:
-        """The value at a place, 0 where it is no more than rounding."""
-        value = float(self.y[place])
-        return "0" if abs(value) <= self._zero else number(value)
-
-
-def _there(curve: CurveView) -> NDArray[np.bool_]:
-    """Where a curve has values of all replicas."""
-    return np.asarray(curve.sound & np.isfinite(curve.y))
-
-
-def _seen(curve: CurveView) -> Floats:
-    """Those values."""
-    return curve.y[_there(curve)]
-
-
 def _power_law(curve: CurveView) -> float | None:
     """The exponent of y ∝ x^a by least squares in logarithms, where that is what a curve is."""
-    there = _there(curve) & (curve.y > 0) & (curve.x > 0)
+    there = known(curve) & (curve.y > 0) & (curve.x > 0)
     x, y = np.log(curve.x[there]), np.log(curve.y[there])
     if len(x) < POINTS or np.ptp(x) < np.log(SPAN) or np.ptp(y) == 0:
         return None
@@ -422,10 +368,9 @@ def _power_law(curve: CurveView) -> float | None:
     return float(slope) if left <= (1 - FITS) * float(np.var(y)) else None
 
 
-def _in_brief(how: str, names: Sequence[str], what: str) -> str:
-    """How curves stand to a bound, in a few words."""
-    who = listed(names, 1 if len(names) > 2 else 2)
-    against = ", against the theorem" if how.endswith("against the theorem") else ""
+def _in_brief(how: str, what: str) -> str:
+    """How a curve stands to a bound, in a few words."""
     if how.startswith("follows"):
-        return f"{who} {plural('follows', names)} {what}"
-    return f"{who} {plural('is', names)} {'below' if how.startswith('is below') else 'above'} {what}{against}"
+        return f"follows {what}"
+    against = ", against the theorem" if how.endswith("against the theorem") else ""
+    return f"is {'below' if how.startswith('is below') else 'above'} {what}{against}"

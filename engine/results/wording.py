@@ -15,6 +15,7 @@ MOST = 3
 
 
 def number(value: float) -> str:
+    """A number in three digits, or a whole one in all of its own."""
     return f"{value:.12g}" if value == int(value) and abs(value) < 1e12 else f"{value:.3g}"
 
 

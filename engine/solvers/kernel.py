@@ -115,7 +115,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
             lengths, other_lengths = (torch.linalg.vector_norm(x, dim=2) for x in (rows, others))
             squares = lengths.square()[:, :, None] + other_lengths.square()[:, None]
             width = self.width or math.sqrt(rows.shape[2])
-            return torch.exp((2 * inner - squares).clamp(max=0) / (2 * width**2))
+            return inner.mul_(2).sub_(squares).clamp_(max=0).div_(2 * width**2).exp_()
         return inner
 
 
@@ -193,7 +193,7 @@ class Fit:
             instances, z = x, self._coordinates(x)
         factor, new = self._factored(self._values(instances, instances), z)
         beyond = self._z.subtracted(self._values(instances, self._rows), z)
-        self._z.append(torch.linalg.solve_triangular(factor, beyond, upper=False) * new)
+        self._z.append(torch.linalg.solve_triangular(factor, beyond, upper=False).mul_(new))
         self._to_come.clear()
         for number in range(instances.shape[1]):
             one = slice(number, number + 1)

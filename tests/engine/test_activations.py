@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from engine.core.activations import SLOPES, TABLE, slope, with_slope
+from engine.core.activations import SLOPES, TABLE, sent_back, slope, with_slope
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -17,6 +17,17 @@ def test_a_slope_is_the_derivative_that_torch_takes_at_kinks_too(name, dtype):
     torch.testing.assert_close(found, expected, rtol=0, atol=20 * torch.finfo(dtype).eps)
     assert torch.equal(values, TABLE[name](z))
     assert torch.equal(found, slope(name, z))
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_what_is_sent_back_through_a_unit_is_multiplied_by_its_slope(name):
+    z = torch.cat((torch.linspace(-5, 5, 101, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)))
+    sent = torch.linspace(-2, 3, len(z), dtype=torch.float64).requires_grad_()
+    values, slopes = with_slope(name, z)
+    found = sent_back(name, sent, z, values)
+    assert torch.equal(found, sent * slopes)
+    (again,) = torch.autograd.grad(found.sum(), sent)
+    torch.testing.assert_close(again, slopes, rtol=0, atol=0)
 
 
 def test_every_transfer_function_has_a_slope():

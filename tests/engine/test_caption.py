@@ -246,6 +246,23 @@ def test_what_a_logarithmic_axis_shows_is_told():
     assert caption(view) == "net goes from 1 at rows = 0 to 1.58e-13 at 128."
 
 
+def test_a_valley_within_the_errors_is_not_told():
+    y = np.where(K == 40, 0.9, 1.0)
+    error = {"stderr": np.full(len(K), 0.05), "replicas": 9}
+    assert caption(losses(curve("flat", K, y, **error))) == "flat goes from 1 at k = 0 to 1 at 128."
+    assert "by way of 0.9 at 40" in caption(losses(curve("valley", K, y)))
+
+
+def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
+    y = GD.y + 0.1
+    y[3] -= 0.2
+    many = {"stderr": np.full(len(K), 0.1), "replicas": 99}
+    curves = [curve("GD", K, GD.y + 0.1), curve("LLS", K, y, **many)]
+    view = losses(*curves, lines=(line(GD.y, applies_to=("GD", "LLS")),))
+    assert "stays above it, LLS stays above it within its error" in caption(view)
+    assert caption(view, room=Room(80)).endswith(" GD and LLS are above 1 − k/d.")
+
+
 def test_where_a_heat_map_is_least_and_greatest():
     heat = HeatView("net", np.array([1.0, 2]), np.array([0.5, 1.5]), np.array([[3.0, np.nan], [2, 7]]), None)
     picture = Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss"))

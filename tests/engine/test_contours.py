@@ -140,6 +140,28 @@ def test_a_line_divides_a_map_at_a_value_or_does_not(claim, holds, said):
     assert said in outcome.detail
 
 
+@pytest.mark.parametrize(
+    ("claim", "holds", "said"),
+    [
+        ({"between": [0, 1e9]}, True, "in [0, 1e+09]"),
+        ({"above": 0}, True, "> 0"),
+        ({"below": 2}, False, "≥ 2"),
+        ({"equals": 2, "within": 1e-6}, False, "≠ 2"),
+        ({"below": 2, "curve": None}, False, "relu: "),
+    ],
+)
+def test_what_a_map_is_everywhere(results, claim, holds, said):
+    asked = {"kind": "everywhere", "text": "It is so", "picture": "map", "curve": "relu", **claim}
+    (outcome,) = judge(sweep(plan({**DOCUMENT, "claims": [asked]})))
+    assert outcome.holds is holds, outcome.detail
+    assert said in outcome.detail
+    z = view(results.plan.experiment.pictures[0], results).heat("relu").z
+    if "below" in claim:
+        assert outcome.measured == z.max()
+        row, column = np.unravel_index(z.argmax(), z.shape)
+        assert f"at layer = {column + 1}, cw = {CW[row]:g} is" in outcome.detail
+
+
 def test_a_line_that_has_its_level_nowhere_divides_nothing():
     (outcome,) = judge(swept(claims=[{"at_value": 2}], contours=[{"line": "chi-perp", "level": 9}]))
     assert not outcome.holds

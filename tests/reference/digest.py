@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.core import catalogue
 from engine.core.lazy import load_torch
 from engine.pictures.view import ROUNDING
 from engine.results.outcomes import judge
@@ -64,6 +65,9 @@ ARBITRARY = {
 """Curves of rounding that steps magnify, or of singular vectors that are arbitrary: another processor has
 others. Of them the names are kept, and of the claims of their presets whether they hold."""
 
+EXPERIMENTAL = {kind for kind, line in catalogue.members("theory").items() if line.experimental}
+"""Lines that are no part of a digest yet."""
+
 SAMPLES = 16
 """Of a curve so many records are kept at most."""
 
@@ -91,7 +95,7 @@ def digest(name: str) -> dict[str, Any]:
             along = _without(along, ARBITRARY[name])
         return _shortened(along, DIGITS[described.run.dtype])
     trace = run(described)
-    bounds = [line for line in trace.lines_of("loss") if not line.per_learner]
+    bounds = [one for one in trace.lines_of("loss") if not one.per_learner and one.kind not in EXPERIMENTAL]
     found = spectra(view(picture_of_spectra(described), of_one(described, trace)))
     whole = {
         "dtype": described.run.dtype,
@@ -119,6 +123,7 @@ def _along_axes(document: dict[str, Any]) -> dict[str, Any]:
             {"name": one["name"], "x": _series(one["x"]), "y": _series(one["y"])}
             for picture in pictures
             for one in picture["theory"]
+            if one["kind"] not in EXPERIMENTAL
         ],
         "claims": [_claim(one) for one in found["claims"]],
     }

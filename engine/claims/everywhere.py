@@ -1,0 +1,34 @@
+"""What a heat map is at all of its places."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.claims import Comparing, Outcome, name_of
+from engine.pictures.view import View
+
+
+class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
+    """What a heat map is wherever it has a value: equal to a number, below or above it, or between two.
+
+    Of all places the worst one is reported.
+    """
+
+    example: ClassVar[str] = '{kind = "everywhere", curve = "net", between = [5, 10]}'
+    of_map: ClassVar[bool] = True
+
+    def judge(self, view: View) -> Outcome:
+        assert self.curve is not None, "a claim about every learner is judged of one after the other"
+        heat = view.heat(self.curve)
+        rows, columns = np.nonzero(np.isfinite(heat.z))
+        if not len(rows):
+            return self.fails("the map has no values")
+        values = heat.z[rows, columns]
+        stderr = None if heat.stderr is None else heat.stderr[rows, columns]
+        worst = int(self.beyond(values, stderr).argmax())
+        x, y = float(heat.x[columns[worst]]), float(heat.y[rows[worst]])
+        place = f"{view.picture.x} = {x:g}, {view.picture.y} = {y:g}"
+        error = None if stderr is None else float(stderr[worst])
+        return self.compared(float(values[worst]), error, f"{name_of(view)} at {place} is ")
