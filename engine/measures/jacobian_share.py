@@ -10,7 +10,7 @@ from engine.core.lazy import torch
 from engine.core.parts import Count
 from engine.hypotheses.tangent_kernel import largest_eigenpairs, tangent_kernels
 from engine.measures import Measure, Probe
-from engine.measures.jacobian_spectrum import FIRST_LAYER
+from engine.measures.jacobian_spectrum import FIRST_LAYER, seen_by_net
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -125,9 +125,3 @@ def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
     """Values [B, n] of every net, [nets, K·n], 0 on rows not seen."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)
-
-
-def seen_by_net(probe: Probe) -> torch.Tensor:
-    """Which rows were seen, for every output of every net, [nets, K, n]."""
-    labels = probe.data.labels
-    return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

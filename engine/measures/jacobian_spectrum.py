@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
@@ -22,11 +22,12 @@ FIRST_LAYER = {"W1": 1.0}
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
-    """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of all rows)/∂W₁, n·K × h·d for K outputs.
+    """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
 
     From the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h: directions of the
     labels that a step on W₁ moves far, and those that it hardly moves. Those below √eps of the largest are
-    rounding. Measured at the start and at the end. Averaged over targets. Unit: that of a prediction over
+    rounding, and those that J has no more of are 0. Of all rows, or of those trained on. Measured at the
+    start and at the end. Averaged over targets. Unit: that of a prediction over
     that of a weight. Source: OFLS19; theory-bias.md §§45, 46.
     """
 
@@ -35,6 +36,10 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     expensive: ClassVar[bool] = True
 
     most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
+
+    rows: Annotated[
+        Literal["all", "train"], Meta(title="rows", description="of which predictions: all, or those seen")
+    ] = "all"
 
     @property
     def ends_only(self) -> bool:
@@ -54,5 +59,21 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         kernels = tangent_kernels(probe.architecture, probe.tensors, probe.data.instances, FIRST_LAYER)
+        if self.rows == "train":
+            kernels = (_of_some(*pair) for pair in zip(kernels, seen_by_net(probe), strict=True))
         found = [torch.linalg.eigvalsh(kernel).flip(0)[: self.most].clamp(min=0).sqrt() for kernel in kernels]
-        return probe.data.over_targets(torch.stack(found, 1)).movedim(0, -1)
+        count = min(self.most, probe.architecture.outputs * probe.data.instances.n)
+        padded = [torch.nn.functional.pad(values, (0, count - len(values))) for values in found]
+        return probe.data.over_targets(torch.stack(padded, 1)).movedim(0, -1)
+
+
+def _of_some(kernel: torch.Tensor, some: torch.Tensor) -> torch.Tensor:
+    """The kernel [K·n, K·n] of some predictions [K, n]."""
+    numbers = some.flatten().nonzero()[:, 0]
+    return kernel[numbers][:, numbers]
+
+
+def seen_by_net(probe: Probe) -> torch.Tensor:
+    """Which rows were seen, for every output of every net, [nets, K, n]."""
+    labels = probe.data.labels
+    return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

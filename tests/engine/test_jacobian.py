@@ -51,6 +51,28 @@ def test_singular_values_are_those_of_the_matrix_of_all_derivatives(net):
     np.testing.assert_allclose(found, averaged, rtol=1e-8, atol=1e-7)
 
 
+def test_of_the_rows_trained_on_it_is_the_jacobian_of_these_alone():
+    steps = {"kind": "steps", "steps": 1, "records": 1, "train": 2}
+    rule = {"update": {"kind": "gd", "lr": 1e-3}}
+    net = {"architecture": {"kind": "dense", "widths": [5], "activation": "softplus", "outputs": "m"}, **rule}
+    whole = raw(CLUSTERS, "classes", {"net": net}, protocol=steps, replicas=2)
+    parsed = [
+        reading.parse({**whole, "pictures": [{"x": "j", "measure": {"kind": "jacobian-spectrum", **words}}]})
+        for words in ({"most": 9, "rows": "train"}, {"most": 9})
+    ]
+    found, of_all = (run(one).curves[0].array(one.pictures[0].measure.name).values[0] for one in parsed)
+    hypothesis, data = beginning(parsed[0])
+    each = torch.autograd.functional.jacobian(
+        lambda first: hypothesis.architecture.predict({**hypothesis.tensors, "W1": first}, data.instances),
+        hypothesis.tensors["W1"],
+    ).unflatten(0, (2, -1))  # [nets, outputs, n, nets, h, d]
+    for net in range(2):
+        expected = torch.linalg.svdvals(each[net, :, :2, net].flatten(0, 1).flatten(1)).numpy()
+        np.testing.assert_allclose(found[net][: len(expected)], expected, rtol=1e-4)
+        assert not found[net][len(expected) :].any()
+    assert (of_all[:, 0] > found[:, 0]).all()
+
+
 def test_the_gap_is_a_ratio_of_neighbours_where_there_are_such():
     spectrum = measured(described({}, {"kind": "jacobian-spectrum", "most": 5}))
     whole = described({}, {"kind": "jacobian-gap", "after": 4})
