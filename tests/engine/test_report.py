@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from engine.results.results import of_one
 from engine.results.trace import Curve, Trace
 from engine.runtime.run import run
 from engine.spec import reading
+from engine.theory import Direction
 
 CLAIMS = [
     {"text": "It halves", "learner": "GD", "k": 4, "loss": 0.5, "within": 1e-9},
@@ -57,7 +59,7 @@ def test_the_keys_are_those_of_schema_2(measured):
         assert curve["verdict"]["invariant"] in (True, False, "on this data")
     for line in found["pictures"][0]["theory"]:
         assert line.keys() >= {"kind", "direction", "x", "y", "applies_to", "source", "reasons"}
-        assert line["direction"] in ("lower", "upper", "asymptotic")
+        assert line["direction"] in get_args(Direction)
     for claim in found["claims"]:
         assert claim.keys() == {"text", "holds", "measured", "stderr", "detail"}
 
