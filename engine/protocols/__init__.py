@@ -270,6 +270,10 @@ class Protocol(Part, frozen=True):
         """How many examples a solver is told at most."""
         return self.most_examples(n)
 
+    def tells_solvers_ahead(self, n: int) -> bool:
+        """Whether solvers know examples by a record that the clock k does not count there."""
+        return False
+
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
         """The number of the row that is seen first, second, … in every replica [R, K], as learners see them.
 

@@ -182,6 +182,9 @@ class Steps(Protocol, frozen=True, tag="steps"):
         rows = self.rows(n)
         return min(self.last(n) * (self.batch or rows), rows)
 
+    def tells_solvers_ahead(self, n: int) -> bool:
+        return 0 < self.drawn_rows(n) < self.rows(n)
+
     def examples_told(self, n: int) -> int:
         return self.rows(n)
 

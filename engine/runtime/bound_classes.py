@@ -15,7 +15,7 @@ def bound_classes(experiment: Experiment) -> dict[str, BoundClass | None]:
     return {
         learner.name: bound_class(
             directions,
-            [line.direction for line in holding if line.binds(learner, experiment).holds],
+            [line.direction for line in holding if line.judged(learner, experiment).holds],
             verdict(learner, experiment),
         )
         for learner in experiment.learners

@@ -229,6 +229,14 @@ class Line(Part, frozen=True):
         """Whether the learner satisfies the theorem's conditions, and why or why not."""
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
+    def judged(self, learner: Learner, experiment: Setup) -> Finding:
+        """The same here, where examples that a learner knows are to be among those that k counts."""
+        told_ahead = experiment.protocol.tells_solvers_ahead(experiment.problem.matrix.shape()[0])
+        if learner.solver is not None and told_ahead:
+            what = "knows all training rows from the first step on, and k counts those of mini-batches"
+            return Finding(False, f"{learner.name} {what}")
+        return self.binds(learner, experiment)
+
     def asks(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """What is measured of a learner that it binds because the line is made of it, then in `at.own`."""
         return ()

@@ -827,3 +827,18 @@ def test_a_learner_that_is_not_invariant_is_not_bound_but_the_curve_is_there():
     assert len(one.x) == 9
     assert one.at(4) == pytest.approx(0.5)
     assert one.at(4.5) == pytest.approx(0.4375)
+
+
+@pytest.mark.parametrize(
+    ("batch", "bound"),
+    [({}, True), ({"batch": 2}, False), ({"batch": 16}, True), ({"replacement": True}, True)],
+)
+def test_a_solver_that_knows_more_rows_than_k_counts_is_bound_by_nothing(batch, bound):
+    protocol = {"kind": "steps", "steps": 3, **batch}
+    trace = run(experiment(learners={"LLS": LLS, "GD": gd(0.01)}, d=16, protocol=protocol))
+    (line,) = (one for one in trace.lines_of("loss") if one.kind == "ri-signed")
+    assert line.on_learners["GD"].holds
+    assert line.on_learners["LLS"].holds == bound
+    (least, _) = trace.curves
+    below = least.mean("loss")[1:] < line.values[1:] - 1e-9
+    assert below.any() != bound
