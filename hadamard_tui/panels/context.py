@@ -40,6 +40,7 @@ class PanelContext:
         guesses: where learners were guessed to come below a tenth, by name.
         looking: snapshots of the learners, where they were asked for.
         where: which point of the axes it is, in words; nothing where there are no axes.
+        whole: the experiment with all points of its axes, which claims are about; None where it is this one.
     """
 
     experiment: Experiment
@@ -56,6 +57,7 @@ class PanelContext:
     views: Viewed = field(default_factory=Viewed)
     looking: Looking | None = None
     guesses: Mapping[str, float | None] = field(default_factory=dict)
+    whole: Experiment | None = None
 
     def look(self, measure: str, title: str = "") -> Look:
         """A measure of all learners that have it, along the run and as far as it is shown."""
@@ -95,7 +97,7 @@ class PanelContext:
         """What a picture shows, once the run is shown to its end; before that what the run is about."""
         if self.outcomes is None:
             return room.cut(self.experiment.title)
-        words = self.views.caption(view, self.experiment, self.outcomes, room)
+        words = self.views.caption(view, self.whole or self.experiment, self.outcomes, room)
         guessed = told(self.guesses, self.loss.view) if self.guesses else ""
         return room.cut(f"{guessed} {words}") if guessed else words
 

@@ -323,6 +323,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             session.views,
             session.looking,
             session.guesses,
+            session.plan.experiment,
         )
 
     def show_set_up(self) -> None:

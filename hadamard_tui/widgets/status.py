@@ -231,11 +231,11 @@ def _place(look: Look) -> tuple[str, str]:
     """Where on x a person looks, at length and in brief; nothing along a run, whose clock says it."""
     if look.view.along_records or look.x is None:
         return "", ""
-    x = look.view.picture.x
+    x = look.view.x_name
     if look.y is None:
         word = look.view.name_at(look.x)
         return f"  at {x} = {word or format(look.x, '.4g')}:", f" at {word or format(look.x, '.3g')}"
-    return f"  at {x} = {look.x:.4g}, {look.view.picture.y} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
+    return f"  at {x} = {look.x:.4g}, {look.view.y_name} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
 
 
 def line_forms(look: Look, found: Value) -> tuple[str, ...]:

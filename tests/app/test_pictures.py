@@ -343,3 +343,14 @@ def test_a_caption_is_made_once_for_what_there_is(editable: EditableExperiment):
     assert "follow that line exactly" in said
     assert views.caption(views.view(picture, results), experiment, outcomes) is said
     assert views.caption(found, experiment, []) is not said
+
+
+async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
+    picture = {**CURVES, "marks": [{"name": "d", "y": "size"}], "name": "examples"}
+    claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 2, "picture": "examples"}]
+    app = app_of(editable(picture, claims=claims))
+    async with opened(app, WIDE) as pilot:
+        await over(app, pilot)
+        said = app.laboratory.query_one(Caption)
+        await until(pilot, lambda: "claim" in str(said.render()))
+        assert "none" not in str(said.render())
