@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
+from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.sizes import Sizes
 from engine.spec.asked import asked
@@ -128,6 +129,16 @@ def why_not(backend: Backend, learner: Learner, experiment: Experiment) -> str |
         return reason
     lacking = (measure.name for measure in asked(experiment, learner) if not backend.serves(measure))
     return next((f"it does not measure {name}" for name in lacking), None)
+
+
+def why_no_single_pass(experiment: Experiment) -> str | None:
+    """Why targets do not each learn along single examples in one pass, in one sentence; None if they do."""
+    protocol = experiment.protocol
+    if not protocol.online:
+        return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+    if catalogue.make("losses", protocol.loss).joint:
+        return f"{protocol.loss} is of the predictions of all targets of an example together"
+    return None
 
 
 def weight_vectors(learner: Learner, experiment: Experiment) -> int:

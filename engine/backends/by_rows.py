@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.backends import Backend, weight_vectors
+from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.core.sizes import Sizes
@@ -49,17 +49,13 @@ class ByRows(Backend):
     takes_matrix: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        rule, net, protocol = learner.update, learner.architecture, experiment.protocol
+        rule, net = learner.update, learner.architecture
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         along = experiment.problem.matrix.entries_are_signs or rule.along_gradients
         if rule.scalar_step(net) is None or rule.own_start or not along:
             return "its steps are not known to be multiples of single examples"
-        if not protocol.online:
-            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
-        if catalogue.make("losses", protocol.loss).joint:
-            return f"{protocol.loss} is of the predictions of all targets of an example together"
-        return super().refuses(learner, experiment)
+        return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
         return not (measure.of_parameters or measure.under or (measure.of_weights and not measure.expensive))

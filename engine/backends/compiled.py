@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.backends import Backend, weight_vectors
+from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.backends.tiled.tiles import LEAST
 from engine.core import catalogue
 from engine.core import device as devices
@@ -52,8 +52,8 @@ class Compiled(Backend):
             return "labels are not linear in the instances"
         if not catalogue.make("losses", protocol.loss).is_square or protocol.clips_at is not None:
             return "it takes only square loss, of predictions that are not clipped"
-        if not protocol.online:
-            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        if reason := why_no_single_pass(experiment):
+            return reason
         if devices.resolve(experiment.run.device) != "cpu":
             return "it runs on the processor only"
         return super().refuses(learner, experiment)

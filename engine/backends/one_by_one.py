@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from engine.backends import Backend
+from engine.backends import Backend, why_no_single_pass
 from engine.backends.structured import is_large, rotated, why_not_rotated
-from engine.core import catalogue
 from engine.core.lazy import torch
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
@@ -43,12 +42,7 @@ class OneByOne(Backend):
             return "it trains an architecture by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
             return "its steps are not known to be multiples of single examples"
-        protocol = experiment.protocol
-        if not protocol.online:
-            return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
-        if catalogue.make("losses", protocol.loss).joint:
-            return f"{protocol.loss} is of the predictions of all targets of an example together"
-        return super().refuses(learner, experiment)
+        return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
         return not (measure.of_parameters or measure.of_rows_seen or measure.under)

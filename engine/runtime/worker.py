@@ -150,10 +150,8 @@ class Worker:
                 self._tell(Changed("stopped"))
             else:
                 self._run()
-        if not self._stopped:
-            load_torch(
-                self._threads
-            )  # which what is looked at next may need; later runs need not wait for it
+        if not self._stopped:  # what is looked at next may need it, and later runs need not wait for it
+            load_torch(self._threads)
 
     def _run(self) -> None:
         try:

@@ -135,7 +135,29 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
         yield instances.rows[:, number, :, None].double(), by_replica[:, :, number, None].double()
 
 
-class Refit:
+class Solved:
+    """Linear predictions by weights that are solved for when they are asked for."""
+
+    _w: torch.Tensor | None
+    """The weights [B, d]; None where examples came since."""
+
+    def solving(self) -> Iterator[None]:
+        """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
+        raise NotImplementedError
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """The solution [B, d]."""
+        for _ in self.solving():
+            pass
+        assert self._w is not None, "solving ends with them"
+        return self._w
+
+
+class Refit(Solved):
     """Keeps the examples and solves anew for the weights of every replica and target when they are asked for.
 
     `solve` turns instances X [k, d] and labels y [k] into weights [d]; it is not asked before there are any.
@@ -147,7 +169,7 @@ class Refit:
         self._solve, self._data = solve, data if kept else None
         self._rows = [data.instances.rows[:, :0]]
         self._labels = [data.labels[:, :0]]
-        self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), data.instances.d)
+        self._w = data.labels.new_zeros(len(data.labels), data.instances.d)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
@@ -187,14 +209,3 @@ class Refit:
     def _alone(self, X: Floats, y: Floats) -> Floats:
         with one_thread():
             return self._solve(X, y)
-
-    def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
-        return instances.products(self.weights())
-
-    def weights(self) -> torch.Tensor:
-        """The solution [B, d]."""
-        for _ in self.solving():
-            pass
-        assert self._w is not None, "solving ends with them"
-        return self._w

@@ -16,7 +16,7 @@ from engine.core.stopping import go_on
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
-from engine.solvers import Floats, Solver
+from engine.solvers import Floats, Solved, Solver
 
 DEPENDENT = 1e-10
 """A feature depends on the active ones if the share of its square length outside their span is below this."""
@@ -169,7 +169,7 @@ class Minimiser:
         return (-along if along @ self._signs > 0 else along), False
 
 
-class Fit:
+class Fit(Solved):
     """The Lasso's solution for every replica and target, each found from the one before when it is wanted."""
 
     def __init__(self, data: Data, lam: float) -> None:
@@ -178,8 +178,8 @@ class Fit:
         self._grams = [Gram(d) for _ in range(data.replicas)]
         self._products = np.zeros((len(data.labels), d))  # Xᵀy
         self._members = [Minimiser() for _ in data.labels]
-        self._w: torch.Tensor | None = data.labels.new_zeros(len(data.labels), d)
-        self._like = self._w
+        self._like = data.labels.new_zeros(len(data.labels), d)
+        self._w = self._like
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""
@@ -202,14 +202,3 @@ class Fit:
                 member.minimise(self._grams[number // self._targets], b, self._lam * self._told / 2)
         d = self._products.shape[1]
         self._w = torch.from_numpy(np.stack([member.vector(d) for member in self._members])).to(self._like)
-
-    def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
-        return instances.products(self.weights())
-
-    def weights(self) -> torch.Tensor:
-        """The solution [B, d]."""
-        for _ in self.solving():
-            pass
-        assert self._w is not None, "solving ends with them"
-        return self._w

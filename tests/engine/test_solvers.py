@@ -92,6 +92,16 @@ def test_vaw(X, eps):
             np.testing.assert_allclose(found[:, target], expected, rtol=0, atol=NEAR)
 
 
+def told_in(order, fit, data, X, rows):
+    """Predictions for X, which the data have, and other rows, after each example told in this order."""
+    for count, row in enumerate(order):
+        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
+        for asked in (X, rows):
+            instances = data.instances if asked is X else as_data(rows, rows).instances
+            for target, found in enumerate(fit.predict(instances).numpy()):
+                yield found, list(order)[: count + 1], target, asked
+
+
 @pytest.mark.parametrize("ahead", [1, 2, 5])
 @pytest.mark.parametrize("order", [range(12), [0, 1, 2, 7, 3, 4, 5, 6], [5, 5, 0, 1, 2, 2]], ids=str)
 def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, ahead, monkeypatch):
@@ -99,15 +109,9 @@ def test_vaw_looks_ahead_as_far_as_examples_are_the_rows_in_their_order(order, a
     X, Y, rows = random(8, 12, 4), random(9, 12, 2), random(10, 5, 4)
     data = as_data(X, Y)
     fit = catalogue.make("solvers", "vaw", eps=0.3).begin(data)
-    for count, row in enumerate(order):
-        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
-        told = list(order)[: count + 1]
-        for asked in (X, rows):
-            instances = data.instances if asked is X else as_data(rows, rows).instances
-            found = fit.predict(instances).numpy()
-            for target in range(2):
-                expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
-                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
+    for found, told, target, asked in told_in(order, fit, data, X, rows):
+        expected = naive.forecasts(X[told], Y[told, target], 0.3, asked)[-1]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=NEAR)
 
 
 def test_vaw_counts_the_row_that_it_predicts_and_ridge_does_not():
@@ -127,16 +131,10 @@ def test_kernels_look_ahead_as_far_as_examples_are_the_rows_in_their_order(
     X, Y, rows = random(8, 12, 4)[[*range(5), 1, 3, *range(5, 10)]], random(9, 12, 2), random(10, 5, 4)
     data = as_data(X, Y)
     fit = catalogue.make("solvers", "kernel", lam=lam).begin(data)
-    for count, row in enumerate(order):
-        fit.learn(data.instances.at(slice(row, row + 1)), data.labels[:, row : row + 1])
-        told = list(order)[: count + 1]
-        for asked in (X, rows):
-            instances = data.instances if asked is X else as_data(rows, rows).instances
-            found = fit.predict(instances).numpy()
-            for target in range(2):
-                y = Y[told, target]
-                expected = naive.kernel_predictions(of_kernel({"kernel": "rbf"}), X[told], y, lam, asked)[-1]
-                np.testing.assert_allclose(found[target], expected, rtol=0, atol=NEAR)
+    for found, told, target, asked in told_in(order, fit, data, X, rows):
+        y = Y[told, target]
+        expected = naive.kernel_predictions(of_kernel({"kernel": "rbf"}), X[told], y, lam, asked)[-1]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=NEAR)
 
 
 KERNELS = [
