@@ -192,6 +192,10 @@ def _is_logarithmic(text: str, plan: Plan) -> bool:
 
 def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) -> HeatView:
     """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
+    drawn = partial(_contours, results, steps.picture, taken)
+    if (recorded := _as_recorded(steps, taken)) is not None:
+        x, y, z = recorded
+        return HeatView(learner, x, y, z, None, drawn(x, y))
     parts = steps.parts([(one.point, one.samples) for one in taken])
     x = np.unique(np.concatenate([part.x for part in parts]))
     y = np.unique([part.height for part in parts])
@@ -200,8 +204,32 @@ def _heat(results: Results, steps: Steps, learner: str, taken: list[Stretch]) ->
     stderr = None
     if all(reductions.has_error(summary, len(part.values)) for part in parts):
         stderr = _over(x, y, steps, parts, partial(_error, summary))
-    drawn = (_contour(each, x, y, results, steps.picture, taken) for each in steps.picture.contours)
-    return HeatView(learner, x, y, z, stderr, tuple(one for one in drawn if one is not None))
+    return HeatView(learner, x, y, z, stderr, drawn(x, y))
+
+
+def _as_recorded(steps: Steps, taken: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
+    """x, y and the map of a single replica over a clock and an index as they were recorded.
+
+    None where more is to be done. A measure may have a thousand places along its index, and views of runs
+    that go on are made for every frame.
+    """
+    picture, (first, *others) = steps.picture, taken
+    samples = first.samples
+    if others or len(samples.values) != 1 or steps.change_values or picture.at or samples.own:
+        return None
+    if picture.summary == "geometric":  # of values below 0 there is none
+        return None
+    if picture.x not in samples.clocks or list(samples.indices) != [picture.y]:
+        return None
+    return samples.clocks[picture.x], samples.indices[str(picture.y)], samples.values[0].T
+
+
+def _contours(
+    results: Results, picture: Picture, taken: list[Stretch], x: Floats, y: Floats
+) -> tuple[ContourView, ...]:
+    """The lines of the theory over a map that have values there."""
+    drawn = (_contour(each, x, y, results, picture, taken) for each in picture.contours)
+    return tuple(one for one in drawn if one is not None)
 
 
 def _over(

@@ -6,6 +6,9 @@ from building import curve, experiment, gd, spectrum_of, weights
 
 from engine.core.parts import BadInput
 from engine.core.spectrum import DENSE, looked_at
+from engine.results import views
+from engine.results.results import of_one
+from engine.results.spectrum import picture_of_spectra, spectra
 from engine.runtime.run import run
 
 D = 16
@@ -96,3 +99,17 @@ def test_records_are_thinned_by_octaves():
         here = looked[(looked >= 1 << octave) & (looked < 1 << (octave + 1))]
         assert len(here) == 1 << (DENSE - 1)
         assert (np.diff(here) == 1 << (octave - DENSE + 1)).all()
+
+
+def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures_make_of_it(monkeypatch):
+    described = experiment(learners={"GD": gd(0.01), "EGU": {"update": "egu"}}, **ALL_TARGETS)
+    trace = run(described)
+    picture, results = picture_of_spectra(described), of_one(described, trace)
+    found = views.view(picture, results)
+    monkeypatch.setattr(views, "_as_recorded", lambda steps, taken: None)
+    for quick, slow in zip(found.heats, views.view(picture, results).heats, strict=True):
+        for one in ("x", "y", "z"):
+            np.testing.assert_array_equal(getattr(quick, one), getattr(slow, one))
+        assert quick.stderr is slow.stderr is None
+    for one in trace.curves:
+        np.testing.assert_array_equal(spectra(found)[one.name].values, spectrum_of(one).values)
