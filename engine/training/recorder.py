@@ -87,7 +87,7 @@ class Recorder:
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
-        weights = hypothesis.weights()
+        weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         self._stride = (
             0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
