@@ -50,7 +50,8 @@ def _squared_singular_values(labels: Rows) -> Floats:
         return np.sort(lengths)[::-1]
     if np.array_equal(wide, np.rint(wide)):
         exact = wide.astype(np.float64)
-        return np.maximum(np.linalg.eigvalsh(exact @ exact.T)[::-1], 0.0)
+        squares: Floats = np.maximum(np.linalg.eigvalsh(exact @ exact.T)[::-1], 0.0)
+        return squares
     return np.square(np.linalg.svd(labels.astype(np.float64), compute_uv=False))
 
 
