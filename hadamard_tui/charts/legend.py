@@ -105,11 +105,7 @@ def legend(
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        Entry(
-            tuple(_part(series, group[0], at, marks[at]) for at in group),
-            len(group) == 1 and group[0] in named,
-        )
-        for group in every
+        Entry(_parts(series, group, marks), len(group) == 1 and group[0] in named) for group in every
     )
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
@@ -122,12 +118,18 @@ def _relation(series: Sequence[Series], lead: int, index: int) -> str:
     return SAME if are_equal(series[lead], series[index]) else NEARLY
 
 
-def _part(series: Sequence[Series], lead: int, index: int, mark: str | None) -> Part:
-    """What is said of a series; the own line of the first of its group does not say again whose it is."""
-    one, name = series[index], series[index].name
-    if index != lead:
-        name = name.removesuffix(f" of {series[lead].name}").removesuffix(f", {series[lead].name}")
-    return Part(name, index, one.formula, mark or "", SAMPLES[one.style], _relation(series, lead, index))
+def _parts(series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None]) -> tuple[Part, ...]:
+    """What is said of series that run along each other: lines without a letter do not say whose they are of
+    those here, and those of the same name are told once."""
+    found: list[Part] = []
+    for at in group:
+        one, name, mark = series[at], series[at].name, marks[at] or ""
+        for other in (series[number].name for number in group if number != at):
+            name = name.removesuffix(f" of {other}").removesuffix(f", {other}")
+        if mark or all(part.name != name for part in found):
+            relation = _relation(series, group[0], at)
+            found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)
@@ -158,12 +160,23 @@ def wrapped(
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells."""
     every = [part for parts in entries for part in parts]
-    names = without_common_keys([part.name for part in every])
+    names = without_common_keys(_told_once(every))
     cut = [with_cut_words(names, letters) for letters in _SHORTER]
     bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
     for called in (names, *cut, *bare):
         given = iter(called)
         yield [[(part.called(next(given)), part.at) for part in parts] for parts in entries]
+
+
+def _told_once(parts: Sequence[Part]) -> list[str]:
+    """Their names, but of lines that curves run along, when they have the name of one before, the sample
+    says enough."""
+    return [
+        ""
+        if part.relation and not part.mark and any(part.name == one.name for one in parts[:number])
+        else part.name
+        for number, part in enumerate(parts)
+    ]
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:

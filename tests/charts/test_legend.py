@@ -132,3 +132,21 @@ def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
     assert [piece.text for piece in row] == [
         "A ─── net, cw = 1", "= ╌╌╌ recursion", "= ╌╌╌ limit", "╌╌╌ recursion of other, cw = 1"
     ]  # fmt: skip
+
+
+def test_lines_that_several_curves_run_along_are_named_once():
+    names = [f"net, cw = {number}" for number in range(4)]
+    series = [curve([number], name=name, mark=chr(65 + number)) for number, name in enumerate(names)]
+    series += [
+        curve([number], name=f"recursion of {name}", style="dashed") for number, name in enumerate(names)
+    ]
+    groups = [(0, 4), (1, 5), (2, 3, 6, 7)]
+    rows = legend(series, 120, 3, groups=groups)
+    assert [[piece.text for piece in row] for row in rows] == [
+        ["A ─── net, cw = 0", "= ╌╌╌ recursion", "B ─── net, cw = 1", "= ╌╌╌ recursion"],
+        ["C ─── net, cw = 2", "≈ D ─── net, cw = 3", "= ╌╌╌ recursion"],
+    ]
+    (row,) = legend(series, 80, 1, groups=groups)
+    assert " ".join(piece.text for piece in row) == (
+        "A net, cw = 0 = ╌╌╌ recursion B net, 1 = ╌╌╌ C net, 2 ≈ D net, 3 = ╌╌╌"
+    )
