@@ -17,7 +17,7 @@ from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 INCHES = (5.5, 3.8)
@@ -209,7 +209,7 @@ def _written(sheet: Any, kind: str) -> bytes:
 def _curve(plot: Any, one: Series, axes: Axes) -> Any:
     """Draw a curve, or a dot for a single point; its line."""
     alone = one.style == "points" or np.count_nonzero(np.isfinite(one.y) & ~(axes.x_log & (one.x <= 0))) == 1
-    number = 0 if one.mark is None else ord(one.mark.upper()) - ord("A")
+    number = 0 if one.mark is None else number_of(one.mark)
     name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
     (line,) = plot.plot(
         one.x,

@@ -11,7 +11,7 @@ import numpy as np
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.sharing.outlines import outline
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
@@ -77,7 +77,7 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
         _line(page.area, one, *outline(across, down, within))
         if one.mark is not None:
             shapes = _shapes(page.area, one)
-            for x, y in _places_of_shapes(across, down, _number(one.mark)):
+            for x, y in _places_of_shapes(across, down, number_of(one.mark)):
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
     _letters(page.over(), ends)
@@ -133,10 +133,6 @@ def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> N
         put(into, "path", d=path, fill="none", **how)
 
 
-def _number(mark: str) -> int:
-    return ord(mark.upper()) - ord("A")
-
-
 def _shapes(into: Element, one: Series) -> Element:
     """A group for the shapes of a curve."""
     return put(into, "g", fill=one.colour, stroke=GROUND, stroke_width=0.2)
@@ -145,7 +141,7 @@ def _shapes(into: Element, one: Series) -> Element:
 def _shape(into: Element, one: Series, x: float, y: float) -> None:
     assert one.mark is not None, "only curves with a letter have shapes"
     where = f"translate({x:.2f} {y:.2f}) scale({SHAPE:g})"
-    put(into, "path", d=SHAPES[_number(one.mark) % len(SHAPES)], transform=where)
+    put(into, "path", d=SHAPES[number_of(one.mark) % len(SHAPES)], transform=where)
 
 
 def _places_of_shapes(across: np.ndarray, down: np.ndarray, number: int) -> list[tuple[float, float]]:

@@ -13,6 +13,7 @@ from engine.pictures.view import CurveView, HeatView, LineView, View
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.series_builder import mark, number_of
 from hadamard_tui.charts.values import looked_at, lowest_ratio, values
 from hadamard_tui.charts.view_plot import plot
 
@@ -319,3 +320,11 @@ def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 10 records"
     assert plot(Look(TWO)).smoothed == ""
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
+
+
+def test_36_learners_have_a_letter_each_that_a_pinned_run_has_small():
+    letters = [mark(number) for number in range(36)]
+    assert len(set(letters)) == 36
+    assert letters[:3] == ["A", "B", "C"]
+    assert [number_of(letter.lower()) for letter in letters] == list(range(36))
+    assert mark(36) == "A"
