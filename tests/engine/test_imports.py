@@ -28,7 +28,7 @@ HEAVY = (
     "numba",
 )
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
-COMPILED = {"engine.backends.tiled.kernels", "engine.backends.tiled.blocked_pass"}
+COMPILED = {f"engine.backends.tiled.{name}" for name in ("vectors", "kernels", "blocked_pass")}
 """What needs numba, and is imported when a run takes that backend."""
 
 MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)
