@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.coincidence import coincident
+from hadamard_tui.charts.coincidence import coincident, repeated
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
@@ -64,7 +64,7 @@ def _layers(
 ) -> list[Layer]:
     """Regions, then every curve where it is its turn to be seen."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
-    seen = lines.shown.copy()
+    seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
         turn = np.arange(layout.columns) // _TURN % len(group)
         for place, index in enumerate(group):
