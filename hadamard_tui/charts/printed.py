@@ -108,6 +108,8 @@ def _layer(
         own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if own or column % every == 0:
             run = range(top[column], bottom[column] + 1)
+            if one.style == "points":  # which no line joins
+                run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if own else _SPARSE_MARKER) for row in run]
     return Layer(
         [cell[0] for cell in cells],

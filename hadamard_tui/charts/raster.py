@@ -54,7 +54,8 @@ def paint(
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
     groups = coincident(series, lines)
-    on = lines.shown & (_patterns(series, wide) | lines.lone)
+    joined = np.array([one.style != "points" for one in series], dtype=bool)[:, None]
+    on = lines.shown & joined & (_patterns(series, wide) | lines.lone)
     for lead, *others in groups:
         on[others] &= ~lines.shown[lead]
     on &= ~repeated(series, lines, groups)

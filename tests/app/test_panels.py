@@ -172,6 +172,24 @@ def test_a_learner_without_weights_per_feature_is_told_in_words():
     assert "not linear in the instance" in words(weights_panel.show(context))
 
 
+@pytest.mark.parametrize("target", ["problem.target.index=3", 'problem.target={kind="coin"}'])
+def test_the_weights_of_a_run_with_one_evaluation_point_stand_by_feature(target: str):
+    context = context_of("hadamard-128", 'protocol={kind="at-init"}', target, learner=1)
+    assert len(context.trace.x) == 1
+    weights = context.curve.weights
+    assert weights is not None
+    shown = weights_panel.show(replace(context, chart_options=ChartOptions(x_log=True)))
+    assert isinstance(shown, Plot)
+    assert shown.axes.x_label == "feature"
+    assert not shown.axes.x_log
+    there = {float(x): y for line in shown.series for x, y in zip(line.x, line.y, strict=True)}
+    assert [there[feature] for feature in range(16)] == weights[0].tolist()
+    of_target = weights_panel.target_feature(context.experiment)
+    assert [one.x.tolist() for one in shown.series if one.mark] == (
+        [] if of_target is None else [[of_target]]
+    )
+
+
 def test_weights_of_many_features_are_thinned_and_counted():
     context = context_of("gaussian-128", "problem.matrix.d=512", "problem.matrix.n=8", "run.seed=1")
     shown = weights_panel.show(context)
