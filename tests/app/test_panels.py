@@ -26,6 +26,7 @@ from engine.spec.asked import is_recorded
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.contrast import contrast
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_reading import read
 from hadamard_tui.charts.nets import Nets, draw
@@ -33,6 +34,8 @@ from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
+from hadamard_tui.looks import palette
+from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import (
     ABOUT,
     DIGITS,
@@ -124,6 +127,21 @@ def test_every_panel_shows_something_at_every_place(panel, one: PanelContext, ma
                     assert not np.isnan(shown.z).all()
                 else:
                     assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, many: PanelContext):
+    before, colours = palette.current(), LOOKS[look].palette
+    palette.use(colours)
+    try:
+        drawn = {panel.name: panel.show(many) for panel in PANELS if panel.lacks(many.experiment) is None}
+    finally:
+        palette.use(before)
+    plots = {name: shown.series for name, shown in drawn.items() if isinstance(shown, Plot)}
+    assert {"rank", "svd", "weights"} <= plots.keys()
+    for name, shown in plots.items():
+        for one in shown:
+            assert contrast(one.colour, colours.ground) >= 4.5, name  # WCAG 1.4.3, text, as names are
 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():
