@@ -42,7 +42,7 @@ from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn
 from engine.training.training_run import Recording
@@ -402,8 +402,8 @@ def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
     size = memory_estimate.vector_bytes(experiment)
-    stride = stride_of_weights(experiment.protocol.record_count(n), d, size // d)
-    return stride * max(1, WAITING // size)
+    kept = kept_records(experiment.protocol.record_count(n), d, size // d)
+    return kept.stride * max(1, WAITING // size)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.tiled.kernels import (
-    LANES,
+    KINDS,
     Examples,
     Members,
     Records,
     Scratch,
+    arrange,
     blocked_pass,
     right_minus_wrong,
 )
 from engine.backends.tiled.tiles import Tiling
+from engine.backends.tiled.vectors import LANES
 from engine.core.lazy import torch
 from engine.core.multiplicative_step import MultiplicativeStep
 from engine.hypotheses.hypothesis import Weighted
@@ -37,6 +39,9 @@ WORTH_THREADS = 1 << 18
 
 AHEAD, CHANGES = 128, 1 << 26
 """Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
+
+PLACES = 1 << 10
+"""A part of a segment holds at most so many weights: it is to stay in the cache."""
 
 PASSES = 16
 """A count of mistakes costs about as much as so many examples."""
@@ -75,7 +80,7 @@ class BlockedPass:
         assert loss_at_start is not None, "only where every row comes equally often does it serve"
         self.loss, self._kept = loss_at_start, weights[: members : data.targets]
         places = self._places.flatten(0, 1)
-        self._apart = [half.gather(1, places).view_as(self._sizes) for half in halves]
+        self._apart = [self._tiling.in_lanes(half.gather(1, places).view_as(self._sizes)) for half in halves]
         self._halves = [self._tiling.tiled(half) for half in halves]
         for half in self._halves:
             half[self._tiling.at(self._places)] = 0.0
@@ -100,9 +105,7 @@ class BlockedPass:
     def learn_ahead(self, keep: Sequence[bool]) -> None:
         """Learn the next examples, one per entry; after those marked the first weights are kept."""
         count, tiling = len(keep), self._tiling
-        segment_signs, patterns = (part.numpy() for part in tiling.signs(self._examples, self._learnt, count))
-        order = np.argsort(patterns, -1, kind="stable")
-        examples = Examples(segment_signs, patterns, order, tiling.bits)
+        examples = arranged(self._examples, tiling, self._learnt, count)
         slots = np.where(np.array(keep, bool), np.cumsum(keep, dtype=int) - 1, -1)
         kept = self._halves[0].new_empty(sum(keep), self._data.variants, tiling.d)
         losses = torch.empty(self._data.replicas, count, self._sizes.shape[1], dtype=torch.float64)
@@ -128,7 +131,7 @@ class BlockedPass:
         a, *b = map(self._tiling.vectors, self._halves)
         a_apart, *b_apart = self._apart
         weights, apart = (a - b[0], a_apart - b_apart[0]) if b else (a, a_apart)
-        return weights.scatter_(1, self._places.flatten(0, 1), apart.flatten(0, 1))
+        return weights.scatter_(1, self._places.flatten(0, 1), self._tiling.of_members(apart).flatten(0, 1))
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -170,26 +173,62 @@ class BlockedPass:
         """The same memory, as the loops take it."""
         a, *b = self._halves
         a_apart, *b_apart = self._apart
-        rows, bits, shape = self._tiling.rows, self._tiling.bits, self._sizes.shape[:2]
+        tiling, shape = self._tiling, self._sizes.shape[:2]
+        each = np.broadcast_to(2 * rates * multiplicative_step.scale, shape.numel()).reshape(*shape, 1)
         return Members(
             a.numpy(),
             b[0].numpy() if b else None,
             a_apart.numpy(),
-            (b_apart[0] if b else torch.zeros_like(a_apart)).numpy(),
-            places=torch.stack((self._places // rows, self._places % rows), -1).numpy(),
-            sizes=self._sizes.contiguous().numpy(),
-            rates=np.broadcast_to(rates * multiplicative_step.scale, shape.numel()).reshape(shape).copy(),
+            b_apart[0].numpy() if b else None,
+            segments=tiling.in_lanes(self._places // tiling.rows).numpy(),
+            places=tiling.in_lanes(self._places % tiling.rows).numpy(),
+            sizes=tiling.in_lanes(self._sizes).numpy(),
+            rates=tiling.in_lanes(torch.from_numpy(each.copy())).numpy(),
             exponential=multiplicative_step.exponential,
             squared=multiplicative_step.power == 2,
-            per_tile=self._tiling.per_tile,
-            sums=a.new_empty(len(a), 5, (1 << bits) + 1, LANES).numpy(),
+            per_tile=tiling.per_tile,
+            sums=a.new_empty(len(a), KINDS, 1 << tiling.bits, LANES).numpy(),
         )
 
     def _scratch(self) -> Scratch:
         """Memory for one thread."""
-        patterns, bits, rows = 1 << self._tiling.bits, self._tiling.bits, self._tiling.rows
-        shapes = Scratch((patterns, LANES), (bits, LANES), (bits, LANES), LANES, LANES, (rows, LANES), LANES)
-        return Scratch(*(self._halves[0].new_ones(shape).numpy() for shape in shapes))
+        bits, rows, apart = self._tiling.bits, self._tiling.rows, self._sizes.shape[2]
+
+        def floats(*shape: int, dtype: torch.dtype | None = None) -> NDArray[Any]:
+            array: NDArray[Any] = self._halves[0].new_ones(*shape, LANES, dtype=dtype).numpy()
+            return array
+
+        return Scratch(
+            factors=floats(1 << bits),
+            ups=floats(bits),
+            downs=floats(bits),
+            signs=floats(bits),
+            apart=floats(bits, apart),
+            products=floats(),
+            squares=floats(),
+            losses=floats(dtype=torch.float64),
+            weights=floats(rows),
+            counts=floats(),
+        )
+
+
+def arranged(examples: Sylvester, tiling: Tiling, first: int, count: int) -> Examples:
+    """Examples from number `first` on as the loops take them, and the block that comes after them."""
+    whole = -(-count // tiling.bits) * tiling.bits
+    numbers = first + np.append(np.arange(whole), count + np.arange(tiling.bits))
+    numbers = np.minimum(numbers, examples.n - 1)
+    blocks, places = whole // tiling.bits + 1, min(tiling.rows, PLACES)
+    found = Examples(
+        np.empty((examples.replicas, count, tiling.count), np.int8),
+        np.empty((examples.replicas, blocks, places), np.uint8),
+        np.empty((examples.replicas, blocks, tiling.rows // places), np.uint8),
+        np.empty((examples.replicas, blocks, places), np.int32),
+        np.empty((examples.replicas, blocks, (1 << tiling.bits) + 1), np.int32),
+        tiling.bits,
+    )
+    rows, signs = examples.order[:, numbers].numpy(), examples.row_signs[:, numbers].numpy()
+    arrange(rows, signs, tiling.rows, found)
+    return found
 
 
 class BlockedEvaluator(ByWeights):
