@@ -171,10 +171,10 @@ def _read(file: Version, labels: Version | None) -> Images:
 
 @cache
 def _bundled() -> Images:
-    """All images [1797, 64], and the digit that each shows; scikit-learn, which has them, takes a second to load."""
+    """All images [1797, 64], and the digit that each shows, without loading the scikit-learn that has them."""
     found = find_spec("sklearn")
     assert found is not None, "it is installed with this program"
-    (folder,) = found.submodule_search_locations or ()
-    with gzip.open(Path(folder) / "datasets" / "data" / "digits.csv.gz") as file:
+    assert found.origin is not None, "a package has a file"
+    with gzip.open(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz") as file:
         table = np.loadtxt(file, np.uint8, delimiter=",")
     return Images(table[:, :PIXELS], table[:, PIXELS].astype(np.int64))
