@@ -171,7 +171,7 @@ def _read(file: Version, labels: Version | None) -> Images:
 
 @cache
 def _bundled() -> Images:
-    """All images [1797, 64], and the digit that each shows, without loading the scikit-learn that has them."""
+    """All images [1797, 64] and the digit that each shows, without loading the scikit-learn that has them."""
     found = find_spec("sklearn")
     assert found is not None, "it is installed with this program"
     assert found.origin is not None, "a package has a file"
