@@ -101,9 +101,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         VarianceOrNone | Annotated[tuple[VarianceOrNone, ...], OfLayers],
         Meta(title="C_b", description="variance of biases, of all layers or of each"),
     ] = 0.0
-    biases: Annotated[
-        bool, Meta(title="biases", description="one for every unit; there are with C_b > 0 too")
-    ] = False
+    biases: Annotated[bool, Meta(title="biases", description="one for every unit; also with C_b > 0")] = False
     parametrisation: Annotated[
         Literal["standard", "ntk", "mean-field", "mup"],
         Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),

@@ -27,7 +27,7 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
-    private: Annotated[Count, Meta(title="private", description="entries that an instance has alone")] = 5
+    private: Annotated[Count, Meta(title="private", description="entries of one instance alone")] = 5
 
     def size(self) -> tuple[int, int]:
         return self.n, SHARED + self.private * self.n

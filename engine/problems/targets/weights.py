@@ -35,7 +35,9 @@ class Weights(Target, frozen=True, tag="weights"):
             description="of the first features, as in 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
-    copies: Annotated[Count, Meta(title="copies", description="how often the weights come", extra=SELDOM)] = 1
+    copies: Annotated[
+        Count, Meta(title="copies", description="how often the weights repeat", extra=SELDOM)
+    ] = 1
 
     @property
     def given(self) -> tuple[float, ...]:
