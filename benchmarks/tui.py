@@ -56,11 +56,13 @@ def note(what):
     log.write(f"{what} {time.monotonic():.6f}\\n")
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.running import session
-for name in ("faster", "slower"):
-    def heard(self, act=getattr(Laboratory, f"action_{name}")):
-        note("key")
-        act(self)
-    setattr(Laboratory, f"action_{name}", heard)
+waiting = []
+choose = Laboratory.action_panel
+def heard(self, number):
+    note("key")
+    choose(self, number)
+    waiting.append(number)
+Laboratory.action_panel = heard
 hear = session.Session.hear
 def spied(self, event):
     note(type(event).__name__)
@@ -69,6 +71,9 @@ session.Session.hear = spied
 show, shown, begun = Laboratory._show, WeakSet(), WeakSet()
 def drawn(self, of, context):
     show(self, of, context)
+    while waiting:
+        waiting.pop()
+        self.call_after_refresh(note, "painted")
     if of.trace is not None and of.trace.frontier > 0 and of not in begun:
         begun.add(of)
         self.call_after_refresh(note, "first")
@@ -79,7 +84,9 @@ Laboratory._show = drawn
 from hadamard_tui.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-"""The app itself, noting when its handlers were reached; the clock is the same for all processes."""
+"""The app itself, noting when handlers were reached and painted; the clock is the same for all processes."""
+PANELS = "15"
+"""Keys of two panels that draw charts: weights, mistakes."""
 
 HEADLESS = """
 import os, sys, threading, time
@@ -251,21 +258,27 @@ def first_curve() -> dict[str, object]:
     return {name: statistics.median(found) for name, found in times.items()}
 
 
-def lags(terminal: Terminal, noted: Callable[[str], list[float]], keys: int, again: bool) -> list[float]:
-    """Seconds from a key to its handler, keys at random times; the run begins again when it has ended."""
-    found = []
+def lags(
+    terminal: Terminal, noted: Callable[[str], list[float]], keys: int
+) -> tuple[list[float], list[float]]:
+    """Seconds from a key that chooses a panel to its handler, and until the panel is painted.
+
+    Keys come at random times; the run begins again when it has ended.
+    """
+    heard, painted = [], []
     generator = random.Random(0)
     for number in range(keys):
-        if again and len(noted("Finished")) == len(noted("Loaded")) > 0:
+        if len(noted("Finished")) == len(noted("Loaded")) > 0:
             begun = len(noted("Loaded"))
             terminal.press("r")
             terminal.until(lambda begun=begun: len(noted("Loaded")) > begun)
         time.sleep(generator.uniform(0.03, 0.15))
-        before = len(noted("key"))
-        asked = terminal.press("+-"[number % 2])
-        terminal.until(lambda before=before: len(noted("key")) > before)
-        found.append(noted("key")[before] - asked)
-    return sorted(found)
+        before = len(noted("painted"))
+        asked = terminal.press(PANELS[number % len(PANELS)])
+        terminal.until(lambda before=before: len(noted("painted")) > before)
+        heard.append(noted("key")[-1] - asked)
+        painted.append(noted("painted")[before] - asked)
+    return sorted(heard), sorted(painted)
 
 
 def _spread(seconds: list[float]) -> dict[str, object]:
@@ -277,23 +290,22 @@ def _spread(seconds: list[float]) -> dict[str, object]:
 
 
 def saturated_keys() -> dict[str, object]:
-    """Key to handler while the engine computes five learners on 1024 features as fast as it can."""
+    """Key to repaint while the engine computes five learners on 1024 features as fast as it can."""
     with app(*WORK) as (terminal, noted):
-        rest = lags(terminal, noted, 100, again=False)
         terminal.press("fr")
-        terminal.until(lambda: bool(noted("Loaded")))
-        found = lags(terminal, noted, 300, again=True)
+        terminal.until(lambda: bool(noted("first")))
+        heard, painted = lags(terminal, noted, 300)
         terminal.quit()
-    return _spread(found) | {f"at rest, {name}": value for name, value in _spread(rest).items()}
+    return _spread(painted) | {f"to the handler, {name}": value for name, value in _spread(heard).items()}
 
 
 def slow_line_keys() -> dict[str, object]:
-    """Key to handler while a run is played into a reader of 60 kB/s."""
+    """Key to repaint while a run is played into a reader of 60 kB/s."""
     with app(*SMALL, bytes_per_second=60_000) as (terminal, noted):
         terminal.press("r")
         terminal.until(lambda: bool(noted("Loaded")))
         before, begun = len(terminal.written), time.monotonic()
-        found = lags(terminal, noted, 60, again=True)
+        _, found = lags(terminal, noted, 60)
         rate = (len(terminal.written) - before) / (time.monotonic() - begun)
         terminal.quit()
     return _spread(found) | {"kB/s": rate / 1000}

@@ -16,7 +16,7 @@ from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
 from engine.protocols import BeginGroup, Floats, Protocol
 from engine.training.descent import Descent, begin, start_of
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder, nothing_measured
 from engine.training.training_inputs import TrainingInputs
@@ -229,7 +229,7 @@ def _apart(values: Floats, k: int) -> Floats:
 def _joined(blocks: list[Block]) -> Block:
     """The blocks of all groups as one, with the weights of those records that a curve keeps."""
     weights = [each for block in blocks for each in block.weights.values()]
-    stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
+    kept = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
         name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
         for name in blocks[0].arrays
@@ -237,7 +237,7 @@ def _joined(blocks: list[Block]) -> Block:
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
-        {record: each for record, each in enumerate(weights) if record % stride == 0},
+        {record: each for record, each in enumerate(weights) if record in kept},
         arrays,
     )
 

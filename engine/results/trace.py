@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bound_class import BoundClass, bound_class
 from engine.results.series import Arrays, Series
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 
 Floats = NDArray[np.float64]
 
@@ -262,9 +262,9 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Keep weights; their number was bounded by `stride_of_weights`."""
+        """Keep weights; their number was bounded by `kept_records`."""
         if self._weights is None:
-            slots = -(-self.capacity // stride_of_weights(self.capacity, len(weights), weights.itemsize))
+            slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
             self._weights = np.empty((slots, len(weights)), weights.dtype)
         self._weights_x[self.weights_length] = x

@@ -42,7 +42,7 @@ from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn
 from engine.training.training_run import Recording
@@ -287,7 +287,7 @@ def prepare(
         x_label=CLOCKS[next(iter(planned))],
         environment={
             "version": __version__,
-            "torch": version("torch"),
+            "torch": _version_of_torch(),
             "device": devices.describe(device),
             "dtype": experiment.dtype,
             "memory": in_words(need),
@@ -297,6 +297,12 @@ def prepare(
         examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
     )
     return trace, [*beside, *started]
+
+
+@cache
+def _version_of_torch() -> str:
+    """As installed, which takes longer to read than a small run."""
+    return version("torch")
 
 
 def _begun(
@@ -402,8 +408,8 @@ def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
     size = memory_estimate.vector_bytes(experiment)
-    stride = stride_of_weights(experiment.protocol.record_count(n), d, size // d)
-    return stride * max(1, WAITING // size)
+    kept = kept_records(experiment.protocol.record_count(n), d, size // d)
+    return kept.stride * max(1, WAITING // size)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

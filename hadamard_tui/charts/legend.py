@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from hadamard_tui.charts.abbreviations import with_cut_words, without_common_keys
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
@@ -27,11 +28,8 @@ SAME, NEARLY = "= ", "≈ "
 
 _GAP = 3
 
-_SHORTER = 24, 18, 12, 8, 0
-"""Cells that names have, by turns, until all entries have room."""
-
-_LEAST_OF_NAME = 6
-"""Cells of the name of a line without a letter."""
+_SHORTER = 8, 5, 3, 2
+"""Letters that words of names have, by turns, until all entries have room."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +62,9 @@ class Part(NamedTuple):
         """All of it."""
         return f"{self.text} {self.formula}".rstrip()
 
-    def shortened(self, room: int) -> str:
-        """With so many cells of the name, and the sample only where there is no letter; without any of the
-        name only a letter."""
-        room = room if self.mark else max(room, _LEAST_OF_NAME)
-        shown = (self.mark or self.sample, squeezed(self.name, room))
-        return self.relation + " ".join(filter(None, shown))
+    def called(self, name: str) -> str:
+        """With another name, or none, and the sample only where there is no letter."""
+        return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class Entry(NamedTuple):
@@ -96,7 +91,8 @@ def legend(
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
     Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
-    `most` at most; then names are cut ever shorter, and of curves with a letter this is left.
+    `most` at most; then names say what they have in common once, then their words are cut ever
+    shorter, and of curves with a letter this is left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
@@ -109,11 +105,7 @@ def legend(
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        Entry(
-            tuple(_part(series, group[0], at, marks[at]) for at in group),
-            len(group) == 1 and group[0] in named,
-        )
-        for group in every
+        Entry(_parts(series, group, marks), len(group) == 1 and group[0] in named) for group in every
     )
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
@@ -126,12 +118,18 @@ def _relation(series: Sequence[Series], lead: int, index: int) -> str:
     return SAME if are_equal(series[lead], series[index]) else NEARLY
 
 
-def _part(series: Sequence[Series], lead: int, index: int, mark: str | None) -> Part:
-    """What is said of a series; the own line of the first of its group does not say again whose it is."""
-    one, name = series[index], series[index].name
-    if index != lead:
-        name = name.removesuffix(f" of {series[lead].name}").removesuffix(f", {series[lead].name}")
-    return Part(name, index, one.formula, mark or "", SAMPLES[one.style], _relation(series, lead, index))
+def _parts(series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None]) -> tuple[Part, ...]:
+    """What is said of series that run along each other: lines without a letter do not say whose they are of
+    those here, and those of the same name are told once."""
+    found: list[Part] = []
+    for at in group:
+        one, name, mark = series[at], series[at].name, marks[at] or ""
+        for other in (series[number].name for number in group if number != at):
+            name = name.removesuffix(f" of {other}").removesuffix(f", {other}")
+        if mark or all(part.name != name for part in found):
+            relation = _relation(series, group[0], at)
+            found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)
@@ -144,22 +142,41 @@ def wrapped(
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
     roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
-    shorter = (
-        [[(part.shortened(room), part.at) for part in one.parts] for one in entries if not one.elsewhere]
-        for room in _SHORTER
-    )
+    shorter = _shorter([one.parts for one in entries if not one.elsewhere])
     tried = ((whole, lines * roomy), (names, lines), (here, lines), (here, most))
     for texts, count in (*tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
-        if len(rows) <= count:
+        if len(rows) <= count and _are_told_apart(rows):
             break
     else:
         rows = _cut(rows, width, most, note)
     if note:
         rows[-1].append(Piece(width - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
+
+
+def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries in ever fewer cells."""
+    every = [part for parts in entries for part in parts]
+    names = without_common_keys(_told_once(every))
+    cut = [with_cut_words(names, letters) for letters in _SHORTER]
+    bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
+    for called in (names, *cut, *bare):
+        given = iter(called)
+        yield [[(part.called(next(given)), part.at) for part in parts] for parts in entries]
+
+
+def _told_once(parts: Sequence[Part]) -> list[str]:
+    """Their names, but of lines that curves run along, when they have the name of one before, the sample
+    says enough."""
+    return [
+        ""
+        if part.relation and not part.mark and any(part.name == one.name for one in parts[:number])
+        else part.name
+        for number, part in enumerate(parts)
+    ]
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
@@ -177,6 +194,12 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
                 gap = 0
             rows[-1].append(Piece(_end(rows[-1]) + gap, text, index))
     return rows
+
+
+def _are_told_apart(rows: Sequence[Row]) -> bool:
+    """Whether what is too long for a line still differs from all else where it ends in an ellipsis."""
+    texts = [piece.text for row in rows for piece in row]
+    return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
@@ -198,15 +221,3 @@ def _end(row: Row) -> int:
 def elided(text: str, width: int) -> str:
     """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
-
-
-def squeezed(text: str, width: int) -> str:
-    """The text within `width` cells, with an ellipsis in its middle where it is too long: names that begin
-    alike often end apart."""
-    if cell_len(text) <= width:
-        return text
-    head, tail = (width - 1) // 2, width // 2
-    kept = text
-    while kept and cell_len(kept) > tail:
-        kept = kept[1:]
-    return f"{set_cell_size(text, head).rstrip()}…{kept}" if width else ""

@@ -142,7 +142,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         """Draw the end of a run that follows a stepped number at once: somebody waits for it."""
         super().run_changed(session)
         if session.at_once and session.ended:
-            self._draw_in(0.0)
+            self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
         """Take the set-up away where it lies over the chart, whose curves are to be seen.
@@ -253,6 +253,10 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         if self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0):
             self._tick()
         self._draw_in(1 / self._rate.now)
+
+    def draw_at_once(self) -> None:
+        """Have the next frame now: somebody waits for what it shows."""
+        self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
         """Have the next frame then, and not when it was due."""

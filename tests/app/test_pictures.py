@@ -312,7 +312,10 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 
 @pytest.mark.parametrize(
     ("size", "whose"),
-    [(SMALL, "EGU below 0.1 after k = 11, EGU± 12, spindly 12, GD 15."), (WIDE, "follow that line exactly.")],
+    [
+        (SMALL, "EGU is below 0.1 after k = 11, EGU± after 12, spindly after 12, GD after 15."),
+        (WIDE, "follow that line exactly."),
+    ],
 )
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
     editable: EditableExperiment, size: tuple[int, int], whose: str

@@ -33,6 +33,7 @@ COMPILED = {
     "engine.backends.nets.trained_group",
     "engine.backends.tiled.blocked_pass",
     "engine.backends.tiled.kernels",
+    "engine.backends.tiled.vectors",
 }
 """What needs numba, and is imported when a run takes that backend."""
 
