@@ -287,7 +287,7 @@ def prepare(
         x_label=CLOCKS[next(iter(planned))],
         environment={
             "version": __version__,
-            "torch": version("torch"),
+            "torch": _version_of_torch(),
             "device": devices.describe(device),
             "dtype": experiment.dtype,
             "memory": in_words(need),
@@ -297,6 +297,12 @@ def prepare(
         examples=_examples(experiment, data) if any(one.points for one in experiment.pictures) else None,
     )
     return trace, [*beside, *started]
+
+
+@cache
+def _version_of_torch() -> str:
+    """As installed, which takes longer to read than a small run."""
+    return version("torch")
 
 
 def _begun(

@@ -35,6 +35,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4

@@ -15,7 +15,7 @@ from engine.theory import (
     RotationInvariant,
     fair_signs,
     loss_constant,
-    signed_hadamard,
+    signed_orthogonal,
     times_constant,
 )
 
@@ -35,7 +35,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     source: ClassVar[str] = "WKA21 Thm 3"
 
     def holds(self, experiment: Setup) -> Finding:
-        if other := signed_hadamard(experiment):
+        if other := signed_orthogonal(experiment):
             return other
         if not experiment.protocol.drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")

@@ -6,7 +6,16 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    RotationInvariant,
+    linear_labels,
+    product_curve,
+    product_formula,
+    shown_once,
+)
 
 
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
@@ -28,6 +37,9 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
         if not matrix.isotropic:
             return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
+
+    def formula_in(self, experiment: Setup) -> str:
+        return product_formula(experiment)
 
     def value(self, at: At) -> Floats:
         return product_curve(at)
