@@ -50,7 +50,11 @@ def _measure(sums: Any, w_t: Any, X: Any, k: int, after: int, first: int, losses
 def multiplied(X: Any, lr: Any, start: Any, rule: int, losses: Any, begin: int, end: int) -> None:
     """w ← w ⊙ (c + x s): EGU (0), private rates (1) and spindly nets as w = u² (2), for some targets."""
     n, d = X.shape
-    w, s, sums = np.empty((d, LANES), np.float32), np.empty((2, LANES), np.float32), np.empty((2, LANES), np.float32)
+    w, s, sums = (
+        np.empty((d, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+    )
     slopes, w_t = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     for first in range(begin, end, LANES):
         w[:], s[0], s[1] = start, 1, 0
@@ -112,8 +116,16 @@ def signed(X: Any, lr: Any, start: Any, losses: Any, begin: int, end: int) -> No
 def added(X: Any, lr: Any, rule: int, losses: Any, begin: int, end: int) -> None:
     """w ← w − s x: GD (0), AdaGrad (1) and RMSProp (2), whose rates are the same for all features on ±1."""
     n, d = X.shape
-    w, s, sums = np.empty((d, LANES), np.float32), np.empty((1, LANES), np.float32), np.empty((2, LANES), np.float32)
-    slopes, w_t, memory = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    w, s, sums = (
+        np.empty((d, LANES), np.float32),
+        np.empty((1, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+    )
+    slopes, w_t, memory = (
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+    )
     for first in range(begin, end, LANES):
         w[:], s[:], memory[:] = 0, 0, 0
         for k in range(n + 1):
@@ -221,7 +233,9 @@ def curve(learner: str, X: NDArray[np.float32], lr: float, threads: int | None =
     ends = [groups * part // threads * LANES for part in range(threads + 1)]
     sums = np.zeros((threads, len(X) + 1))
     with ThreadPoolExecutor(threads) as pool:
-        parts = [pool.submit(go, X, *given, mine, *some) for mine, some in zip(sums, pairwise(ends), strict=True)]
+        parts = [
+            pool.submit(go, X, *given, mine, *some) for mine, some in zip(sums, pairwise(ends), strict=True)
+        ]
         for part in parts:
             part.result()
     found: NDArray[np.float64] = sums.sum(0) / d
