@@ -1,14 +1,15 @@
 """Memory of runs: what they hold at their peak, beside the estimate that the program shows and checks before.
 
-`python benchmarks/memory.py [--json]`. Every job runs in a process of its own, on one thread, after a small one
-of its kind, so that what libraries take (torch, numba, scipy) is not counted: the estimate is of what a run
-holds. The goal is an estimate within 25 % of the peak. Linux only, which can forget the peak before a run.
+`python benchmarks/memory.py [--json] [--picture FILE.svg]`. Every job runs in a process of its own, on one
+thread, after a small one of its kind, so that what libraries take (torch, numba, scipy) is not counted: the
+estimate is of what a run holds. The goal is an estimate within 25 % of the peak. Linux only, which can forget
+the peak before a run.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,5 +115,24 @@ JOBS: dict[str, tuple[Make, int, int]] = {
 CONTENDERS = {name: Contender(measured(*job)) for name, job in JOBS.items()}
 ROWS = [Row(name, name, most=CLOSE, key="off") for name in JOBS]
 
+
+def picture(medians: Mapping[str, Record], file: str) -> None:
+    """The estimate over the peak of every job, in the band of 25 %."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams |= {"svg.hashsalt": "hadamard-tui", "svg.fonttype": "none"}
+    from matplotlib import pyplot
+
+    figure, panel = pyplot.subplots(figsize=(9, 5), layout="constrained")
+    names = [f"{name} ({record['peak']:.0f} MiB)" for name, record in medians.items()]
+    panel.plot([record["estimate"] / record["peak"] for record in medians.values()], names, "o")
+    panel.axvspan(1 - CLOSE, 1 + CLOSE, color="gray", alpha=0.2)
+    panel.axvline(1.0, color="gray", linewidth=1)
+    panel.invert_yaxis()
+    panel.set_xlabel("estimate over the peak of memory that was measured")
+    figure.savefig(file, metadata={"Date": None})
+
+
 if __name__ == "__main__":
-    contest("Peak of memory in MiB beside its estimate", CONTENDERS, repeats=1, rows=ROWS)
+    contest("Peak of memory in MiB beside its estimate", CONTENDERS, repeats=1, rows=ROWS, draw=picture)
