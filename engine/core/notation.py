@@ -1,4 +1,4 @@
-"""Expressions and values as papers write them: η·step for `eta*step`, √n for `sqrt(n)`."""
+"""Expressions and values as papers write them: η·step for `eta*step`, √n for `sqrt(n)`, 1048576 for 2²⁰."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ GREEK = {
 _BARE = re.compile(r"√\((\w+)\)")
 """A root of a single name or number needs no parentheses."""
 
+WHOLE = 1e7
+"""Whole numbers below this are written in all of their digits."""
+
 _SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in so many digits, or a whole one of at most seven in all of its own."""
+    is_whole = abs(value) < WHOLE and value == int(value)
+    return f"{value:.{7 if is_whole else digits}g}"
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:
