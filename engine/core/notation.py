@@ -23,9 +23,11 @@ _SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in so many digits, or a whole one of at most seven in all of its own."""
-    is_whole = abs(value) < WHOLE and value == int(value)
-    return f"{value:.{7 if is_whole else digits}g}"
+    """A number in so many digits, without a power of ten below WHOLE, or a whole one in all of its own."""
+    if not abs(value) < WHOLE:
+        return f"{value:.{digits}g}"
+    told = value if value == int(value) else float(f"{value:.{digits}g}")
+    return f"{told:.0f}" if told == int(told) and abs(told) >= 1 else f"{told:.{digits}g}"
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:

@@ -24,14 +24,15 @@ def clauses(view: View, letters: Mapping[str, str]) -> Iterator[Clause]:
     names = Named(view, letters)
     arrivals, close = Arrivals(names), list(followed(names))
     standing = Standing(names, arrivals.height)
-    bounds, seen = list(standing), list[Clause]()
-    if arrivals.height is not None:
-        seen = list(arrivals)
-    elif not close or (not names.along_clock and len(names.learners) == 1):
-        seen = list(Shapes(names))
-    bounds_first = standing.binds_all or (arrivals.height is None and len(names.learners) > FEW)
-    yield from [*bounds, *seen] if bounds_first else [*seen, *bounds]
+    seen = list(arrivals)
+    bounds_first = standing.binds_all if seen else len(names.learners) > FEW
+    if not seen and (not close or (not names.along_clock and len(names.learners) == 1)):
+        shapes = Shapes(names)
+        yield from shapes.laws()
+        seen = list(shapes.ranges())
+    yield from [*standing, *seen] if bounds_first else [*seen, *standing]
     yield from _diverged(names)
+    yield from _without_value(names)
     yield from close
 
 
@@ -67,3 +68,14 @@ def _diverged(names: Named) -> Iterator[Clause]:
             at = "" if curve.diverged_at is None else f" at {names.at(curve.diverged_at)}"
             said.append(f"{names.name(curve)} diverged{those}{at}")
         yield Clause(listed(said), f"{listed([names.brief(curve) for curve in gone])} diverged")
+
+
+def _without_value(names: Named) -> Iterator[Clause]:
+    """Where along axes curves have ended and have no value of any replica."""
+    if names.along_clock or names.view.picture.reading is not None:
+        return
+    for curve in (one for one in names.learners if one.ended):
+        gone = [float(x) for x in curve.x[curve.lost == curve.replicas]]
+        if gone:
+            said = f"has no value at {names.view.x_name} = {listed(list(map(names.place, gone)))}"
+            yield Clause(f"{names.name(curve)} {said}", f"{names.brief(curve)} {said}")

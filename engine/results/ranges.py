@@ -82,8 +82,8 @@ class Range:
     @property
     def _stays(self) -> bool:
         spread, greatest = float(np.ptp(self.y)), float(np.abs(self.y).max())
-        within = min(float(self._errors.max()), WITHIN_ERRORS * greatest)
-        return spread <= max(STILL * greatest, within)
+        within = bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
+        return spread <= (WITHIN_ERRORS if within else STILL) * greatest
 
     @property
     def _jumps(self) -> bool:

@@ -1,11 +1,12 @@
-"""Which curves are power laws, where others go, which end near what they are relative to, and which are 0."""
+"""Which curves are like powers or logarithms, where others go, and which are 0."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.pictures.view import CurveView
 from engine.results.clause import Clause, Named
@@ -14,6 +15,8 @@ from engine.results.wording import first_of, grouped, listed, percent, plural
 
 T = TypeVar("T")
 
+Floats = NDArray[np.float64]
+
 QUIET = 1e-11
 """A curve that stays below this is 0 but for rounding."""
 
@@ -21,16 +24,33 @@ NEAR = 0.1
 """A ratio that differs from 1 by less is near it."""
 
 FITS = 0.99
-"""The share of the variance of log y that a power law has to explain to be told."""
+"""The share of the variance of log y that a law has to explain to be told."""
 
 BENT = 0.25
-"""By so much of itself the exponent may differ from those in each third of the logarithms of x."""
+"""By so much of itself an exponent may differ from those in each third of the logarithms of x; and so much of
+the mean of y the constant may be beside a logarithm."""
 
 POINTS, SPAN = 4, 4.0
-"""A power law takes at least so many places, the last at least so many times the first."""
+"""A law takes at least so many places, the last at least so many times the first."""
 
 FEW = 2
 """So many curves have their ranges told in brief; of more the lowest and the highest end."""
+
+
+class Law(NamedTuple):
+    """What a curve is like along x."""
+
+    is_log: bool
+    """The logarithm of x, or else a power of it."""
+
+    exponent: float
+    left: float
+    """The share of the variance of log y that it leaves."""
+
+    @property
+    def kind(self) -> str | float:
+        """The same of those that are told together."""
+        return "log" if self.is_log else round(self.exponent, 1)
 
 
 class Shapes:
@@ -39,27 +59,31 @@ class Shapes:
     def __init__(self, names: Named) -> None:
         self._names = names
 
-    def __iter__(self) -> Iterator[Clause]:
-        zero, names = self._rounding, self._names
-        quiet = [curve for curve in names.learners if np.abs(values_of(curve)).max() <= max(zero, QUIET)]
-        ending = self._ending()
-        laws, others = list[tuple[CurveView, float]](), list[CurveView]()
-        for curve in (one for one in names.learners if one not in [*quiet, *ending]):
-            exponent = _power_law(curve) if names.view.x_log and names.view.y_log else None
-            if exponent is None:
-                others.append(curve)
-            else:
-                laws.append((curve, exponent))
-        if laws:
-            yield Clause(self._laws(laws, names.name), self._laws(laws, names.brief))
-        if others:
-            yield self._ranges(others)
+        zero = self._rounding
+        self._quiet = [one for one in names.learners if np.abs(values_of(one)).max() <= max(zero, QUIET)]
+        self._ending = self._near_divisor()
+        others = [one for one in names.learners if one not in [*self._quiet, *self._ending]]
+        is_log = names.view.x_log and names.view.y_log
+        self._laws = [(one, law) for one in others if is_log and (law := _law(one)) is not None]
+        like_a_law = [one for one, _ in self._laws]
+        self._others = [one for one in others if one not in like_a_law]
+
+    def laws(self) -> Iterator[Clause]:
+        """What curves are like, and which end near what they are relative to."""
+        names, ending = self._names, self._ending
+        if self._laws:
+            yield Clause(self._told(self._laws, names.name), self._told(self._laws, names.brief))
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
             near = "at" if far <= names.view.rounding else f"within {percent(100 * far)} of"
             yield self._of_all(ending, f"ends {near} {names.view.divisor}")
-        if quiet:
-            yield self._of_all(quiet, "is 0 but for rounding")
+
+    def ranges(self) -> Iterator[Clause]:
+        """From where to where the others go, and which are 0."""
+        if self._others:
+            yield self._ranges(self._others)
+        if self._quiet:
+            yield self._of_all(self._quiet, "is 0 but for rounding")
 
     def _of_all(self, curves: Sequence[CurveView], predicate: str) -> Clause:
         """What is so of several curves."""
@@ -67,7 +91,7 @@ class Shapes:
         said = plural(predicate, curves)
         return Clause(f"{listed(long)} {said}", f"{listed(brief)} {said}")
 
-    def _ending(self) -> list[CurveView]:
+    def _near_divisor(self) -> list[CurveView]:
         """The curves that end near what the picture is relative to."""
         view = self._names.view
         if not view.divisor or not view.along_records:
@@ -83,15 +107,15 @@ class Shapes:
         share = view.rounding ** (2 if squares else 1)
         return share * max((float(np.abs(values_of(one)).max()) for one in self._names.learners), default=0.0)
 
-    def _laws(self, laws: Sequence[tuple[CurveView, float]], name: Callable[[CurveView], str]) -> str:
-        """Power laws, those together whose exponents have the same first decimal."""
-        x = self._names.view.x_name
+    def _told(self, laws: Sequence[tuple[CurveView, Law]], name: Callable[[CurveView], str]) -> str:
+        """What curves are like, those together that are like the same: powers to the first decimal."""
+        x, said = self._names.view.x_name, list[str]()
         base = f"({x})" if " " in x else x
-        said = list[str]()
-        for tenth, some in grouped((round(law[1], 1), law) for law in laws).items():
-            those = [name(curve) for curve, _ in some]
-            power = f"{some[0][1]:.2f}" if len(some) == 1 else f"{tenth:.1f}"
-            said.append(f"{listed(those)} {'' if said else plural('goes', those) + ' '}like {base}^{power}")
+        for _, some in grouped((one.kind, (curve, one)) for curve, one in laws).items():
+            those, exponent = [name(curve) for curve, _ in some], some[0][1].exponent
+            power = f"{base}^{exponent:.{2 if len(some) == 1 else 1}f}"
+            law = f"log {base}" if some[0][1].is_log else power
+            said.append(f"{listed(those)} {'' if said else plural('goes', those) + ' '}like {law}")
         return listed(said)
 
     def _ranges(self, curves: Sequence[CurveView]) -> Clause:
@@ -156,16 +180,31 @@ def _together(groups: Sequence[tuple[str, Sequence[T]]], name: Callable[[T], str
     return ", ".join(said)
 
 
-def _power_law(curve: CurveView) -> float | None:
-    """The exponent of y ∝ x^a by least squares in logarithms, where that is what a curve is all along."""
+def _law(curve: CurveView) -> Law | None:
+    """The power of x or the logarithm that a curve is all along, whichever it is nearer to."""
     there = known(curve) & (curve.y > 0) & (curve.x > 0)
     x, y = np.log(curve.x[there]), np.log(curve.y[there])
     if len(x) < POINTS or np.ptp(x) < np.log(SPAN) or np.ptp(y) == 0:
         return None
+    found = [law for law in (_power(x, y), _logarithm(x, y)) if law is not None]
+    return min((law for law in found if law.left <= 1 - FITS), key=lambda law: law.left, default=None)
+
+
+def _power(x: Floats, y: Floats) -> Law | None:
+    """log y = a log x + b by least squares; None where it bends."""
     slope, height = np.polyfit(x, y, 1)
-    if float(np.var(y - slope * x - height)) > (1 - FITS) * float(np.var(y)):
-        return None
     thirds = np.minimum((3 * (x - x.min()) / np.ptp(x)).astype(int), 2)
     parts = [(x[thirds == part], y[thirds == part]) for part in range(3)]
     slopes = [np.polyfit(*part, 1)[0] for part in parts if len(part[0]) > 1 and np.ptp(part[0]) > 0]
-    return float(slope) if all(abs(one - slope) <= BENT * abs(slope) for one in slopes) else None
+    if any(abs(one - slope) > BENT * abs(slope) for one in slopes):
+        return None
+    return Law(False, float(slope), float(np.var(y - slope * x - height) / np.var(y)))
+
+
+def _logarithm(x: Floats, y: Floats) -> Law | None:
+    """y = a log x + b by least squares; None where it falls, or b is no small part of y."""
+    slope, height = np.polyfit(x, np.exp(y), 1)
+    fitted = slope * x + height
+    if slope <= 0 or fitted.min() <= 0 or abs(height) > BENT * float(np.exp(y).mean()):
+        return None
+    return Law(True, 0.0, float(np.var(y - np.log(fitted)) / np.var(y)))

@@ -110,7 +110,7 @@ class Standing:
     def _binds_none(self, line: LineView) -> Iterator[Clause]:
         """A lower bound where nobody is whom it binds."""
         what, free = self._what([line]), self._free(line.kind)
-        text = f"{_nobody(line)} falls below {what}{self._kept_out([line])}; none here is one of those"
+        text = f"{_never_below([line], what)}{self._kept_out([line])}; none here is one of those"
         if all(map(self._falls_below, free)):
             text += ", and all fall below it" if len(free) > 1 else ", and it falls below it"
             brief = f"{what} binds none here, and all fall below it"
@@ -127,17 +127,18 @@ class Standing:
         strays = any(one.is_beyond for one in stands)
         average = "on average " if line.in_expectation and strays else ""
         said = self._predicates(pairs, "it")
-        text = f"{average}{_nobody(line)} falls below {what}{self._kept_out(lines)}; {said}"
+        text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
         those = listed([self._names.brief(pair.curve) for pair in pairs])
         if line.group == ROTATIONS and len(those) > len(ROTATION_INVARIANT) and not strays:
-            brief = f"{ROTATION_INVARIANT} stay above {what}"
+            brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)
         return Clause(text, self._told(pairs)[1], of_theory=True, named=False)
 
     def _told(self, pairs: Sequence[Pair]) -> tuple[str, str]:
         """How curves stand to the bound of one kind that binds them, at length and in brief."""
-        what = self._what(list(dict.fromkeys(pair.line for pair in pairs)))
-        return self._predicates(pairs, what), self._predicates(pairs, what, in_brief=True)
+        lines = list(dict.fromkeys(pair.line for pair in pairs))
+        brief = self._predicates(pairs, self._what(lines, in_brief=True), in_brief=True)
+        return self._predicates(pairs, self._what(lines)), brief
 
     def _predicates(self, pairs: Sequence[Pair], what: str, in_brief: bool = False) -> str:
         """Who stands how to a bound, which is called `what` once and then it."""
@@ -182,7 +183,7 @@ class Standing:
         said = f"is below {{}} by at most {number(float(below.max()), 1)}"
         return Stands(said, said)
 
-    def _what(self, lines: Sequence[LineView]) -> str:
+    def _what(self, lines: Sequence[LineView], in_brief: bool = False) -> str:
         """What a bound of one kind is called: its formula, where all have the same and it is short."""
         if is_bound_in_limit(lines[0]):
             return f"{lines[0].kind} ({lines[0].limit})"
@@ -190,7 +191,9 @@ class Standing:
         formula = formulas.pop() if len(formulas) == 1 else ""
         if not formula or len(formula) > LONGEST_FORMULA:
             return f"the line {kind}"
-        return formula if self._names.view.as_measured else f"{kind}, made of {formula}"
+        if self._names.view.as_measured:
+            return formula
+        return kind if in_brief else f"{kind}, made of {formula}"
 
     def _kept_out(self, lines: Sequence[LineView]) -> str:
         """How long a lower bound keeps those that it binds from coming down, as far as the places tell at
@@ -289,8 +292,11 @@ def _strongest(lines: Sequence[LineView]) -> LineView:
     return min(equal, key=lambda line: line.in_expectation)
 
 
-def _nobody(line: LineView) -> str:
-    """Who is not below a lower bound, as a subject."""
-    return "no " + (
-        "rotation-invariant learner" if line.group == ROTATIONS else f"learner that {line.kind} binds"
-    )
+def _never_below(lines: Sequence[LineView], what: str) -> str:
+    """Who never falls below a lower bound."""
+    kind = lines[0].kind
+    if all(line.group == ROTATIONS for line in lines):
+        return f"no rotation-invariant learner falls below {what}"
+    if what.endswith(f" {kind}"):
+        return f"no learner that {what} binds falls below it"
+    return f"no learner that {kind} binds falls below {what}"

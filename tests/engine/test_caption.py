@@ -203,12 +203,15 @@ def test_how_far_a_curve_ends_from_a_limit_that_it_comes_to():
 
 def test_power_laws_are_told_where_both_axes_are_logarithmic_and_they_fit():
     x = 2.0 ** np.arange(4, 11)
-    view = replace(losses(curve("GD", x, 0.9 * x), curve("EGU", x, np.log(x))), x_log=True, y_log=True)
+    curves = [
+        curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("net", np.exp(-x / 99)))
+    ]
+    view = replace(losses(*curves), x_log=True, y_log=True)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
     text = caption(view)
-    assert "GD goes like size^1.00" in text
-    assert "EGU goes like" not in text
-    assert "EGU goes from 2.77 at size = 16 to 6.93 at 1024" in text
+    assert text.startswith(
+        "GD goes like size^1.00 and EGU like log size; net goes from 0.851 at size = 16 to "
+    )
     assert "^" not in caption(replace(view, y_log=False))
 
 
@@ -248,7 +251,7 @@ def test_which_curves_end_near_what_they_are_relative_to():
         for name, end in (("slow", 0.5), ("mid", 0.96), ("fast", 1.01))
     ]
     view = replace(losses(*curves), divisor="2/η")
-    assert caption(view) == ("slow goes from 0.2 at k = 0 to 0.5 at 2; mid and fast end within 4 % of 2/η.")
+    assert caption(view) == ("mid and fast end within 4 % of 2/η; slow goes from 0.2 at k = 0 to 0.5 at 2.")
 
 
 def test_a_single_curve_along_an_axis_is_told_though_it_is_what_theory_says():
@@ -458,14 +461,14 @@ def test_a_median_is_not_compared_with_a_line_about_the_mean():
     assert "exact" in caption(losses(many, lines=(replace(exact, summary="median"),)))
 
 
-def test_in_brief_the_bound_of_many_curves_comes_before_power_laws_and_these_before_ranges():
+def test_in_brief_laws_come_before_bounds_and_the_bounds_of_many_curves_before_ranges():
     x = 2.0 ** np.arange(4, 11)
     curves = [curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("EGU±", 1 + np.log(x)))]
     view = replace(losses(*curves, lines=(line(0.9 * x, x),)), x_log=True, y_log=True, as_measured=False)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
-    bound = "GD follows ri-signed, made of 1 − k/d"
-    assert caption(view, room=Room(40)) == f"{bound}."
-    assert caption(view, room=Room(110)) == f"GD goes like size^1.00. {bound}; EGU and EGU± fall below it."
+    laws = "GD goes like size^1.00 and EGU and EGU± like log size."
+    assert caption(view, room=Room(60)) == laws
+    assert caption(view, room=Room(110)) == f"{laws} GD follows ri-signed; EGU and EGU± fall below it."
 
 
 def flat(name: str, height: float, **more: object) -> CurveView:
@@ -615,9 +618,8 @@ def test_lines_of_one_kind_with_formulas_of_their_own_are_called_by_the_kind():
     lines = [
         line(one.y, curve=one.name, group=None, kind="ladder", formula=f"line {one.name}") for one in curves
     ]
-    assert "falls below the line ladder; GD and net follow it exactly" in caption(
-        losses(*curves, lines=tuple(lines))
-    )
+    told = caption(losses(*curves, lines=tuple(lines)))
+    assert "No learner that the line ladder binds falls below it; GD and net follow it exactly" in told
 
 
 def test_a_long_formula_is_told_by_the_name_of_its_line():
@@ -720,3 +722,26 @@ def test_a_curve_is_called_by_its_name_once():
 def test_whole_numbers_of_seven_digits_are_told_in_full():
     x = 2.0 ** np.arange(14, 21)
     assert "at rows = 16384 to 1048576 at 1048576" in caption(along_rows(curve("GD", x, x)))
+
+
+def test_where_along_an_axis_no_replica_has_a_value():
+    x = np.array([0.5, 1, 1.5])
+    lost = curve("GD", x, np.array([0.5, 0.7, np.nan]), replicas=4, missing=np.array([0, 0, 4]), ended=True)
+    told = "GD goes from 0.5 at rows = 0.5 to 0.7 at 1"
+    assert caption(along_rows(lost)) == f"{told}; GD has no value at rows = 1.5."
+    assert caption(along_rows(replace(lost, ended=False))) == f"{told}."
+
+
+def test_a_curve_that_comes_to_its_limit_is_told_so():
+    limit = line(np.ones(3), K[:3], direction="asymptotic", curve="net", group=None, limit="for large d")
+    net = curve("net", K[:3], np.array([1.5, 1.1, 1.0]))
+    assert caption(losses(net, lines=(limit,))) == (
+        "Beside its limit for large d net comes to it, 50 % off at most."
+    )
+    ends = [
+        replace(net, name=name, learner=name, y=np.array([1.5, 1.1, end]))
+        for name, end in (("a", 1.01), ("b", 1.2))
+    ]
+    own = [replace(limit, curve=one.name) for one in ends]
+    told = caption(losses(*ends, lines=tuple(own)), room=Room(70))
+    assert told == "2 curves end within 1 % to 20 % of their limits for large d."
