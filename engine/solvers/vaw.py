@@ -34,6 +34,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
     Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     linear_in_labels: ClassVar[bool] = True
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0

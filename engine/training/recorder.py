@@ -87,7 +87,7 @@ class Recorder:
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
-        weights = hypothesis.weights()
+        weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         self._kept = None if weights is None else kept_records(records, data.instances.d, weights.itemsize)
         self._loss, self._order = inputs.loss, order

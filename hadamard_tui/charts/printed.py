@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.coincidence import coincident
+from hadamard_tui.charts.coincidence import coincident, repeated
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
@@ -64,7 +64,7 @@ def _layers(
 ) -> list[Layer]:
     """Regions, then every curve where it is its turn to be seen."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
-    seen = lines.shown.copy()
+    seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
         turn = np.arange(layout.columns) // _TURN % len(group)
         for place, index in enumerate(group):
@@ -108,6 +108,8 @@ def _layer(
         own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if own or column % every == 0:
             run = range(top[column], bottom[column] + 1)
+            if one.style == "points":  # which no line joins
+                run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if own else _SPARSE_MARKER) for row in run]
     return Layer(
         [cell[0] for cell in cells],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hadamard_tui.charts.code_points import write
-from hadamard_tui.charts.coincidence import coincident
+from hadamard_tui.charts.coincidence import coincident, repeated
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import line_names
@@ -54,9 +54,11 @@ def paint(
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
     groups = coincident(series, lines)
-    on = lines.shown & (_patterns(series, wide) | lines.lone)
+    joined = np.array([one.style != "points" for one in series], dtype=bool)[:, None]
+    on = lines.shown & joined & (_patterns(series, wide) | lines.lone)
     for lead, *others in groups:
         on[others] &= ~lines.shown[lead]
+    on &= ~repeated(series, lines, groups)
 
     band_owner = _owners(bands, bands.shown, rows, columns)
     line_owner = _by_turns(_owners(lines, on, rows, columns), groups, lines.shown)

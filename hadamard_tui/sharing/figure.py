@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
@@ -71,17 +72,17 @@ def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list
     lines, _, hidden = lay(series, axes, *GRID)
     elsewhere = left_out(series, lines.shown)
     bounds, curves = 0, []
-    for at, one in enumerate(series):
+    for at, (one, once) in enumerate(zip(series, drawn_once(series, axes, lines), strict=True)):
         curve = None
         if at in elsewhere:
             pass
         elif one.is_region:
             _region(plot, one, axes)
         elif one.style in BOUNDS:
-            _bound(plot, one, axes, bounds)
+            _bound(plot, one, once, axes, bounds)
             bounds += 1
         else:
-            curve = _curve(plot, one, axes)
+            curve = _curve(plot, once, axes)
         curves.append(curve)
     said = f"({found})" if (found := remark(series, axes, hidden)) else ""
     _foot(sheet, " ".join(filter(None, (caption, said))), *plot.get_legend_handles_labels())
@@ -235,8 +236,9 @@ def _region(plot: Any, one: Series, axes: Axes) -> None:
     plot.fill_between(one.x, low, high, color=one.colour, alpha=0.08, linewidth=0)
 
 
-def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
-    plot.plot(one.x, one.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
+def _bound(plot: Any, one: Series, once: Series, axes: Axes, number: int) -> None:
+    """Draw a bound where no other runs along it, and put its name on it wherever it is."""
+    plot.plot(once.x, once.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
     inside = np.flatnonzero(
         np.isfinite(one.y)
         & (one.y >= axes.y_limits[0])

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
@@ -67,10 +68,11 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     Args:
         within: so many pixels curves may be off, so that the file is smaller.
     """
+    lines, _, hidden = lay(series, axes, round(WIDTH), round(AREA_HEIGHT))
     marks = {one.mark for one in series if one.mark}
     page = Page(axes, LETTER * (1 + min(len(marks), MOST_LETTERS)) if marks else 0.0)
     ends = []
-    for one in series:
+    for one in drawn_once(series, axes, lines):
         across, down = _pixels(page, axes, one)
         if one.band is not None:
             _band(page, axes, one, within)
@@ -81,7 +83,6 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
     _letters(page.over(), ends)
-    lines, _, hidden = lay(series, axes, round(WIDTH), round(AREA_HEIGHT))
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
     page.legend(_entries(named, remark(series, axes, hidden)))

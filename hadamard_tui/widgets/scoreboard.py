@@ -15,7 +15,7 @@ from engine.core.notation import written
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.view import CurveView, View
 from hadamard_tui.charts import digits
-from hadamard_tui.charts.abbreviations import with_cut_words, without_common_keys
+from hadamard_tui.charts.abbreviations import within
 from hadamard_tui.charts.digits import decimals
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
@@ -50,9 +50,6 @@ ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", 
 
 PADDING, WHOLE_STATE, WHOLE_RATE, LONGEST_LINE = 2, 20, 28, 18
 
-SHORTER = 8, 5, 3
-"""Letters that words of names have, by turns, where their beginnings do not tell names apart."""
-
 CUTS = {"state": " at ", "rate": ":"}
 """Where the text of a column is cut if it is too long for it."""
 
@@ -78,10 +75,11 @@ class Heads(NamedTuple):
 
 def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
     """What the columns of a picture are about, whose rows say these texts."""
-    directions = {line.direction for line in look.view.lines}
-    line = "bound" if directions & {*FROM_BELOW} else "line" if directions else ""
+    known = [one for one in rows if one.value is not None]
+    compared = [one.line for one in known if one.line is not None] if known else look.view.lines
+    line = "bound" if {one.direction for one in compared} & {*FROM_BELOW} else "line" if compared else ""
     said = {column for one in texts for column in OPTIONAL if one[column]}
-    if len({one.line.kind for one in rows if one.line is not None}) < 2:
+    if len({one.kind for one in compared}) < 2:
         said.discard("which")
     where = look.told_in_words
     return Heads(measured(look.view), line, frozenset(said), f"at {where}" if where else "")
@@ -138,17 +136,6 @@ def told_apart_from(names: Sequence[str]) -> int:
         if len({elided(name, width) for name in names}) == len({*names}):
             return width
     return longest
-
-
-def shortened(names: list[str], width: int) -> list[str]:
-    """The names within a width, cut where they are alike if their beginnings do not tell them apart."""
-    if width >= told_apart_from(names):
-        return names
-    split = [name.partition(", ") for name in names]
-    values = without_common_keys([behind for _, _, behind in split])
-    plain = [f"{own}{comma}{value}" for (own, comma, _), value in zip(split, values, strict=True)]
-    tried = [plain, *(with_cut_words(plain, letters) for letters in SHORTER)]
-    return next((some for some in tried if width >= told_apart_from(some)), names)
 
 
 class Scoreboard(DataTable[Text], inherit_bindings=False):
@@ -223,8 +210,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.clear(columns=True)
         for head, (column, wide) in zip(self.heads, self.shape.items(), strict=True):
             self.add_column(head, key=column, width=wide)
-        names = shortened([name for _, name, _ in self._names], self.shape["learner"])
-        for number, ((letter, _, tint), name) in enumerate(zip(self._names, names, strict=True)):
+        brief = within([name for _, name, _ in self._names], self.shape.get("learner", 0))
+        for number, (name, (letter, _, tint)) in enumerate(zip(brief, self._names, strict=True)):
             cells = {"": Text(letter, f"bold {tint}"), "learner": Text(name, tint, overflow="ellipsis")}
             old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}
             self.add_row(*[cells.get(column, old[column]) for column in self.shape], key=str(number))

@@ -13,12 +13,13 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.keys import Keys, fitting
-from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns, shortened
+from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
 from hadamard_tui.widgets.setup import Setup
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, Stage
@@ -235,20 +236,12 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
     assert measured == 20 or (width < 120 and measured >= 14)
 
 
-def test_names_have_room_before_other_columns_until_they_are_told_apart_and_are_cut_where_they_are_alike():
+def test_names_have_room_before_other_columns_until_they_are_told_apart():
     names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
     for width in (75, 100):
         shape = columns(width, names, Heads(there=frozenset({"rate"})))
         assert shape["learner"] == 25
         assert ("rate" in shape) == (width == 100)
-    assert shortened(names, 25) == names
-    short = ["least squares, matrix = gaussian", "EGU, matrix = gaussian", "least squares, matrix = sphere"]
-    assert shortened(short, 20) == [
-        "least squares, matrix = gaussian",
-        "EGU, gaussian",
-        "least squares, sphere",
-    ]
-    assert shortened(names, 18) == ["nat… gra… η = 0.02", "nat… gra… η = 0.01"]
 
 
 async def test_the_key_that_comes_to_panels_without_a_name_stands_beside_them(app: HadamardApp):
@@ -301,3 +294,15 @@ async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app
         await until(pilot, lambda: app.laboratory.has_class("-wide"))
         assert not setup.display
         assert app.laboratory.view().setup_hidden
+
+
+async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: EditableExperiment):
+    names = [f"gradient descent, {kind}" for kind in ("linear net", "rectified net", "random features")]
+    for number, name in enumerate(names):
+        editable.put(f"learners[{number}].name", name)
+    app = HadamardApp(editable)
+    async with opened(app, SMALL):
+        board = app.laboratory.query_one(Scoreboard)
+        shown = [str(board.get_row_at(number)[1]) for number in range(3)]
+        assert len(set(shown)) == 3
+        assert all(cell_len(name) <= board.shape["learner"] for name in shown)

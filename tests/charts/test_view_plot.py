@@ -400,3 +400,44 @@ def test_36_learners_have_a_letter_each_that_a_pinned_run_has_small():
     assert letters[:3] == ["A", "B", "C"]
     assert [number_of(letter.lower()) for letter in letters] == list(range(36))
     assert mark(36) == "A"
+
+
+def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, float], float]:
+    view = replace(along("x"), rounding=rounding)
+    curves = [curve(f"c{at}", y, K[: len(y)] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
+    found = plot(Look(replace(view, curves=curves))).axes
+    return found.y_limits, found.y_rounding
+
+
+def test_rounding_does_not_stretch_a_logarithmic_axis():
+    (low, high), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([0.1, 0.3, 0.02]))
+    assert 0.005 < low < 0.02
+    assert 0.3 < high < 1
+    assert rounding == 7e-16
+    single = limits_of(np.array([7e-8, 0.05, 0.2]), rounding=1e-5)
+    assert single[1] == 7e-8
+
+
+def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way():
+    (low, _), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([3e-16, 4e-16, 4e-16]))
+    assert low < 3e-16
+    assert rounding == 0
+    (low, _), _ = limits_of(10.0 ** -np.arange(20))
+    assert low < 1e-19, "data that fall by factors are no rounding"
+    (low, _), _ = limits_of(np.array([1.0, 1e-3, 1e-7]))
+    assert low < 1e-7, "what is above rounding is data, whatever the gap"
+
+
+def test_a_risk_whose_peak_comes_down_again_is_whole():
+    up = np.concatenate([np.linspace(1, 2.8, 21), np.linspace(2.8, 0, 20)])
+    assert plot(Look(of_runs(played("A", up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] > 2.8
+    far = plot(Look(of_runs(played("A", 10 * up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1]
+    assert far > 28, "whatever the scale"
+    spike = np.where(K == 20, 90.0, 1.0)
+    assert plot(Look(of_runs(played("A", spike, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] < 5
+
+
+def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
+    view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
+    series, axes, *_ = plot(Look(view))
+    assert tuple(named(list(series), "here").y) == axes.y_limits

@@ -111,9 +111,9 @@ def test_the_more_weights_there_are_the_fewer_examples_are_learnt_ahead(monkeypa
     described = experiment(learners={"E": COMPILES["egu-pm linear"]}, d=64, target="all", path="compiled")
     counts, learn_ahead = [], blocked_pass.BlockedPass.learn_ahead
 
-    def counted(self, keep):
+    def counted(self, keep, count):
         counts.append(len(keep))
-        learn_ahead(self, keep)
+        learn_ahead(self, keep, count)
 
     monkeypatch.setattr(blocked_pass.BlockedPass, "learn_ahead", counted)
     monkeypatch.setattr(mistakes, "MOST_CELLS", 0)  # no counts of mistakes in between

@@ -55,26 +55,24 @@ def test_tiles_hold_segment_by_segment_what_the_vectors_do(replicas, members, d)
 
 @looped(("replicas", "members", "d"), SHAPES)
 @looped(("first", "count"), [(0, 0), (0, 1), (1, 3), (2, 2 * MOST_BITS)])
-def test_segment_signs_and_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
+def test_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
     seen = examples(replicas, d, min(d, 13))
     tiling = Tiling(replicas, members, d, LANES)
     found = arranged(seen, tiling, first, count)
-    assert found.segment_signs.shape == (replicas, count, tiling.count)
-    patterns = (found.parts[..., None] ^ found.patterns[:, :, None]).reshape(replicas, -1, tiling.rows)
+    within = (found.parts[..., None] ^ found.patterns[:, :, None]).reshape(replicas, -1, 1, tiling.rows)
+    patterns = (found.segments[..., None] ^ within).reshape(replicas, -1, d)
     blocks = -(-count // tiling.bits)
-    assert patterns.shape == (replicas, blocks + 1, tiling.rows)
-    rows = seen.rows.numpy().reshape(replicas, seen.n, tiling.count, tiling.rows)
+    assert patterns.shape == (replicas, blocks + 1, d)
+    rows = seen.rows.numpy()
 
-    def within(block, j):
-        """The signs inside segments that the patterns of a block hold for its example j."""
+    def signs(block, j):
+        """The signs that the patterns of a block hold for its example j."""
         return 1.0 - 2.0 * (patterns[:, block] >> (tiling.bits - 1 - j) & 1)
 
     for step in range(min(count, seen.n - first)):
-        product = found.segment_signs[:, step, :, None] * within(*divmod(step, tiling.bits))[:, None]
-        np.testing.assert_array_equal(product, rows[:, first + step])
+        np.testing.assert_array_equal(signs(*divmod(step, tiling.bits)), rows[:, first + step])
     for j in range(min(tiling.bits, seen.n - first - count)):
-        expected = rows[:, first + count + j] * rows[:, first + count + j, :, :1]
-        np.testing.assert_array_equal(within(blocks, j) * within(blocks, j)[:, :1], expected[:, 0])
+        np.testing.assert_array_equal(signs(blocks, j), rows[:, first + count + j])
 
 
 @pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)

@@ -80,16 +80,16 @@ class Members(NamedTuple):
 class Examples(NamedTuple):
     """K examples for R replicas, in blocks of b, and the block that comes after them.
 
-    A segment is cut into parts of P places. A pattern in it is that in its part, but for the bits in which
-    the part itself differs from the first one.
+    A segment is cut into parts of P places. The pattern of a weight is the exclusive or of those of its
+    segment, its part and its place.
     """
 
-    segment_signs: Array
-    """[R, K, c], the signs of segments in them."""
-    patterns: Array
-    """[R, K/b + 1, P], those of the signs inside a part."""
+    segments: Array
+    """[R, K/b + 1, c], in which bits the patterns of a segment differ from those of places inside it."""
     parts: Array
-    """[R, K/b + 1, m/P], in which bits the patterns of a part differ."""
+    """[R, K/b + 1, m/P], the same of a part of a segment."""
+    patterns: Array
+    """[R, K/b + 1, P], those of the places inside a part."""
     order: Array
     """[R, K/b + 1, P], places in a part by their patterns …"""
     begins: Array
@@ -102,12 +102,20 @@ class Records(NamedTuple):
     """What is written down after every example."""
 
     losses: Array
-    """[R, K, B], ‖w − w*‖²."""
+    """[K, R, B], ‖w − w*‖²."""
     slots: Array
-    """[K], where in `kept` the weights after an example belong; −1: nowhere."""
+    """[K + 1], where in `kept` the weights after so many examples belong; −1: nowhere."""
     kept: Array
     """[slots, V, d], weights of the first replica's members number 0, `stride`, 2 · `stride` …"""
     stride: int
+    counted: Array
+    """[K + 1], where in `right` the same of their predictions belongs; −1: nowhere."""
+    right: Array
+    """[counts, R, B], how many of Sylvester's rows are right, less those that are wrong."""
+    sides: Array
+    """[R·G, m, LANES], the labels ±1 of the rows in their own order."""
+    tie: float
+    """A prediction up to so far from 0 is neither right nor wrong."""
 
 
 class Scratch(NamedTuple):
@@ -119,6 +127,8 @@ class Scratch(NamedTuple):
     """[b, LANES], the factors of the examples of a block where x is +1 inside a segment …"""
     downs: Array
     """[b, LANES], … and where it is −1."""
+    patterns: Array
+    """[LANES], of the signs in a block."""
     signs: Array
     """[b, LANES], the signs of segments in the examples of a block."""
     apart: Array
@@ -130,9 +140,7 @@ class Scratch(NamedTuple):
     losses: Array
     """[LANES], of the weights kept apart, in float64."""
     weights: Array
-    """[m, LANES]."""
-    counts: Array
-    """[LANES], of rows that are right, less those that are wrong."""
+    """[m, LANES], where predictions are to be counted."""
 
 
 class Bare(Compiler):  # type: ignore[misc]
@@ -156,6 +164,9 @@ OPTIONS = {
 
 KINDS = 5
 """Sums that are kept of signed weights; of others the first two are used."""
+
+PLACES = 1 << 10
+"""A part of a segment holds at most so many weights: it is to stay in the cache."""
 
 number: Any = np.intp
 """Makes a number that is no literal: what is called with literals is compiled once more for them."""
@@ -201,11 +212,13 @@ def arrange(numbers: Array, signs: Array, rows: int, examples: Any) -> None:
     patterns, parts, order = examples.patterns, examples.parts, examples.order
     begins, bits, places = examples.begins, examples.bits, examples.patterns.shape[2]
     for r in range(len(patterns)):
-        for step in range(examples.segment_signs.shape[1]):
-            for segment in range(examples.segment_signs.shape[2]):
-                odd = parity(numbers[r, step] & segment * rows)
-                examples.segment_signs[r, step, segment] = -signs[r, step] if odd else signs[r, step]
         for block in range(patterns.shape[1]):
+            for segment in range(examples.segments.shape[2]):
+                here = number(0)
+                for step in range(block * bits, block * bits + bits):
+                    odd = parity(numbers[r, step] & segment * rows)
+                    here = 2 * here + (odd if signs[r, step] > 0 else 1 - odd)
+                examples.segments[r, block, segment] = here
             patterns[r, block, 0] = parts[r, block, 0] = 0
             size = number(1)
             while size < rows:
@@ -353,19 +366,33 @@ def fold(m: Any, b: Any, first: int, kinds: int, half: int, j: int, s: Any) -> N
 
 
 @part
-def begin_block(m: Any, examples: Any, g: int, r: int, block: int, steps: int, s: Any) -> None:
+def begin_block(m: Any, examples: Any, g: int, r: int, block: int, s: Any) -> None:
     """The signs of the examples of a block in every lane, and where the weights kept apart belong."""
-    places, bits = examples.patterns.shape[2], examples.bits
-    for j in range(min(bits, steps - block * bits)):
+    bits, of_segment, of_part = examples.bits, examples.segments[r, block], examples.parts[r, block]
+    for lane in range(LANES):
+        s.patterns[lane] = of_segment[lane // m.per_tile]
+    for j in range(bits):
         for lane in range(LANES):
-            s.signs[j, lane] = examples.segment_signs[r, block * bits + j, lane // m.per_tile]
+            s.signs[j, lane] = 1 - 2 * (s.patterns[lane] >> (bits - 1 - j) & 1)
     for n in range(m.sizes.shape[1]):
         for lane in range(LANES):
-            segment, i = m.segments[g, n, lane], m.places[g, n, lane]
-            pattern = examples.patterns[r, block, i % places] ^ examples.parts[r, block, i // places]
-            for j in range(min(bits, steps - block * bits)):
-                sign = examples.segment_signs[r, block * bits + j, segment]
-                s.apart[j, n, lane] = -sign if pattern >> (bits - 1 - j) & 1 else sign
+            i = count_of(m.places[g, n, lane])
+            within = of_part[i // count_of(PLACES)] ^ examples.patterns[r, block, i % count_of(PLACES)]
+            s.patterns[lane] = of_segment[count_of(m.segments[g, n, lane])] ^ within
+        for j in range(bits):
+            for lane in range(LANES):
+                s.apart[j, n, lane] = 1 - 2 * (s.patterns[lane] >> (bits - 1 - j) & 1)
+
+
+@part
+def over_segments(values: Any, other: Any, per_tile: int) -> None:
+    """Sum values [LANES] over the segments of a member, in the lane of each."""
+    apart = per_tile
+    while apart < LANES:
+        for lane in range(LANES):
+            other[lane] = values[lane] + values[lane ^ apart]
+        store(values, 0, load(other, 0))
+        apart *= 2
 
 
 @part
@@ -375,12 +402,7 @@ def learn(m: Any, b: Any, g: int, j: int, s: Any) -> None:
     Every segment has those of its member. The losses are those of the weights kept apart alone.
     """
     store(s.products, 0, mul(load(s.signs, j), load(s.products, 0)))
-    apart = m.per_tile
-    while apart < LANES:  # the sum over a member's segments, in the lane of each
-        for lane in range(LANES):
-            s.squares[lane] = s.products[lane] + s.products[lane ^ apart]
-        store(s.products, 0, load(s.squares, 0))
-        apart *= 2
+    over_segments(s.products, s.squares, m.per_tile)
     count, residual = m.sizes.shape[1], double(load(s.products, 0))
     for n in range(count):
         row = g * count + n
@@ -421,58 +443,20 @@ def kept_apart(m: Any, b: Any, g: int, n: int, at: int) -> Any:
 @part
 def assemble(m: Any, b: Any, g: int, at: int, examples: Any, block: int, count: int, f: Any, w: Any) -> None:
     """The weights of member number `at` of a tile of the first replica after `count` examples of a block."""
-    lane = at
     shift, flip, rows = examples.bits - count, (1 << count) - 1, m.a.shape[1]
     places = examples.patterns.shape[2]
     for segment in range(LANES // m.per_tile):
-        for i in range(rows):
-            p = number(
-                (examples.patterns[0, block, i % places] ^ examples.parts[0, block, i // places]) >> shift
-            )
-            weight = m.a[g, i, lane] * f[p, lane]
-            if b is not None:
-                weight -= b[g, i, lane] * f[flip ^ p, lane]
-            w[segment * rows + i] = weight
-        lane += m.per_tile
+        lane = count_of(at + segment * m.per_tile)
+        for part in range(rows // places):
+            differs, base = examples.parts[0, block, part], count_of(part * places)
+            for i in range(count_of(0), count_of(places)):
+                p = count_of((examples.patterns[0, block, i] ^ differs) >> shift)
+                weight = m.a[g, base + i, lane] * f[p, lane]
+                if b is not None:
+                    weight -= b[g, base + i, lane] * f[count_of(flip) ^ p, lane]
+                w[count_of(segment * rows) + base + i] = weight
     for n in range(m.sizes.shape[1]):
         w[m.segments[g, n, at] * rows + m.places[g, n, at]] = kept_apart(m, b, g, n, at)
-
-
-@loop
-def blocked_pass(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> None:
-    """Have the members in tiles `begin` … `end` learn K examples; for K = 0 only sum for the first block."""
-    bits, tiles = examples.bits, len(m.a) // len(records.losses)
-    steps = records.losses.shape[1]
-    for g in range(begin, end):
-        r, first = g // tiles, g % tiles * m.per_tile
-        last = min(records.losses.shape[2], first + m.per_tile)
-        block, j = number(-1), number(0)
-        for step in range(steps + 1):
-            if j == bits or step == steps:
-                combine(s.factors, s.ups, s.downs, j)
-                clear(m, m.b, g, bits)
-                carry(m, m.b, g, examples, r, block, j, s.factors, 0, examples.parts.shape[2])
-                j = 0
-            if step < steps:
-                block = step // bits
-                if j == 0:
-                    begin_block(m, examples, g, r, block, steps, s)
-                half = 1 << (bits - 1 - j)
-                product(m.sums, g * KINDS << bits, half, s.products)
-                learn(m, m.b, g, j, s)
-                fold(m, m.b, g * KINDS << bits, 1 << bits, half, j, s)
-                for member in range(first, last):
-                    loss = s.losses[member - first]
-                    for lane in range(member - first, LANES, m.per_tile):
-                        loss += s.squares[lane]
-                    records.losses[r, step, member] = loss
-                j += 1
-                if r == 0 and records.slots[step] >= 0:
-                    combine(s.factors, s.ups, s.downs, j)
-                    for member in range(first, last):
-                        if member % records.stride == 0:
-                            kept = records.kept[records.slots[step], member // records.stride]
-                            assemble(m, m.b, g, member - first, examples, block, j, s.factors, kept)
 
 
 @part
@@ -483,72 +467,135 @@ def cross(x: Any, y: Any) -> None:
 
 
 @part
-def cross_twice(x: Any, i: int, stride: int) -> None:
-    """Two stages for rows i, i + stride, i + 2 · stride and i + 3 · stride."""
-    j, k, n = i + stride, i + 2 * stride, i + 3 * stride
-    x0, x1, x2, x3 = load(x, i), load(x, j), load(x, k), load(x, n)
+def cross_thrice(x: Any, i: int, stride: int) -> None:
+    """Three stages for rows i, i + stride … i + 7 · stride."""
+    x0, x1, x2, x3 = load(x, i), load(x, i + stride), load(x, i + 2 * stride), load(x, i + 3 * stride)
     p, q, u, v = add(x0, x1), sub(x0, x1), add(x2, x3), sub(x2, x3)
-    store(x, i, add(p, u))
-    store(x, j, add(q, v))
-    store(x, k, sub(p, u))
-    store(x, n, sub(q, v))
+    x0, x1, x2, x3 = add(p, u), add(q, v), sub(p, u), sub(q, v)
+    j = i + 4 * stride
+    y0, y1, y2, y3 = load(x, j), load(x, j + stride), load(x, j + 2 * stride), load(x, j + 3 * stride)
+    p, q, u, v = add(y0, y1), sub(y0, y1), add(y2, y3), sub(y2, y3)
+    y0, y1, y2, y3 = add(p, u), add(q, v), sub(p, u), sub(q, v)
+    store(x, i, add(x0, y0))
+    store(x, i + stride, add(x1, y1))
+    store(x, i + 2 * stride, add(x2, y2))
+    store(x, i + 3 * stride, add(x3, y3))
+    store(x, j, sub(x0, y0))
+    store(x, j + stride, sub(x1, y1))
+    store(x, j + 2 * stride, sub(x2, y2))
+    store(x, j + 3 * stride, sub(x3, y3))
 
 
 @part
 def transform(x: Any, per_tile: int) -> None:
-    """The products of Sylvester's rows with the weight vectors of a tile [m, LANES], in their place."""
+    """The products of Sylvester's rows with the weight vectors of a tile [m, LANES], in their place.
+
+    All but the last stage, which adds and subtracts the halves of the rows.
+    """
     for i in range(len(x)):
         apart = per_tile
         while apart < LANES:
             for lane in range(0, LANES, 2 * apart):
                 cross(x[i, lane : lane + apart], x[i, lane + apart : lane + 2 * apart])
             apart *= 2
-    stride = number(1)
-    while 2 * stride < len(x):
-        for base in range(0, len(x), 4 * stride):
+    end, stride = len(x) // 2, number(1)
+    while 4 * stride < end:
+        for base in range(0, len(x), 8 * stride):
             for i in range(base, base + stride):
-                cross_twice(x, i, stride)
-        stride *= 4
-    if stride < len(x):
-        for i in range(stride):
-            p, q = load(x, i), load(x, i + stride)
-            store(x, i, add(p, q))
-            store(x, i + stride, sub(p, q))
+                cross_thrice(x, i, stride)
+        stride *= 8
+    while stride < end:
+        for base in range(0, len(x), 2 * stride):
+            for i in range(base, base + stride):
+                p, q = load(x, i), load(x, i + stride)
+                store(x, i, add(p, q))
+                store(x, i + stride, sub(p, q))
+        stride *= 2
 
 
 @part
-def difference(a: Any, b: Any, g: int, x: Any) -> None:
-    """The weights of a tile."""
-    for i in range(len(x)):
-        row = load(a, g * len(x) + i)
-        store(x, i, sub(row, load(b, g * len(x) + i)) if b is not None else row)
+def compared(predicted: Any, sides: Any, row: int, most: Any, least: Any) -> Any:
+    """1 for a prediction on the side of its label, −1 on the other, and 0 for a tie."""
+    margin = mul(predicted, load_as(sides, row, predicted))
+    return sub(above(margin, most), above(least, margin))
+
+
+@part
+def weigh(m: Any, b: Any, g: int, examples: Any, r: int, block: int, count: int, f: Any, x: Any) -> None:
+    """The weights of a tile after the first `count` examples of a block, but for those kept apart."""
+    shift, flip, places = examples.bits - count, count_of((1 << count) - 1), examples.patterns.shape[2]
+    for part in range(examples.parts.shape[2]):
+        differs, base = examples.parts[r, block, part], part * places
+        for i in range(count_of(0), count_of(places)):
+            p, row = count_of((examples.patterns[r, block, i] ^ differs) >> shift), count_of(base) + i
+            at = count_of(g * len(x)) + row
+            weights = mul(load(m.a, at), load(f, p))
+            store(x, row, sub(weights, mul(load(b, at), load(f, flip ^ p))) if b is not None else weights)
+
+
+@part
+def count_right(
+    m: Any, b: Any, g: int, first: int, last: int, records: Any, x: Any, s: Any, right: Any
+) -> None:
+    """Count for the members of a tile how many rows are right, less those that are wrong.
+
+    By their weights x but for those kept apart.
+    """
+    for member in range(first, last):
+        at = member - first
+        for n in range(m.sizes.shape[1]):
+            lane = at + m.segments[g, n, at] * m.per_tile
+            x[m.places[g, n, at], lane] = kept_apart(m, b, g, n, at)
+    transform(x, m.per_tile)
+    counts = full(x.dtype.type(0))
+    most, least = full(x.dtype.type(records.tie)), full(x.dtype.type(-records.tie))
+    half, row = len(x) // 2, g * len(x)
+    for i in range(half):
+        p, q = load(x, i), load(x, i + half)
+        counts = add(counts, compared(add(p, q), records.sides, row + i, most, least))
+        counts = add(counts, compared(sub(p, q), records.sides, row + i + half, most, least))
+    store(s.products, 0, counts)
+    over_segments(s.products, s.squares, m.per_tile)
+    for member in range(first, last):
+        right[member] = s.products[member - first]
 
 
 @loop
-def right_minus_wrong(m: Any, sides: Any, tie: float, right: Any, s: Any, begin: int, end: int) -> None:
-    """How many of Sylvester's rows are right, less those that are wrong, for the members of some tiles.
-
-    Sides [R·G, m, LANES] are the labels ±1 of the rows in their own order; up to `tie` from 0 is neither.
-    """
-    tiles, rows = len(m.a) // len(right), m.a.shape[1]
-    x = s.weights
+def blocked_pass(m: Any, examples: Any, records: Any, s: Any, begin: int, end: int) -> None:
+    """Have the members in tiles `begin` … `end` learn K examples; for K = 0 only sum for the first block."""
+    bits, (steps, replicas, members) = examples.bits, records.losses.shape
+    tiles = len(m.a) // replicas
     for g in range(begin, end):
         r, first = g // tiles, g % tiles * m.per_tile
-        last = min(right.shape[1], first + m.per_tile)
-        difference(m.a, m.b, g, x)
-        for member in range(first, last):
-            at = member - first
-            for n in range(m.sizes.shape[1]):
-                lane = at + m.segments[g, n, at] * m.per_tile
-                x[m.places[g, n, at], lane] = kept_apart(m, m.b, g, n, at)
-        transform(x, m.per_tile)
-        counts, most, least = full(x.dtype.type(0)), full(x.dtype.type(tie)), full(x.dtype.type(-tie))
-        for i in range(rows):
-            product_ = load(x, i)
-            margin = mul(product_, load_as(sides, g * rows + i, product_))
-            counts = add(counts, sub(above(margin, most), above(least, margin)))
-        store(s.counts, 0, counts)
-        for member in range(first, last):
-            right[r, member] = 0
-            for lane in range(member - first, LANES, m.per_tile):
-                right[r, member] += s.counts[lane]
+        last = min(members, first + m.per_tile)
+        block, j = number(-1), number(0)
+        for step in range(steps + 1):
+            counted, kept = records.counted[step], records.slots[step]
+            if counted >= 0 or (kept >= 0 and r == 0):
+                combine(s.factors, s.ups, s.downs, j)
+            if counted >= 0:
+                weigh(m, m.b, g, examples, r, block, j, s.factors, s.weights)
+                count_right(m, m.b, g, first, last, records, s.weights, s, records.right[counted, r])
+            if kept >= 0 and r == 0:
+                for member in range(first, last):
+                    if member % records.stride == 0:
+                        of_member = records.kept[kept, member // records.stride]
+                        assemble(m, m.b, g, member - first, examples, block, j, s.factors, of_member)
+            if j == bits or step == steps:
+                combine(s.factors, s.ups, s.downs, j)
+                clear(m, m.b, g, bits)
+                carry(m, m.b, g, examples, r, block, j, s.factors, 0, examples.parts.shape[2])
+                j = 0
+            if step < steps:
+                block = step // bits
+                if j == 0:
+                    begin_block(m, examples, g, r, block, s)
+                half = 1 << (bits - 1 - j)
+                product(m.sums, g * KINDS << bits, half, s.products)
+                learn(m, m.b, g, j, s)
+                fold(m, m.b, g * KINDS << bits, 1 << bits, half, j, s)
+                over_segments(s.squares, s.products, m.per_tile)
+                losses = records.losses[step, r]
+                for member in range(first, last):
+                    losses[member] = s.losses[member - first] + s.squares[member - first]
+                j += 1

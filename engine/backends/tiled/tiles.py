@@ -31,13 +31,13 @@ class Tiling:
         self.tiles = -(-members // self.per_tile)
         self.bits = min(MOST_BITS, self.rows.bit_length() - 2)
 
-    def tiled(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Vectors [R·B, d] as tiles [R·G, m, lanes]."""
-        padding = self.tiles * self.per_tile - self.members
-        vectors = vectors.view(self.replicas, self.members, self.d)
-        if padding:
+    def tiled(self, vectors: torch.Tensor, copies: int = 1) -> torch.Tensor:
+        """Vectors [R·B, d], or one for so many members [R·B/copies, d], as tiles [R·G, m, lanes]."""
+        each = vectors.view(self.replicas, -1, 1, self.d).expand(-1, -1, copies, -1)
+        vectors = each.reshape(self.replicas, -1, self.d)
+        if padding := self.tiles * self.per_tile - self.members:
             vectors = torch.nn.functional.pad(vectors, (0, 0, 0, padding))
-        segments = vectors.view(-1, self.per_tile, self.count, self.rows)
+        segments = vectors.reshape(-1, self.per_tile, self.count, self.rows)
         return segments.permute(0, 3, 2, 1).contiguous().flatten(2)
 
     def at(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
