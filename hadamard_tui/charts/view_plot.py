@@ -12,6 +12,7 @@ from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.bars import bars, ends_of_bars
 from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.curve_marks import FEW
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.patterns import is_line
@@ -27,6 +28,7 @@ from hadamard_tui.charts.series_builder import (
     theory,
 )
 from hadamard_tui.charts.thinning import thinned
+from hadamard_tui.charts.ticks import Tick, at_places
 from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
@@ -181,6 +183,13 @@ def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     return found
 
 
+def _few(view: View) -> tuple[Tick, ...]:
+    """Ticks at the places on x where there is something, if these are few."""
+    places = view.places
+    is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
+    return at_places(places.tolist()) if is_few else ()
+
+
 def _upright(one: Series, axes: Axes) -> Series:
     """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
     is_upright = one.style == MARKED and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
@@ -196,7 +205,7 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
     x_axis, x_log = _x_axis(look)
-    whole, names = are_whole(view.places), tuple(sorted(view.names.items()))
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items())) or _few(view)
     axes = partial(Axes, title, view.x_label, view.y_label, x_axis, x_log=x_log, x_whole=whole, x_names=names)
     most, refused = twice_the_start(view), ""
     if options.y_log or options.window is not None or most == np.inf:

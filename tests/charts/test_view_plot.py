@@ -369,3 +369,8 @@ def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
     view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
     series, axes, *_ = plot(Look(view))
     assert tuple(named(list(series), "here").y) == axes.y_limits
+
+
+def test_an_axis_of_few_places_has_its_ticks_there_and_others_at_round_numbers():
+    assert [place for place, _ in plot(Look(along("D = 2"))).axes.x_names] == RATES.tolist()
+    assert plot(Look(TWO)).axes.x_names == ()
