@@ -27,10 +27,11 @@ def x_ticks(axes: Axes, most: int) -> tuple[Tick, ...]:
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
     """A tick at each of some places, which may be at any distance, with its number."""
-    return tuple((place, _number(place)) for place in places)
+    return tuple((place, number(place)) for place in places)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A place on an axis, with few digits unless it is a whole number."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
