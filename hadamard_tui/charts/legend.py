@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.abbreviations import with_cut_words, without_common_keys
+from hadamard_tui.charts.abbreviations import ever_shorter
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
@@ -27,9 +27,6 @@ SAME, NEARLY = "= ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""
 
 _GAP = 3
-
-_SHORTER = 8, 5, 3, 2
-"""Letters that words of names have, by turns, until all entries have room."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +172,7 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells."""
     every = [part for parts in entries for part in parts]
-    names = without_common_keys(_told_once(every))
-    cut = [with_cut_words(names, letters) for letters in _SHORTER]
+    names, *cut = ever_shorter(_told_once(every))
     bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
     for called in (names, *cut, *bare):
         given = iter(called)
