@@ -211,9 +211,9 @@ class Clauses:
         held_up, what = self._held_up(line), line.formula if self._view.as_measured else line.kind
         of_rotations = line.group == ROTATIONS
         who = "every rotation-invariant learner" if of_rotations else f"every learner that {line.kind} binds"
-        text, last = f"{who} stays above {what}", ""
-        if self._low is not None and len({one for _, one in held_up}) <= 1:
-            last = self._kept_out(line, self._low)
+        text, last, low = f"{who} stays above {what}", "", self._low or 0.0
+        if low and len({one for _, one in held_up}) <= 1:
+            last = self._kept_out(line, low)
             text += f" and cannot be there {last}" if last else ""
         if not held_up:
             brief = f"{what} binds none here"
@@ -227,14 +227,14 @@ class Clauses:
             sides.setdefault(_in_brief(how, what), []).extend(names)
         told = {how: listed(names, 1 if len(names) > 2 else 2) for how, names in sides.items()}
         brief, of_name = ", ".join(f"{told[how]} {plural(how, names)}" for how, names in sides.items()), True
-        if last and of_rotations and not any(how.startswith("is below") for how in stands):
-            those = listed([self._view.told_apart(curve) for curve, _ in held_up])
-            of_name = len(those) < len(ROTATION_INVARIANT)
-            brief = f"{those if of_name else ROTATION_INVARIANT} cannot be {last}"
-        elif last:
-            brief += (
-                f" and cannot be there {last}" if len(told) == 1 else f"; none of them can be there {last}"
-            )
+        if last and not any(how.startswith("is below") for how in stands):
+            if of_rotations:
+                those = listed([self._view.told_apart(curve) for curve, _ in held_up])
+                of_name = len(those) < len(ROTATION_INVARIANT)
+                brief = f"{those if of_name else ROTATION_INVARIANT} cannot be there {last}"
+            else:
+                there = f"be below {number(low)} {last}"
+                brief += f" and cannot {there}" if len(told) == 1 else f"; none of them can {there}"
         long = f"{text}; {', '.join(said)}"
         return Clause(long, brief, of_theory=True, named=False, brief_named=of_name)
 
@@ -316,20 +316,25 @@ class Clauses:
             )
             yield Clause(long, brief)
         if others:
-            ranges = [Range(self._name(curve), curve, self._place, zero) for curve in others]
-            yield self._ranges(
-                ranges, 1 if laws else 2, Range(self._letter(others[0]), others[0], self._place, zero)
+            ranges, by_letters = (
+                [Range(name(curve), curve, self._place, zero) for curve in others]
+                for name in (self._name, self._letter)
             )
+            yield self._ranges(ranges, by_letters, 1 if laws else 2)
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
             near = "at" if far <= self._view.rounding else f"within {percent(100 * far)} of"
-            names = [self._name(curve) for curve in ending]
-            text = f"{listed(names)} {plural('ends', names)} {near} {self._view.divisor}"
-            yield Clause(text, text)
+            yield self._alike(ending, f"ends {near} {self._view.divisor}")
         if quiet:
-            names = [self._name(curve) for curve in quiet]
-            text = f"{listed(names)} {plural('is', names)} 0 but for rounding"
-            yield Clause(text, text)
+            yield self._alike(quiet, "is 0 but for rounding")
+
+    def _alike(self, curves: Sequence[CurveView], predicate: str) -> Clause:
+        """What is so of several curves."""
+        text, by_letters = (
+            f"{listed(list(map(name, curves)))} {plural(predicate, curves)}"
+            for name in (self._name, self._letter)
+        )
+        return Clause(text, text, briefer=(by_letters,))
 
     def _ending(self) -> list[CurveView]:
         """The curves that end near what the picture is relative to."""
@@ -345,27 +350,21 @@ class Clauses:
         share = self._view.rounding ** (2 if squares else 1)
         return share * max((float(np.abs(values_of(curve)).max()) for curve in self._learners), default=0.0)
 
-    def _ranges(self, ranges: Sequence[Range], few: int, by_letter: Range) -> Clause:
-        """From where to where some curves go, and by which other values; in brief of a few, in the briefest
-        form of the first, by its letter."""
+    def _ranges(self, ranges: Sequence[Range], by_letters: Sequence[Range], few: int) -> Clause:
+        """From where to where some curves go, and by which other values; in brief of a few, then by their
+        letters, then of the first."""
         told, left = first_of(ranges)
         more = f", and {left} more" if left else ""
         begin, *rest = ranges
-        others = len(ranges) - few
-        brief = ", ".join([begin.going, *(one.values for one in ranges[1:few])])
-        brief = (
-            f"{brief}, and {others} more"
-            if others > 0
-            else listed([begin.going, *(one.values for one in rest)])
-        )
-        briefer = (by_letter.going,)
+        brief, *briefer = (_going(some, few) for some in (ranges, by_letters))
+        briefer += [begin.going, by_letters[0].going]
         (first, last), *elsewhere = {(one.x[0], one.x[-1]) for one in ranges}
         if rest and not elsewhere:
             values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
             long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
-            return Clause(long, brief, named=False, briefer=briefer)
+            return Clause(long, brief, named=False, briefer=tuple(briefer))
         long = "; ".join(one.told(self._view.x_name) for one in told) + more
-        return Clause(long, brief, briefer=briefer)
+        return Clause(long, brief, briefer=tuple(briefer))
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
         """The least and the greatest value of a heat map, and where they are."""
@@ -415,9 +414,16 @@ def _power_law(curve: CurveView) -> float | None:
     return float(slope) if left <= (1 - FITS) * float(np.var(y)) else None
 
 
+def _going(ranges: Sequence[Range], few: int) -> str:
+    """From where to where the first few curves go, and how many others there are."""
+    said = [ranges[0].going, *(one.values for one in ranges[1:])]
+    left = len(ranges) - few
+    return f"{', '.join(said[:few])}, and {left} more" if left > 0 else listed(said)
+
+
 def _in_brief(how: str, what: str) -> str:
     """How a curve stands to a bound, in a few words."""
     if how.startswith("follows"):
         return f"follows {what}"
-    against = ", against the theorem" if how.endswith("against the theorem") else ""
-    return f"is {'below' if how.startswith('is below') else 'above'} {what}{against}"
+    below, comma, why = how.partition(", ")
+    return f"is below {what}{comma}{why}" if below.startswith("is below") else f"is above {what}"

@@ -331,7 +331,7 @@ def test_an_empty_view_has_no_caption():
 
 CLAIM = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
 HOLD = [Outcome(CLAIM, True, None, "")] * 6
-SHORT = "EGU is below 0.1 after k = 21, GD after 116. GD cannot be before k = 116."
+SHORT = "EGU is below 0.1 after k = 21, GD after 116. GD cannot be there before k = 116."
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,10 @@ SHORT = "EGU is below 0.1 after k = 21, GD after 116. GD cannot be before k = 11
     [
         (Room(80), SHORT),
         (Room(40, 2), SHORT),
-        (Room(86), "B (EGU) is below 0.1 after k = 21. GD cannot be before k = 116; all 6 claims hold."),
+        (
+            Room(92),
+            "B (EGU) is below 0.1 after k = 21. GD cannot be there before k = 116; all 6 claims hold.",
+        ),
         (Room(44), "EGU is below 0.1 after k = 21, GD after 116."),
         (Room(41), "B is below 0.1 after k = 21, A after 116."),
         (Room(40), "EGU is below 0.1 after k = 21."),
@@ -388,8 +391,8 @@ def test_in_whatever_room_captions_are_sentences_with_verbs(view: View):
 def test_many_bound_learners_are_told_in_brief_as_a_class():
     bound = [replace(GD, name=f"learner {number}", learner=f"learner {number}") for number in range(4)]
     view = losses(*bound, EGU, lines=(line(GD.y, applies_to=tuple(one.name for one in bound)),))
-    said = caption(view, letters=LETTERS, room=Room(100))
-    assert said.endswith(" Rotation-invariant learners cannot be before k = 116.")
+    said = caption(view, letters=LETTERS, room=Room(106))
+    assert said.endswith(" Rotation-invariant learners cannot be there before k = 116.")
 
 
 def test_brief_captions_call_curves_what_legends_call_them():
@@ -403,12 +406,25 @@ def test_brief_captions_call_curves_what_legends_call_them():
     )
 
 
+def test_in_brief_a_curve_below_its_bound_is_said_to_be_so_by_chance():
+    below = curve("GD", K, np.where(K < 4, GD.y - 0.01, GD.y))
+    view = losses(below, EGU, lines=(replace(BOUND, group=None),))
+    said = caption(view, letters=LETTERS, room=Room(106))
+    assert said.endswith(" A (GD) is below 1 − k/d, as a single run may be.")
+    many = losses(GD, EGU, lines=(replace(BOUND, group=None),))
+    said = caption(many, letters=LETTERS, room=Room(106))
+    assert said.endswith(" A (GD) follows 1 − k/d and cannot be below 0.1 before k = 116.")
+
+
 def test_long_names_give_way_to_letters_where_ranges_are_told_in_one_line():
     x = np.array([1.0, 2.0])
     names = [f"a learner with a long name, number {number}" for number in range(3)]
     view = losses(*(curve(name, x, (2.0 + number) - x) for number, name in enumerate(names)))
     letters = dict(zip(names, "ABC", strict=True))
+    assert caption(view, letters=letters, room=Room(48)) == "A goes from 1 to 0, B from 2 to 1, and 1 more."
     assert caption(view, letters=letters, room=Room(40)) == "A goes from 1 to 0."
+    still = losses(*(curve(name, x, 0 * x) for name in names))
+    assert caption(still, letters=letters, room=Room(40)) == "A, B and C are 0 but for rounding."
     assert caption(view, room=Room(80)) == f"{names[0]} goes from 1 to 0."
 
 
