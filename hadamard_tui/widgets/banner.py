@@ -96,12 +96,12 @@ class Banner(Horizontal):
         if now is None:
             best.show(NOTHING, "least loss")
         else:
-            best.show(f"{now.value:.3f}", f"loss of {now.name}")
+            best.show(f"{now.value:z.3f}", f"loss of {now.name}")
         if lowest is None:
             ratio.show(NOTHING, "of the bound")
         else:
             where = f": {lowest[1]} at {lowest[2]:g}" if self.screen.has_class("-huge") else ""
-            ratio.show(f"{lowest[0]:.3f}", f"of the bound{where}")
+            ratio.show(f"{lowest[0]:z.3f}", f"of the bound{where}")
 
 
 def fitting(head: str, story: str, width: int) -> str:

@@ -229,6 +229,6 @@ def _decimals(number: float, count: int, rounding: float = math.inf) -> str:
     """
     if math.isinf(number):
         return "never" if number > 0 else "–"
-    text = f"{number:.{count}f}"
+    text = f"{number:z.{count}f}"
     is_small = rounding < abs(number) < 10 ** (2 - count)
     return text if len(text) <= count + 3 and not is_small else f"{number:.1e}"

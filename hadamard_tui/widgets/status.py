@@ -259,12 +259,12 @@ def line_forms(look: Look, found: Value) -> tuple[str, ...]:
 def _ratio(look: Look, found: Value) -> tuple[str, str]:
     """Value by line; once the line has come to 0, the lowest there was, and in words where."""
     if found.ratio is not None:
-        return f"{found.ratio:.3f}", ""
+        return f"{found.ratio:z.3f}", ""
     lowest = lowest_ratio(look)
     if lowest is None:
         return "–", ""
     ratio, name, x = lowest
-    return f"{ratio:.3f}", f"lowest ratio {ratio:.3f} {name} at {x:g}"
+    return f"{ratio:z.3f}", f"lowest ratio {ratio:z.3f} {name} at {x:g}"
 
 
 def _fixed(number: float, decimals: int, of: Value) -> str:
@@ -274,7 +274,7 @@ def _fixed(number: float, decimals: int, of: Value) -> str:
     if of.is_count:
         return counted(number)
     is_small = of.rounding < abs(number) < 10 ** (1 - decimals)
-    return f"{number:.1e}" if is_small or abs(number) >= 1e5 else f"{number:.{decimals}f}"
+    return f"{number:.1e}" if is_small or abs(number) >= 1e5 else f"{number:z.{decimals}f}"
 
 
 def _short(number: float) -> str:
