@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core import catalogue
 from engine.core.lazy import torch
+from engine.core.products import with_rows
 from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
@@ -120,7 +121,8 @@ class Predictions:
         place = self._place
         before, labels = self._here[:, :, place], self._labels_here[:, :, place]
         slope = self._loss.slope(before, labels)
-        step, self._memory = self._scalar_step(slope, self._rate, self._memory)
+        steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
+        step = steps[0]
         self._here = torch.baddbmm(self._here, step[:, :, None], self._among[:, place, None], alpha=-1)
         self._steps[:, :, place] = step
         if self._loss.is_square:
@@ -131,7 +133,7 @@ class Predictions:
         """Find what the steps of the next examples ask for."""
         some = slice(self._learnt, self._learnt + AHEAD)
         self._examples = self._rows(some)  # [R, b, d]
-        self._products = self._examples @ self._data.instances.rows.mT  # K [R, b, n]
+        self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
         self._among, self._here, self._labels_here = (
             self._of_rows(values, some) for values in (self._products, self._predictions, self._labels)
         )

@@ -244,7 +244,7 @@ def name_of(view: View) -> str:
 
 def where(view: View, x: float) -> str:
     """A place of a view in words."""
-    return f"{view.picture.x} = {x:g}"
+    return f"{view.x_name} = {view.name_at(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
@@ -284,8 +284,8 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
         line = view.line(name, curve.name)
     except KeyError:
         other = view.curve(name)
-        return other.name, lambda take: _between(curve.x, other.x, take(other))
-    return line.name, lambda take: _between(curve.x, line.x, take(line))
+        return view.in_words(other), lambda take: _between(curve.x, other.x, take(other))
+    return view.line_name(line), lambda take: _between(curve.x, line.x, take(line))
 
 
 def _between(x: Floats, known: Floats, values: Floats) -> Floats:

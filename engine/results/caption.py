@@ -52,7 +52,7 @@ def caption(
     The first says who comes down to a tenth of the start and when, or power laws and ranges, and who
     diverged; the second how lower bounds stand to those that they bind, how close curves are to exact and
     asymptotic lines, what is only conjectured, and how many of the claims hold. Where there is little room
-    the less telling clauses are told in brief, then not at all, and the first by letters alone.
+    the less telling clauses are told in brief, then not at all, and the first by letters or of fewer curves.
 
     Args:
         outcomes: those of the claims about this picture, once they are judged.
@@ -77,8 +77,8 @@ def _shorter(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:
         yield [*clauses[:count], *brief[count:]]
     for count in range(len(clauses) - 1, 0, -1):
         yield brief[:count]
-    if clauses and clauses[0].briefest:
-        yield [clauses[0].in_brief._replace(long=clauses[0].briefest)]
+    for form in clauses[0].briefer if clauses else ():
+        yield [brief[0]._replace(long=form, named=True)]
 
 
 def _sentences(clauses: Sequence[Clause]) -> str:
@@ -103,4 +103,4 @@ def _claims(own: Sequence[Outcome], others: Sequence[Outcome]) -> Iterator[Claus
     elif count:
         text = "its claim holds" if count == 1 else f"{'both' if count == 2 else f'all {count}'} claims hold"
         where = f", {len(own) or 'none'} of them about this chart" if others else ""
-        yield Clause(f"{text}{where}", text, of_theory=True, named=False)
+        yield Clause(f"{text}{where}", text, of_theory=True, named=False, brief_named=False)

@@ -37,6 +37,10 @@ POINTS, SPAN = 4, 4.0
 """A power law takes at least so many places, the last at least so many times the first."""
 
 
+ROTATION_INVARIANT = "rotation-invariant learners"
+"""What those are called in brief whom a bound on them binds, if their names are longer."""
+
+
 class Clause(NamedTuple):
     """A part of a sentence, at length and in brief."""
 
@@ -48,13 +52,35 @@ class Clause(NamedTuple):
     named: bool = True
     """Whether it begins with a name, which no capital changes."""
 
-    briefest: str = ""
-    """For where not even the brief form has room: letters in the place of names; nothing if it has none."""
+    brief_named: bool = True
+    """The same of the brief form."""
+
+    briefer: tuple[str, ...] = ()
+    """Ever shorter forms, all with a name first, for where not even the brief one has room."""
 
     @property
     def in_brief(self) -> Clause:
-        """The brief form, which begins with a name where it is about what is seen."""
-        return self._replace(long=self.brief, named=self.named or not self.of_theory)
+        """The brief form."""
+        return self._replace(long=self.brief, named=self.brief_named)
+
+
+class Arrival(NamedTuple):
+    """A curve that has come down."""
+
+    x: float
+    """Where it first is."""
+
+    for_good: str
+    """From where on, in words, if it rises once more."""
+
+    name: str
+    """With its letter."""
+
+    plain: str
+    """Without it."""
+
+    letter: str
+    curve: str
 
 
 class Clauses:
@@ -132,29 +158,34 @@ class Clauses:
 
     def _come_down(self, low: float, bound: LineView | None) -> Clause:
         """Who is below a tenth of the start, in order of time."""
-        reached = [(self._first_below(curve, low), curve) for curve in self._learners if curve.chosen]
+        found = [(self._first_below(curve, low), curve) for curve in self._learners if curve.chosen]
         there = sorted(
-            (*first, self._name(curve), curve.name, self._letter(curve))
-            for first, curve in reached
+            Arrival(*first, self._name(curve), self._view.told_apart(curve), self._letter(curve), curve.name)
+            for first, curve in found
             if first is not None
         )
         held, free = [], there
         if bound is not None:
             bound_names = {curve.name for curve, _ in self._held_up(bound)}
-            held = [one for one in there if one[3] in bound_names]
+            held = [one for one in there if one.curve in bound_names]
             free = [one for one in there if one not in held] or there
-        (at, for_good, name, *_), *others = free
-        text = f"{name} is below {number(low)} after {self._at(at)}{for_good}"
+        begin, *others = free
+        text = f"{begin.name} is below {number(low)} after {self._at(begin.x)}{begin.for_good}"
         told, left = first_of(others, MOST - 1)
-        text += "".join(f", {other} after {number(x)}{good}" for x, good, other, *_ in told)
-        first, *rest = [*free[:MOST], *(held[:1] if held != free else [])]
-        brief, briefest = (
-            f"{first[form]} below {number(low)} after {self._at(at)}"
-            + "".join(f", {one[form]} {number(one[0])}" for one in rest)
-            for form in (3, 4)
-        )
+        text += "".join(f", {one.name} after {number(one.x)}{one.for_good}" for one in told)
         long = f"{text} and {left} more later" if left else text
-        return Clause(long, brief, briefest=briefest)
+        every = [*free[:MOST], *(held[:1] if held != free else [])]
+        fewer = [every[:count] for count in range(len(every) - 1, 0, -1)]
+
+        def below(some: Sequence[Arrival], by_letter: bool = False) -> str:
+            first, *rest = (one.letter if by_letter else one.plain for one in some)
+            after = "".join(
+                f", {name} after {number(one.x)}" for name, one in zip(rest, some[1:], strict=True)
+            )
+            return f"{first} is below {number(low)} after {self._at(begin.x)}{after}"
+
+        briefer = (below(every, True), *map(below, fewer), below(every[:1], True))
+        return Clause(long, below(every), briefer=briefer)
 
     def _bound_by(self, line: LineView) -> list[CurveView]:
         """The curves of the learners that a line binds."""
@@ -195,12 +226,17 @@ class Clauses:
         for how, names in stands.items():
             sides.setdefault(_in_brief(how, what), []).extend(names)
         told = {how: listed(names, 1 if len(names) > 2 else 2) for how, names in sides.items()}
-        brief = ", ".join(f"{told[how]} {plural(how, names)}" for how, names in sides.items())
+        brief, of_name = ", ".join(f"{told[how]} {plural(how, names)}" for how, names in sides.items()), True
         if last and of_rotations and not any(how.startswith("is below") for how in stands):
-            brief = f"rotation-invariant ones not {last}"
+            those = listed([self._view.told_apart(curve) for curve, _ in held_up])
+            of_name = len(those) < len(ROTATION_INVARIANT)
+            brief = f"{those if of_name else ROTATION_INVARIANT} cannot be {last}"
         elif last:
-            brief += f", not there {last}"
-        return Clause(f"{text}; {', '.join(said)}", brief, of_theory=True, named=False)
+            brief += (
+                f" and cannot be there {last}" if len(told) == 1 else f"; none of them can be there {last}"
+            )
+        long = f"{text}; {', '.join(said)}"
+        return Clause(long, brief, of_theory=True, named=False, brief_named=of_name)
 
     def _kept_out(self, line: LineView, low: float) -> str:
         """How long a lower bound holds up whom it binds, as far as the places tell at which it is known."""
@@ -273,13 +309,17 @@ class Clauses:
                 x = self._view.x_name
                 laws[self._name(curve)] = f"{f'({x})' if ' ' in x else x}^{exponent:.2f}"
         if laws:
+            (name, law), *more = laws.items()
+            first = f"{name} goes like {law}"
             long, brief = (
-                listed([f"{name} {how} {law}" for name, law in laws.items()]) for how in ("goes like", "∝")
+                listed([first, *(f"{name} {verb}like {law}" for name, law in more)]) for verb in ("goes ", "")
             )
             yield Clause(long, brief)
         if others:
             ranges = [Range(self._name(curve), curve, self._place, zero) for curve in others]
-            yield self._ranges(ranges, 1 if laws else 2, self._letter(others[0]))
+            yield self._ranges(
+                ranges, 1 if laws else 2, Range(self._letter(others[0]), others[0], self._place, zero)
+            )
         if ending:
             far = max(abs(float(values_of(curve)[-1]) - 1) for curve in ending)
             near = "at" if far <= self._view.rounding else f"within {percent(100 * far)} of"
@@ -300,25 +340,32 @@ class Clauses:
     @property
     def _rounding(self) -> float:
         """What is 0 but for rounding: of the greatest value what arithmetic may move; its square where only a
-        logarithmic axis shows values that are so small."""
-        share = self._view.rounding**2 if self._view.y_log else self._view.rounding
+        logarithmic axis shows values that are so small, unless they say how far two runs are apart."""
+        squares = self._view.y_log and self._view.picture.measure.under is None
+        share = self._view.rounding ** (2 if squares else 1)
         return share * max((float(np.abs(values_of(curve)).max()) for curve in self._learners), default=0.0)
 
-    def _ranges(self, ranges: Sequence[Range], few: int, letter: str) -> Clause:
+    def _ranges(self, ranges: Sequence[Range], few: int, by_letter: Range) -> Clause:
         """From where to where some curves go, and by which other values; in brief of a few, in the briefest
         form of the first, by its letter."""
         told, left = first_of(ranges)
         more = f", and {left} more" if left else ""
         begin, *rest = ranges
-        brief = listed([begin.going, *(one.values for one in rest)], few)
-        briefest = listed([f"{letter} {begin.ends}", *(one.values for one in rest)], 1)
-        (first, last), *others = {(one.x[0], one.x[-1]) for one in ranges}
-        if rest and not others:
+        others = len(ranges) - few
+        brief = ", ".join([begin.going, *(one.values for one in ranges[1:few])])
+        brief = (
+            f"{brief}, and {others} more"
+            if others > 0
+            else listed([begin.going, *(one.values for one in rest)])
+        )
+        briefer = (by_letter.going,)
+        (first, last), *elsewhere = {(one.x[0], one.x[-1]) for one in ranges}
+        if rest and not elsewhere:
             values = ", ".join(f"{one.values}{one.way}" for one in told[1:])
             long = f"along {self._at(first)} to {self._place(last)}: {begin.going}{begin.way}, {values}{more}"
-            return Clause(long, brief, named=False, briefest=briefest)
+            return Clause(long, brief, named=False, briefer=briefer)
         long = "; ".join(one.told(self._view.x_name) for one in told) + more
-        return Clause(long, brief, briefest=briefest)
+        return Clause(long, brief, briefer=briefer)
 
     def _range_of_heat(self, heat: HeatView) -> Clause:
         """The least and the greatest value of a heat map, and where they are."""

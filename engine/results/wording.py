@@ -43,6 +43,4 @@ def plural(predicate: str, names: Sequence[object]) -> str:
     if len(names) == 1:
         return predicate
     verb, space, rest = predicate.partition(" ")
-    return (
-        f"{ {'follows': 'follow', 'stays': 'stay', 'is': 'are', 'ends': 'end'}.get(verb, verb) }{space}{rest}"
-    )
+    return f"{PLURALS.get(verb, verb)}{space}{rest}"

@@ -35,8 +35,9 @@ ScalarStep = Callable[
 ]
 """The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
 
-From c, the rate and the memory of every member of the batch, which is 0 at first, it makes s and the new
-memory. Rules that tell the features apart may do so on ±1 only.
+From c of some examples in their order [K, …], the rate and the memory of every member of the batch, which is
+0 at first, it makes s [K, …] and the memory after the last. Rules that tell the features apart may do so on
+±1 only.
 """
 
 BEST: Literal["best"] = "best"
@@ -66,6 +67,7 @@ class Update(Part, frozen=True):
             "invariance",
             "along_gradients",
             "linear_in_gradients",
+            "plain",
             "exponentiated_rate",
             "mirror",
             "stable_up_to",
@@ -119,6 +121,11 @@ class Update(Part, frozen=True):
     @property
     def along_gradients(self) -> bool:
         """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
+        return False
+
+    @property
+    def plain(self) -> bool:
+        """Whether a step is w ← w − η g, and nothing is remembered."""
         return False
 
     @property
@@ -237,6 +244,10 @@ class Plain(Update, frozen=True):
     """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
 
     columnwise: ClassVar[bool] = True
+
+    @property
+    def plain(self) -> bool:
+        return True
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return descended(params, gradients, rates), state

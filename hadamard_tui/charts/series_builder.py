@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
 """Line styles of learners, for the first of those with the same colour, the second, ….
 
 Beyond the last of them letters alone tell curves apart."""
+
+LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩ"
+"""Those of learners, in the order of their numbers."""
 
 SMALL_LETTERS = ", small letters"
 """What the legend says of a pinned run beside its name."""
@@ -119,7 +123,12 @@ def _reach(curve: CurveView) -> int:
 
 def mark(number: int) -> str:
     """The letter of learner `number`, the same in charts and tables."""
-    return chr(ord("A") + number % 26)
+    return LETTERS[number % len(LETTERS)]
+
+
+def number_of(mark: str) -> int:
+    """The number of the learner, or of its pinned run, that has a letter; −1 for what is no letter."""
+    return LETTERS.find(mark.upper())
 
 
 def colour(number: int, bound_class: BoundClass | None, pinned: bool = False) -> str:

@@ -118,6 +118,24 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
         assert stage.chosen == TABLE
 
 
+async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_one_before():
+    tour = Tour((Stop("hadamard-128"),))
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        seen, session = app.laboratory.query_one("#seen Digits", Digits), session_of(app)
+        for record in (64, 16, 128, 0):
+            session.go(record)
+            app.laboratory._tick()
+            assert seen.value == str(record)
+        session.playback.replay()
+        app.laboratory._ticked -= 1.0  # as long as ago the last frame was
+        app.laboratory._tick()
+        assert app.laboratory.look is not None
+        assert seen.value == f"{app.laboratory.look.x:g}" != "0"
+
+
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guide, "REST", 0.1)
     small = ("problem.matrix.d=16", "learners.GD.update.lr=0.03125", "claims=[]")

@@ -13,6 +13,7 @@ from engine.pictures.view import CurveView, HeatView, LineView, View
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.series_builder import mark, number_of
 from hadamard_tui.charts.values import looked_at, lowest_ratio, values
 from hadamard_tui.charts.view_plot import plot
 
@@ -200,7 +201,7 @@ def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_
         ("D = 2", ""),
     ]
     read = replace(picture, as_measured=False)
-    assert [one.formula for one in plot(Look(read)).series] == ["", ""]
+    assert [one.formula for one in plot(Look(read)).series] == ["from 1 − k/d", ""], "of what was made of it"
 
 
 def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():
@@ -319,3 +320,52 @@ def test_a_chart_says_how_far_its_curves_are_smoothed():
     assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 10 records"
     assert plot(Look(TWO)).smoothed == ""
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
+
+
+def test_36_learners_have_a_letter_each_that_a_pinned_run_has_small():
+    letters = [mark(number) for number in range(36)]
+    assert len(set(letters)) == 36
+    assert letters[:3] == ["A", "B", "C"]
+    assert [number_of(letter.lower()) for letter in letters] == list(range(36))
+    assert mark(36) == "A"
+
+
+def limits_of(*ys: np.ndarray, rounding: float = 1e-11) -> tuple[tuple[float, float], float]:
+    view = replace(along("x"), rounding=rounding)
+    curves = [curve(f"c{at}", y, K[: len(y)] + 1, number=at, stderr=None) for at, y in enumerate(ys)]
+    found = plot(Look(replace(view, curves=curves))).axes
+    return found.y_limits, found.y_rounding
+
+
+def test_rounding_does_not_stretch_a_logarithmic_axis():
+    (low, high), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([0.1, 0.3, 0.02]))
+    assert 0.005 < low < 0.02
+    assert 0.3 < high < 1
+    assert rounding == 7e-16
+    single = limits_of(np.array([7e-8, 0.05, 0.2]), rounding=1e-5)
+    assert single[1] == 7e-8
+
+
+def test_a_curve_that_is_all_rounding_is_shown_and_so_is_what_falls_on_its_way():
+    (low, _), rounding = limits_of(np.array([7e-16, 0.05, 0.2]), np.array([3e-16, 4e-16, 4e-16]))
+    assert low < 3e-16
+    assert rounding == 0
+    (low, _), _ = limits_of(10.0 ** -np.arange(20))
+    assert low < 1e-19, "data that fall by factors are no rounding"
+    (low, _), _ = limits_of(np.array([1.0, 1e-3, 1e-7]))
+    assert low < 1e-7, "what is above rounding is data, whatever the gap"
+
+
+def test_a_risk_whose_peak_comes_down_again_is_whole():
+    up = np.concatenate([np.linspace(1, 2.8, 21), np.linspace(2.8, 0, 20)])
+    assert plot(Look(of_runs(played("A", up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] > 2.8
+    far = plot(Look(of_runs(played("A", 10 * up, 0.1, 0, 0), measure="loss"))).axes.y_limits[1]
+    assert far > 28, "whatever the scale"
+    spike = np.where(K == 20, 90.0, 1.0)
+    assert plot(Look(of_runs(played("A", spike, 0.1, 0, 0), measure="loss"))).axes.y_limits[1] < 5
+
+
+def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
+    view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
+    series, axes, *_ = plot(Look(view))
+    assert tuple(named(list(series), "here").y) == axes.y_limits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import replace
 
 import msgspec
@@ -178,7 +180,7 @@ def test_of_theory_that_comes_near_0_no_share_is_told():
     net = curve("net", x, np.array([1.0, 0.5, 0.02]))
     told = "net is below 0.1 after k = 4. Beside the asymptotic value net is off by at most 0.01."
     assert caption(losses(net, lines=(limit,))) == told
-    assert "Net is within 0.01 of the" in caption(losses(net, lines=(limit,)), room=Room(len(told) - 1))
+    assert "net is within 0.01 of the" in caption(losses(net, lines=(limit,)), room=Room(len(told) - 1))
     assert "100 %" in caption(replace(losses(net, lines=(limit,)), y_log=True))
 
 
@@ -221,6 +223,15 @@ def test_values_that_are_only_rounding_are_told_as_0(y_log: bool, end: float):
         "Along rows = 0 to 128: flat goes from 0.5 to 0.4, falling from 1 to 0; "
         "SOAP and Muon are 0 but for rounding."
     )
+
+
+def test_where_two_runs_are_compared_a_start_of_rounding_is_told_as_0_on_a_logarithmic_axis_too():
+    adam = curve("Adam", K, np.where(K > 0, 0.1 + K / 1000, 7.3e-16))
+    change = Picture(measure=catalogue.make("measures", "change"))
+    assert caption(replace(losses(adam), picture=change, y_log=True)) == (
+        "Adam goes from 0 at k = 0 to 0.228 at 128."
+    )
+    assert "from 7.3e-16 at" in caption(replace(losses(adam), y_log=True)), "a loss may be as small"
 
 
 def test_which_curves_end_near_what_they_are_relative_to():
@@ -320,18 +331,20 @@ def test_an_empty_view_has_no_caption():
 
 CLAIM = catalogue.make("claims", "value", text="it is so", curve="GD", at=1.0, below=2.0)
 HOLD = [Outcome(CLAIM, True, None, "")] * 6
-SHORT = "EGU below 0.1 after k = 21, GD 116. Rotation-invariant ones not before k = 116."
+SHORT = "EGU is below 0.1 after k = 21, GD after 116. GD cannot be before k = 116."
 
 
 @pytest.mark.parametrize(
     ("room", "said"),
     [
         (Room(80), SHORT),
-        (Room(46, 2), SHORT),
-        (Room(97), f"B (EGU) is {SHORT[4:].replace(', GD 116', '').removesuffix('.')}; all 6 claims hold."),
-        (Room(40), "EGU below 0.1 after k = 21, GD 116."),
-        (Room(33), "B below 0.1 after k = 21, A 116."),
-        (Room(20), "B below 0.1 after k…"),
+        (Room(40, 2), SHORT),
+        (Room(86), "B (EGU) is below 0.1 after k = 21. GD cannot be before k = 116; all 6 claims hold."),
+        (Room(44), "EGU is below 0.1 after k = 21, GD after 116."),
+        (Room(41), "B is below 0.1 after k = 21, A after 116."),
+        (Room(40), "EGU is below 0.1 after k = 21."),
+        (Room(29), "B is below 0.1 after k = 21."),
+        (Room(20), "B is below 0.1 afte…"),
     ],
 )
 def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, said: str):
@@ -340,19 +353,69 @@ def test_where_there_is_little_room_both_halves_are_told_in_brief(room: Room, sa
     assert room.holds(said)
 
 
+HEAT = View(
+    Picture(x="layer", y="cw", measure=catalogue.make("measures", "loss")), "layer", "variance", False, False,
+    1e-11, heats=[HeatView(name, K[:2], K[:2], np.eye(2), None) for name in ("ReLU net", "tanh net")],
+)  # fmt: skip
+GROWING = replace(
+    losses(*(curve(name, K[2:], K[2:] ** (at + 1)) for at, name in enumerate("ab"))), x_log=True, y_log=True
+)
+VERB = re.compile(r"\b(is|are|goes|go|cannot|holds?|fails?|follows?|ends?|binds|diverged|stays?)\b")
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        losses(GD, EGU, lines=(BOUND,)),
+        losses(EGU, lines=(BOUND,)),
+        losses(GD, *(replace(EGU, name=f"E{at}", learner=f"E{at}") for at in range(6)), lines=(line(GD.y),)),
+        losses(*(curve(name, K, 2.0 - K / (at + D)) for at, name in enumerate("abcdef"))),
+        losses(GD, EGU, lines=(line(EGU.y, direction="exact", curve="EGU", applies_to=("EGU",)),)),
+        HEAT,
+        GROWING,
+    ],
+)
+def test_in_whatever_room_captions_are_sentences_with_verbs(view: View):
+    letters = {one.name: "ABCDEFGHI"[at] for at, one in enumerate(view.curves)}
+    for columns, lines in itertools.product(range(20, 200, 3), (1, 2)):
+        said = caption(view, HOLD, letters=letters, room=Room(columns, lines))
+        for sentence in said.removesuffix(".").split(". "):
+            assert VERB.search(sentence) or sentence.endswith("…"), said
+            first = sentence.split()[0]
+            assert not first[0].islower() or first in "abcdef", said
+
+
+def test_many_bound_learners_are_told_in_brief_as_a_class():
+    bound = [replace(GD, name=f"learner {number}", learner=f"learner {number}") for number in range(4)]
+    view = losses(*bound, EGU, lines=(line(GD.y, applies_to=tuple(one.name for one in bound)),))
+    said = caption(view, letters=LETTERS, room=Room(100))
+    assert said.endswith(" Rotation-invariant learners cannot be before k = 116.")
+
+
+def test_brief_captions_call_curves_what_legends_call_them():
+    values = {"GD, fresh = True": GD.y, "EGU, fresh = False": EGU.y}
+    curves = [
+        curve(name, K, y, learner=name.partition(",")[0], apart=(at,))
+        for at, (name, y) in enumerate(values.items())
+    ]
+    assert caption(losses(*curves), room=Room(64)) == (
+        "EGU, not fresh is below 0.1 after k = 21, GD, fresh after 116."
+    )
+
+
 def test_long_names_give_way_to_letters_where_ranges_are_told_in_one_line():
     x = np.array([1.0, 2.0])
     names = [f"a learner with a long name, number {number}" for number in range(3)]
     view = losses(*(curve(name, x, (2.0 + number) - x) for number, name in enumerate(names)))
     letters = dict(zip(names, "ABC", strict=True))
-    assert caption(view, letters=letters, room=Room(40)) == "A from 1 to 0 and 2 more."
-    assert caption(view, room=Room(80)) == f"{names[0]} from 1 to 0 and 2 more."
+    assert caption(view, letters=letters, room=Room(40)) == "A goes from 1 to 0."
+    assert caption(view, room=Room(80)) == f"{names[0]} goes from 1 to 0."
 
 
 def test_a_single_line_says_when_each_of_a_few_comes_down_those_that_are_bound_last():
     free = [replace(EGU, name=name, learner=name) for name in ("spindly", "EGU", "EGU±")]
     said = caption(losses(GD, *free, lines=(BOUND,)), HOLD, letters=LETTERS, room=Room(78))
-    assert said == "EGU below 0.1 after k = 21, EGU± 21, spindly 21, GD 116."
+    assert said == ("EGU is below 0.1 after k = 21, EGU± after 21, spindly after 21, GD after 116.")
 
 
 def test_a_bound_that_is_broken_is_told_in_brief_too():
@@ -395,6 +458,6 @@ def test_in_brief_a_power_law_and_a_range_come_before_the_bound():
     curves = [curve(name, x, y) for name, y in (("GD", 0.9 * x), ("EGU", np.log(x)), ("EGU±", 1 + np.log(x)))]
     view = replace(losses(*curves, lines=(line(0.9 * x, x),)), x_log=True, y_log=True, as_measured=False)
     view = replace(view, picture=msgspec.structs.replace(view.picture, x="size"), x_label="size")
-    said = "GD ∝ size^1.00; EGU goes from 2.77 to 6.93 and 1 more."
-    assert caption(view, room=Room(60)) == said
-    assert caption(view, room=Room(80)) == f"{said} GD follows ri-signed."
+    said = "GD goes like size^1.00; EGU goes from 2.77 to 6.93, and 1 more."
+    assert caption(view, room=Room(70)) == said
+    assert caption(view, room=Room(90)) == f"{said} GD follows ri-signed."

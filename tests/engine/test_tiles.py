@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 from looping import looped
+from numba import njit
 
 from engine.backends.compiled import SUMS
-from engine.backends.tiled.kernels import LANES
+from engine.backends.tiled.blocked_pass import arranged
+from engine.backends.tiled.kernels import KINDS
 from engine.backends.tiled.tiles import MOST_BITS, Tiling
+from engine.backends.tiled.vectors import LANES, exp, load, store
 from engine.problems.sylvester import Sylvester
 from engine.problems.walsh import Walsh
 
@@ -52,40 +55,75 @@ def test_tiles_hold_segment_by_segment_what_the_vectors_do(replicas, members, d)
 
 @looped(("replicas", "members", "d"), SHAPES)
 @looped(("first", "count"), [(0, 0), (0, 1), (1, 3), (2, 2 * MOST_BITS)])
-def test_segment_signs_and_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
+def test_patterns_are_the_signs_of_the_examples(replicas, members, d, first, count):
     seen = examples(replicas, d, min(d, 13))
     tiling = Tiling(replicas, members, d, LANES)
-    segment_signs, patterns = tiling.signs(seen, first, count)
-    assert segment_signs.shape == (replicas, count, tiling.count)
+    found = arranged(seen, tiling, first, count)
+    within = (found.parts[..., None] ^ found.patterns[:, :, None]).reshape(replicas, -1, 1, tiling.rows)
+    patterns = (found.segments[..., None] ^ within).reshape(replicas, -1, d)
     blocks = -(-count // tiling.bits)
-    assert patterns.shape == (replicas, blocks + 1, tiling.rows)
-    rows = seen.rows.numpy().reshape(replicas, seen.n, tiling.count, tiling.rows)
+    assert patterns.shape == (replicas, blocks + 1, d)
+    rows = seen.rows.numpy()
 
-    def within(block, j):
-        """The signs inside segments that the patterns of a block hold for its example j."""
-        bit = patterns[:, block].numpy() >> (tiling.bits - 1 - j) & 1
-        return 1.0 - 2.0 * bit
+    def signs(block, j):
+        """The signs that the patterns of a block hold for its example j."""
+        return 1.0 - 2.0 * (patterns[:, block] >> (tiling.bits - 1 - j) & 1)
 
     for step in range(min(count, seen.n - first)):
-        product = segment_signs[:, step].numpy()[:, :, None] * within(*divmod(step, tiling.bits))[:, None]
-        np.testing.assert_array_equal(product, rows[:, first + step])
+        np.testing.assert_array_equal(signs(*divmod(step, tiling.bits)), rows[:, first + step])
     for j in range(min(tiling.bits, seen.n - first - count)):
-        expected = rows[:, first + count + j] * rows[:, first + count + j, :, :1]
-        np.testing.assert_array_equal(within(blocks, j) * within(blocks, j)[:, :1], expected[:, 0])
+        np.testing.assert_array_equal(signs(blocks, j), rows[:, first + count + j])
 
 
 @pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)
 def test_places_sorted_by_pattern_come_in_pairs(replicas, members, d):
     """The passes take two at a time, which must be of one pattern."""
     tiling = Tiling(replicas, members, d, LANES)
-    _, patterns = tiling.signs(examples(replicas, d, min(d, 13)), 0, 2 * tiling.bits)
-    pairs = np.sort(patterns.numpy(), -1).reshape(replicas, -1, tiling.rows // 2, 2)
-    assert np.array_equal(pairs[..., 0], pairs[..., 1])
+    found = arranged(examples(replicas, d, min(d, 13)), tiling, 0, 2 * tiling.bits)
+    places = found.patterns.shape[2]
+    assert np.array_equal(np.sort(found.order, -1), np.broadcast_to(np.arange(places), found.order.shape))
+    in_order = np.take_along_axis(found.patterns, found.order, -1)
+    assert np.array_equal(in_order, np.sort(found.patterns, -1))
+    counts = (in_order[..., None] < np.arange((1 << tiling.bits) + 1)).sum(-2)
+    assert np.array_equal(found.begins, counts)
+    assert not (found.begins % 2).any()
+
+
+@pytest.mark.parametrize(("replicas", "members", "d"), SHAPES)
+def test_values_of_members_are_in_the_lanes_of_all_their_segments(replicas, members, d):
+    tiling = Tiling(replicas, members, d, LANES)
+    values = torch.arange(1.0, replicas * members * 3 + 1).view(replicas, members, 3)
+    lanes = tiling.in_lanes(values)
+    assert torch.equal(tiling.of_members(lanes), values)
+    assert lanes.shape == (replicas * tiling.tiles, 3, LANES)
+    assert torch.equal(
+        lanes.view(-1, tiling.per_tile),
+        lanes[..., : tiling.per_tile].repeat(1, 1, tiling.count).view(-1, tiling.per_tile),
+    )
+    assert int((lanes == 0).sum()) == lanes.numel() - values.numel() * tiling.count
+
+
+def test_exponentials_are_those_of_the_library():
+    numbers = np.concatenate([np.linspace(-708, 708, 4096), np.linspace(-1, 1, 4094), [0.0, -0.0]])
+    found = np.empty_like(numbers)
+    exponentials(numbers.reshape(-1, LANES), found.reshape(-1, LANES))
+    np.testing.assert_allclose(found, np.exp(numbers), rtol=2 * np.finfo(float).eps, atol=0)
+    beyond = np.resize([np.nan, np.inf, -np.inf, 1e300, -1e300], LANES)
+    exponentials(beyond.reshape(1, LANES), beyond.reshape(1, LANES))
+    most = np.exp(708.0)
+    np.testing.assert_allclose(beyond[:5], [np.nan, most, 1 / most, most, 1 / most], rtol=1e-12)
+
+
+@njit
+def exponentials(numbers, found):
+    """e^x for rows of numbers."""
+    for row in range(len(numbers)):
+        store(found, row, exp(load(numbers, row)))
 
 
 @pytest.mark.parametrize("members", [1, 2, 96, 128, 1024])
 @pytest.mark.parametrize("d", [512, 1024, 4096, 1 << 20])
 def test_sums_take_no_more_memory_than_is_said(members, d):
     tiling = Tiling(1, members, d, LANES)
-    sums = 5 * ((1 << tiling.bits) + 1) * LANES * tiling.tiles
+    sums = KINDS * LANES * tiling.tiles << tiling.bits
     assert sums <= SUMS * members * d

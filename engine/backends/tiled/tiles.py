@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import gcd
 
 from engine.core.lazy import torch
-from engine.problems.sylvester import Sylvester
 
 LEAST = 4
 """A segment holds at least so many weights: two for either sign in an example."""
@@ -13,7 +12,7 @@ LEAST = 4
 ROWS = 1 << 10
 """A segment holds at most so many weights if there may be more segments: a tile is to stay in the cache."""
 
-MOST_BITS = 5
+MOST_BITS = 6
 """Examples that a pass takes at once: there are 2^b patterns of their signs, and sums for each."""
 
 
@@ -32,13 +31,13 @@ class Tiling:
         self.tiles = -(-members // self.per_tile)
         self.bits = min(MOST_BITS, self.rows.bit_length() - 2)
 
-    def tiled(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Vectors [R·B, d] as tiles [R·G, m, lanes]."""
-        padding = self.tiles * self.per_tile - self.members
-        vectors = vectors.view(self.replicas, self.members, self.d)
-        if padding:
+    def tiled(self, vectors: torch.Tensor, copies: int = 1) -> torch.Tensor:
+        """Vectors [R·B, d], or one for so many members [R·B/copies, d], as tiles [R·G, m, lanes]."""
+        each = vectors.view(self.replicas, -1, 1, self.d).expand(-1, -1, copies, -1)
+        vectors = each.reshape(self.replicas, -1, self.d)
+        if padding := self.tiles * self.per_tile - self.members:
             vectors = torch.nn.functional.pad(vectors, (0, 0, 0, padding))
-        segments = vectors.view(-1, self.per_tile, self.count, self.rows)
+        segments = vectors.reshape(-1, self.per_tile, self.count, self.rows)
         return segments.permute(0, 3, 2, 1).contiguous().flatten(2)
 
     def at(self, places: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -54,27 +53,14 @@ class Tiling:
         vectors = tiles.new_empty(segments.shape).copy_(segments).view(self.replicas, -1, self.d)
         return vectors[:, : self.members].reshape(-1, self.d)
 
-    def signs(self, examples: Sylvester, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The signs of K examples from number `first` on, in blocks of b, and of the block after them.
+    def in_lanes(self, values: torch.Tensor) -> torch.Tensor:
+        """Values of members [R, B, r] in the lanes of all their segments, [R·G, r, lanes]; 0 for padding."""
+        padding = self.tiles * self.per_tile - self.members
+        values = torch.nn.functional.pad(values, (0, 0, 0, padding))
+        by_tile = values.reshape(-1, self.per_tile, values.shape[2]).mT
+        return by_tile.repeat(1, 1, self.count)
 
-        They are products of the signs of segments, [R, K, c], and those inside segments, which are the same
-        in all of them. There the signs of a block make a pattern for every weight, [R, K/b + 1, m]: the first
-        example is the highest bit, 1 where it is −1.
-        """
-        whole = -(-count // self.bits) * self.bits
-        numbers = torch.cat([torch.arange(first, first + whole), first + count + torch.arange(self.bits)])
-        high, low = examples.factors(numbers.clamp_(max=examples.n - 1))
-        width = low.shape[2]
-        begins = torch.arange(self.count) * self.rows
-        segment_signs = high[..., begins // width] * low[..., begins % width]
-        high, low = high[..., : -(-self.rows // width)] * segment_signs[..., :1], low[..., : self.rows]
-        patterns = self._packed(high < 0)[..., :, None] ^ self._packed(low < 0)[..., None, :]
-        return segment_signs[:, :count].to(torch.int8), patterns.flatten(2)
-
-    def _packed(self, negative: torch.Tensor) -> torch.Tensor:
-        """Truth [R, K, l] as numbers of b bits, [R, K/b, l]."""
-        bits = negative.view(torch.uint8).view(len(negative), -1, self.bits, negative.shape[2])
-        packed = bits[:, :, 0].clone()
-        for j in range(1, self.bits):
-            packed.mul_(2).add_(bits[:, :, j])
-        return packed
+    def of_members(self, lanes: torch.Tensor) -> torch.Tensor:
+        """Values [R·G, r, lanes] of members, [R, B, r]."""
+        by_tile = lanes[:, :, : self.per_tile].mT
+        return by_tile.reshape(self.replicas, -1, lanes.shape[1])[:, : self.members]
