@@ -1,9 +1,11 @@
 """J2: all 1024 targets on 1024 Hadamard rows, one pass, the loss over all rows after every example, float32.
 
-`python benchmarks/all_targets.py [--json] [--repeats N]`. Every contender runs on one thread in a process of
-its own, warm, and `first` is its first call with whatever it compiles. All learn the same rows with the same
-rates; JAX, numba and torch.func measure the loss as ‖w − w*‖² (Parseval), naive torch by predictions of all
-rows; scikit-learn does a sample of the steps of one target, and the rest is extrapolated.
+`python benchmarks/all_targets.py [--json] [--repeats N]`. Every contender runs on one thread in a process
+of its own, warm, and `first` is its first call with whatever it compiles. `expert` is `fused.py` on the
+rows that the engine draws; it is what J2 is measured by, and `off` is how far its curve is from the
+engine's at most, as a share of 1. The others learn rows of the same kind with the same rates; JAX, numba
+and torch.func measure the loss as ‖w − w*‖² (Parseval), naive torch by predictions of all rows;
+scikit-learn does a sample of the steps of one target, and the rest is extrapolated.
 """
 
 from __future__ import annotations
@@ -19,10 +21,15 @@ from contest import Contender, Record, contest
 from numpy.typing import NDArray
 
 from engine.problems.hadamard_matrices import sylvester
+from engine.runtime.drawn_data import DrawnData
 from hadamard_tui.headless import jobs
 
 D = 1024
 LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad": 1 / 32}
+"""Rates of the rules that every contender knows."""
+
+FUSED = {**LR, "hypentropy": 0.15, "private rates": 0.125, "momentum": 1 / (8 * D)}
+CLOSED = ("GD", "momentum")
 BLOCK = 64
 """Steps of an outsider that are made together."""
 
@@ -197,6 +204,22 @@ def in_numba(learner: str) -> Callable[[], Record]:
     return work
 
 
+def by_expert(learner: str, closed: bool = False) -> Callable[[], Record]:
+    """Fused passes in SIMD registers, or a closed form, on the rows that the engine draws."""
+
+    def work() -> Record:
+        import fused
+
+        experiment = jobs.all_targets(learner)
+        expected = jobs.measure(experiment).trace.curves[0].mean("loss")
+        X, lr = DrawnData().of(experiment, "cpu").instances.rows[0].numpy(), FUSED[learner]
+        curve = fused.closed_curve if closed else fused.curve
+        record = timed(lambda: curve(learner, X, lr))
+        return {**record, "off": float(np.abs(curve(learner, X, lr) - expected).max())}
+
+    return work
+
+
 def in_blocks() -> Record:
     """GD on random signs by errors on all rows and inner products of rows: BLOCK steps are three products.
 
@@ -255,6 +278,11 @@ CONTENDERS = {
         ("naive torch", in_naive_torch, None),
     )
 }
+for learner in FUSED:
+    CONTENDERS.setdefault(f"{learner}: hadamard-tui", Contender(ours(learner)))
+    CONTENDERS[f"{learner}: expert"] = Contender(by_expert(learner))
+for learner in CLOSED:
+    CONTENDERS[f"{learner}: closed form"] = Contender(by_expert(learner, closed=True))
 CONTENDERS["GD on random signs: hadamard-tui"] = Contender(ours("GD", "rademacher"))
 CONTENDERS["GD on random signs: products of blocks"] = Contender(in_blocks)
 CONTENDERS["GD: scikit-learn"] = Contender(in_sklearn)

@@ -1,21 +1,23 @@
 """J2 as an expert writes it for that job alone: fused passes in SIMD registers, and closed forms.
 
-What it uses: rows are ±1, so that a factor of a weight is one of two numbers, c + x s; the weights of 32 targets
-lie side by side in two AVX-512 registers, so that an example's sign is the same for all of them and nothing is
-summed across lanes; one pass over the weights makes the step along x_k, the products with x_{k+1} and ‖w‖² at
-once, in registers (`engine/backends/tiled/vectors.py`: numba's own vectorising kept the sums in memory and took
-1.4 times as long); the loss over all rows is ‖w‖² − 2 w_t + 1 by Parseval; a spindly net is trained in w = u²,
-whose factors are squares; AdaGrad's sum of squares on ±1 is one number for each target, and RMSProp's too. 32
-targets at a time are 128 KiB, which stay in the second-level cache.
+What it uses: rows are ±1, so that a factor of a weight is one of two numbers, c + x s; the weights of 32
+targets lie side by side in two AVX-512 registers, so that an example's sign is the same for all of them and
+nothing is summed across lanes; one pass over the weights makes the step along x_k, the products with
+x_{k+1} and ‖w‖² at once, in registers (`engine/backends/tiled/vectors.py`: numba's own vectorising writes
+the sums to memory at every row); the loss over all rows is ‖w‖² − 2 w_t + 1 by Parseval, which in float32
+leaves an error of 3e-6; a spindly net is trained in w = u², whose factors are squares; AdaGrad's sum of
+squares on ±1 is one number for each target. 32 targets at a time are 128 KiB, which stay in the
+second-level cache.
 
-What was tried, in two hours: 16, 32 and 64 targets at once (0.074, 0.044, 0.045 s for EGU), factors from a table
-of two rows (0.060), loops unrolled four times (the same), one weight vector at a time as numba vectorises it
-(`numba_rules.py`, 0.12). At 32 targets an element costs 0.041 ns a step for EGU: for 16 of them one load, one
-store, one product and three FMAs in 0.66 ns, where two FMAs a cycle, this machine's peak, would take 0.5 ns.
-What it does not do is take several examples in one pass over the weights: that is the engine's own algorithm.
+What was tried, within an hour: 16, 32 and 64 targets at once (0.074, 0.044, 0.045 s for EGU), factors from
+a table of two rows in place of c + x s (0.060), loops unrolled four times (0.044), one weight vector at a
+time as numba vectorises it (`numba_rules.py`, 0.12). At 32 targets EGU takes 0.041 ns for an element and a
+step: for 16 of them a load, a store, a product and three FMAs in 0.66 ns, where four instructions at two a
+cycle and 3 GHz or so would take 0.67. What it does not do is take several examples in one pass over the
+weights: that is the engine's own algorithm.
 
-For GD and momentum, which are linear, rows that are orthogonal leave recursions in each row's own prediction:
-`closed_gd` is one sum over the labels, `closed_momentum` has three sums for each target.
+For GD and momentum, which are linear, rows that are orthogonal leave recursions in each row's own
+prediction: `closed_gd` is one sum over the labels, `closed_momentum` has three sums for each target.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from numpy.typing import NDArray
 from engine.backends.tiled.vectors import LANES, fma, full, load, mul, store, sub
 
 OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "nsz", "arcp", "contract"}, "nogil": True}
-RHO, EPS, MU = 0.99, 1e-8, 0.9
+EPS, MU = 1e-8, 0.9
 ONE = np.float32(1)
 
 
@@ -50,7 +52,11 @@ def _measure(sums: Any, w_t: Any, X: Any, k: int, after: int, first: int, losses
 def multiplied(X: Any, lr: Any, start: Any, rule: int, losses: Any, begin: int, end: int) -> None:
     """w ← w ⊙ (c + x s): EGU (0), private rates (1) and spindly nets as w = u² (2), for some targets."""
     n, d = X.shape
-    w, s, sums = np.empty((d, LANES), np.float32), np.empty((2, LANES), np.float32), np.empty((2, LANES), np.float32)
+    w, s, sums = (
+        np.empty((d, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+    )
     slopes, w_t = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     for first in range(begin, end, LANES):
         w[:], s[0], s[1] = start, 1, 0
@@ -110,10 +116,18 @@ def signed(X: Any, lr: Any, start: Any, losses: Any, begin: int, end: int) -> No
 
 @njit(**OPTIONS)
 def added(X: Any, lr: Any, rule: int, losses: Any, begin: int, end: int) -> None:
-    """w ← w − s x: GD (0), AdaGrad (1) and RMSProp (2), whose rates are the same for all features on ±1."""
+    """w ← w − s x: GD (0) and AdaGrad (1), whose rates are the same for all features on ±1."""
     n, d = X.shape
-    w, s, sums = np.empty((d, LANES), np.float32), np.empty((1, LANES), np.float32), np.empty((2, LANES), np.float32)
-    slopes, w_t, memory = np.empty(LANES, np.float32), np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    w, s, sums = (
+        np.empty((d, LANES), np.float32),
+        np.empty((1, LANES), np.float32),
+        np.empty((2, LANES), np.float32),
+    )
+    slopes, w_t, memory = (
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+        np.empty(LANES, np.float32),
+    )
     for first in range(begin, end, LANES):
         w[:], s[:], memory[:] = 0, 0, 0
         for k in range(n + 1):
@@ -130,10 +144,7 @@ def added(X: Any, lr: Any, rule: int, losses: Any, begin: int, end: int) -> None
             _measure(sums, w_t, X, k, after, first, losses, slopes)
             for lane in range(LANES):
                 c = slopes[lane]
-                if rule == 1:
-                    memory[lane] += c * c
-                elif rule == 2:
-                    memory[lane] = np.float32(RHO) * memory[lane] + np.float32(1 - RHO) * c * c
+                memory[lane] += c * c
                 s[0, lane] = -lr * c / (np.sqrt(np.float32(EPS) + memory[lane]) if rule else ONE)
 
 
@@ -176,7 +187,7 @@ def closed_gd(Y: NDArray[np.float32], lr: float) -> NDArray[np.float64]:
 
 @njit(**OPTIONS)
 def closed_momentum(Y: Any, lr: float, mu: float) -> Any:
-    """By e and v, the error on a row and what the memory predicts of it, and the sums of e², e v and v² over rows.
+    """By e and v, the error on a row and what the memory predicts of it: sums of e², e v and v² over rows.
 
     Every step is v ← μ v, e ← e − η v, and for the row that is learnt v ← v + 2 d e before.
     """
@@ -213,7 +224,6 @@ def curve(learner: str, X: NDArray[np.float32], lr: float, threads: int | None =
         "hypentropy": (signed, (rate, np.float32(0.5 / d))),
         "GD": (added, (rate, 0)),
         "AdaGrad": (added, (rate, 1)),
-        "RMSProp": (added, (rate, 2)),
         "momentum": (with_momentum, (rate,)),
     }[learner]
     threads = threads or len(os.sched_getaffinity(0))
@@ -221,7 +231,9 @@ def curve(learner: str, X: NDArray[np.float32], lr: float, threads: int | None =
     ends = [groups * part // threads * LANES for part in range(threads + 1)]
     sums = np.zeros((threads, len(X) + 1))
     with ThreadPoolExecutor(threads) as pool:
-        parts = [pool.submit(go, X, *given, mine, *some) for mine, some in zip(sums, pairwise(ends), strict=True)]
+        parts = [
+            pool.submit(go, X, *given, mine, *some) for mine, some in zip(sums, pairwise(ends), strict=True)
+        ]
         for part in parts:
             part.result()
     found: NDArray[np.float64] = sums.sum(0) / d

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+from contest import Outcome, show_rows
 
 SIZE = (120, 40)
 PAINTED = b"r runs it"
@@ -381,6 +382,15 @@ def stepped_numbers() -> dict[str, object]:
     return _spread(sorted(found[2:])) | {"worst ms": 1e3 * max(found[2:])}
 
 
+GOALS = {
+    ("first-paint", "median s"): ("J8 from the command to the first paint, seconds", 0.6),
+    ("first-curve", "median s"): ("J8 from the command to the first curve, seconds", 1.5),
+    ("first-curve", "by torch, median s"): ("J8 the same where the run needs torch, seconds", 1.5),
+    ("saturated-keys", "p99 ms"): ("J9 key to repaint beside a run, 99 of 100, ms", 50.0),
+    ("stepped-numbers", "median ms"): ("key on a number to its new curves, ms", 150.0),
+}
+"""Jobs by what is measured of them, and their goals."""
+
 BENCHMARKS = {
     "first-paint": first_paint,
     "first-curve": first_curve,
@@ -430,15 +440,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*", type=known, metavar="NAME", help=names)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    results: dict[str, object] = {"machine": machine()}
+    results: dict[str, dict[str, object]] = {"machine": machine()}
     if not options.json:
         print(results["machine"])
     for name in options.names or BENCHMARKS:
         results[name] = found = BENCHMARKS[name]()
         if not options.json:
             print(f"{name}:", *(f"{key} {_short(value)};" for key, value in found.items()), flush=True)
+    rows = [
+        Outcome(job, None, found, None, None, f"≤ {most:g}", found <= most)
+        for (name, key), (job, most) in GOALS.items()
+        if name in results and isinstance(found := results[name][key], float)
+    ]
     if options.json:
-        print(json.dumps(results))
+        print(json.dumps(results | {"rows": [row._asdict() for row in rows]}))
+    else:
+        show_rows("J8 and J9: the app on a pseudo-terminal", rows)
 
 
 def _short(value: object) -> str:

@@ -32,7 +32,7 @@ NUMBERS = 1 << 18
 class ERM(Protocol, frozen=True, tag="erm"):
     """For every k a fresh model, trained on the first k rows by up to `steps` full-batch steps.
 
-    A model rests once its training loss is at most `tolerance`. All k are trained side by side as one batch,
+    Training ends once the training loss is at most `tolerance`. All k are trained side by side as one batch,
     k = 0, `every`, 2·`every`, …, n, or up to `examples`. Rules with a mini-batch size (sgd) draw that many of
     the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
@@ -40,7 +40,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
     every: Annotated[Count, Meta(title="every", description="distance of one k to the next")] = 4
     steps: Annotated[Count, Meta(title="steps", description="at most so many updates")] = 1000
     tolerance: Annotated[
-        float, Meta(ge=0, title="tolerance", description="training loss at which a model rests")
+        float, Meta(ge=0, title="tolerance", description="training loss at which training ends")
     ] = 1e-6
 
     examples: Annotated[

@@ -382,6 +382,15 @@ class Trace:
         reached = [curve.length - 1 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
 
+    @property
+    def reached(self) -> int:
+        """The number of the last record to show: the frontier of those learners that have any record.
+
+        One that takes long to its first keeps no other from the screen.
+        """
+        begun = [curve for curve in self.curves if curve.length]
+        return replace(self, curves=begun).frontier if begun else -1
+
     def snapshot(self) -> Trace:
         """The trace as far as it has come, which does not grow; cheap, for the records are shared."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])

@@ -59,7 +59,7 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
 
     A = Σ_i |s_{i+1} − s_i| and B = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
     points, ordered by x. Gradient descent from a small start comes near it, and from a large one does not.
-    Labels of a number that comes several times are taken by their mean. Source: SESS19; theory-bias.md §51.
+    Where an instance comes several times, the mean of its labels counts. Source: SESS19; theory-bias.md §51.
     """
 
     measure: ClassVar[str] = "path-norm"

@@ -13,7 +13,7 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
-    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that all of O(D) does not change does better.
+    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that is invariant under all of O(D) does better.
 
     In expectation over the signs of the rows, for square loss, and every order that is independent of them.
     It is tight at k = D − 1, where the product of all labels seen is right for even factors. With D

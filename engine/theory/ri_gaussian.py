@@ -23,7 +23,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
 
     In expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least squares attains it.
     An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)² for n = d. With label
-    noise it still holds, and `noise` says more. Source: WKA21 Thms 6–7.
+    noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
     """
 
     direction: ClassVar[Direction] = "lower"

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
 _EQUALS = " = "
+_LETTERS = 8, 5, 3, 2  # that words have, by turns
 _WORD = re.compile(r"[^\W\d_]{2,}")
 """What may be cut: letters in a row. Numbers and signs stay as they are."""
 
 
-def without_common_keys(names: Sequence[str]) -> list[str]:
-    """Names such as "net, C_w = 1", "C_w = " in the first of them only, where none has another part there."""
+def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
+    """Names in ever fewer cells, which say what they give values to once, or not at all."""
+    yield (brief := without_common_keys(names, once))
+    for letters in _LETTERS:
+        yield with_cut_words(brief, letters)
+
+
+def within(names: Sequence[str], width: int) -> list[str]:
+    """Names of which each that is wider than this is made as short as it has to be, if it can."""
+    forms = zip(names, *ever_shorter(names, once=False), strict=True)
+    return [next((one for one in form if cell_len(one) <= width), form[-1]) for form in forms]
+
+
+def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
+    """Names such as "net, C_w = 1" without "C_w = ", where none has another part there; the first of them
+    says it if `once`."""
     split = [name.split(", ") for name in names]
     longest = max(map(len, split), default=0)
     keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
-    told: set[int] = set()
+    told = set() if once else set(range(longest))
     shorter = []
     for parts in split:
         said = list(parts)

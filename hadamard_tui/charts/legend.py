@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.abbreviations import with_cut_words, without_common_keys
+from hadamard_tui.charts.abbreviations import ever_shorter
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
@@ -27,9 +27,6 @@ SAME, NEARLY = "= ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""
 
 _GAP = 3
-
-_SHORTER = 8, 5, 3, 2
-"""Letters that words of names have, by turns, until all entries have room."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,12 @@ def legend(
     named: Collection[int] = (),
     marks: Sequence[str | None] = (),
     left_out: Collection[int] = (),
+    y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
-    Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
+    Where not all fits, formulas go, the longest first, then the names that stand in the picture, too; then
+    there are more lines,
     `most` at most; then names say what they have in common once, then their words are cut ever
     shorter, and of curves with a letter this is left.
 
@@ -99,26 +98,29 @@ def legend(
         named: positions of the series whose names stand in the picture.
         marks: what the series are marked with, if not with their own marks.
         left_out: positions of series that are not named.
+        y_log: whether equal is what differs by no factor.
     """
     marks = marks or [one.mark for one in series]
     grouped = {index for group in groups for index in group}
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        Entry(_parts(series, group, marks), len(group) == 1 and group[0] in named) for group in every
+        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named) for group in every
     )
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
     return wrapped(entries, width, lines, max(lines, most or 0), note)
 
 
-def _relation(series: Sequence[Series], lead: int, index: int) -> str:
+def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:
     if lead == index:
         return ""
-    return SAME if are_equal(series[lead], series[index]) else NEARLY
+    return SAME if are_equal(series[lead], series[index], y_log) else NEARLY
 
 
-def _parts(series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None]) -> tuple[Part, ...]:
+def _parts(
+    series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
+) -> tuple[Part, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
     those here, and those of the same name are told once."""
     found: list[Part] = []
@@ -127,7 +129,7 @@ def _parts(series: Sequence[Series], group: Sequence[int], marks: Sequence[str |
         for other in (series[number].name for number in group if number != at):
             name = name.removesuffix(f" of {other}").removesuffix(f", {other}")
         if mark or all(part.name != name for part in found):
-            relation = _relation(series, group[0], at)
+            relation = _relation(series, group[0], at, y_log)
             found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
     return tuple(found)
 
@@ -138,13 +140,12 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
     note = elided(note, width)
-    whole = [[(part.whole, part.at) for part in one.parts] for one in entries]
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
     shorter = _shorter([one.parts for one in entries if not one.elsewhere])
-    tried = ((whole, lines * roomy), (names, lines), (here, lines), (here, most))
-    for texts, count in (*tried, *((texts, most) for texts in shorter)):
+    told = ((texts, lines) for texts in _with_formulas(entries, width))
+    tried = ((names, lines), (here, lines), (here, most))
+    for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
@@ -157,11 +158,21 @@ def wrapped(
     return tuple(tuple(row) for row in rows)
 
 
+def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries with fewer and fewer formulas, one at least, and none that is too long for a line."""
+    parts = [part for one in entries for part in one.parts if part.formula and cell_len(part.whole) <= width]
+    lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
+    for most in lengths:
+        told = {part.at for part in parts if cell_len(part.formula) <= most}
+        yield [
+            [(part.whole if part.at in told else part.text, part.at) for part in one.parts] for one in entries
+        ]
+
+
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells."""
     every = [part for parts in entries for part in parts]
-    names = without_common_keys(_told_once(every))
-    cut = [with_cut_words(names, letters) for letters in _SHORTER]
+    names, *cut = ever_shorter(_told_once(every))
     bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
     for called in (names, *cut, *bare):
         given = iter(called)

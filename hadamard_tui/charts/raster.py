@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hadamard_tui.charts.code_points import write
-from hadamard_tui.charts.coincidence import coincident, repeated
+from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import line_names
@@ -35,7 +35,7 @@ class Picture:
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # what is left out, in words
-    groups: Sequence[tuple[int, ...]]  # series that run along each other, drawn as one
+    groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
     named: frozenset[int]  # series whose names stand near their ends
     left_out: frozenset[int]  # lines of which nothing is there
 
@@ -73,7 +73,8 @@ def paint(
     for index, row, column in _marks(series, lines, rows, columns):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
-    names = line_names(series, lines, groups, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
+    close = alike(series, axes, groups)
+    names = line_names(series, lines, close, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
     for index, row, column, name in names:
         span = write(glyphs, row, column, name)
         assert span is not None, "a name is put inside"
@@ -90,7 +91,7 @@ def paint(
         colours,
         faint,
         remark(series, axes, hidden),
-        groups,
+        close,
         frozenset(one.at for one in names),
         left_out(series, lines.shown),
     )

@@ -151,8 +151,9 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _line(line: LineView, look: Look) -> Series:
     picked = _picked(line, look)
-    says_formula = look.view.as_measured and not line.curve and not line.apart
-    formula = line.formula if says_formula else ""
+    formula = "" if line.curve or line.apart else line.formula
+    if formula and not look.view.as_measured:
+        formula = f"from {formula}"
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
     return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)

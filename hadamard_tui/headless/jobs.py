@@ -21,11 +21,14 @@ ALL_TARGETS = {
     "EGU": {"architecture": LINEAR, "update": {"kind": "egu", "lr": 0.15}},
     "EGU±": {"architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.15}},
     "spindly": {"architecture": {"kind": "spindly"}, "update": {"kind": "gd", "lr": 0.0375}},
+    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "private rates": {"architecture": LINEAR, "update": {"kind": "private-rates", "lr": 0.125}},
     "AdaGrad": {"architecture": LINEAR, "update": {"kind": "adagrad", "lr": 1 / 32}},
+    "momentum": {"architecture": LINEAR, "update": {"kind": "momentum", "lr": 1 / 8192}},
 }
 MILLION = {
     "EGU±": ALL_TARGETS["EGU±"],
-    "hypentropy": {"architecture": LINEAR, "update": {"kind": "hypentropy", "lr": 0.15}},
+    "hypentropy": ALL_TARGETS["hypentropy"],
     "spindly": ALL_TARGETS["spindly"],
 }
 NET = {"kind": "dense", "widths": [128], "activation": "relu"}
@@ -145,7 +148,10 @@ REFERENCE: dict[str, float] = {
     "J2 EGU": 0.15,
     "J2 EGU±": 0.24,
     "J2 spindly": 0.14,
+    "J2 hypentropy": 0.24,
+    "J2 private rates": 0.15,
     "J2 AdaGrad": 0.12,
+    "J2 momentum": 1.4,
     "J3 EGU±": 0.66,
     "J3 hypentropy": 0.56,
     "J3 spindly": 0.44,

@@ -315,7 +315,7 @@ class Session:
         if self._owed and self.playback.step(self.trace.frontier):
             self._owed -= 1
         replaying = self.playback.replaying
-        self.playback.tick(seconds, self.trace.frontier)
+        self.playback.tick(seconds, self.trace.reached)
         if replaying and not self.playback.replaying and not self.playback.playing:
             self.toggle()
 

@@ -273,7 +273,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             session.tick(seconds)
             if (context := self.context) is not None:
                 self._show(session, context)
-            if session.trace is None or session.trace.frontier < 0:
+            if session.trace is None or session.trace.reached < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner

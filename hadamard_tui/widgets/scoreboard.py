@@ -13,6 +13,7 @@ from textual.widgets import DataTable
 
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.view import CurveView, View
+from hadamard_tui.charts.abbreviations import within
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark
@@ -166,7 +167,8 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.clear(columns=True)
         for head, (column, wide) in zip(self.heads, self.shape.items(), strict=True):
             self.add_column(head, key=column, width=wide)
-        for number, (letter, name, tint) in enumerate(self._names):
+        brief = within([name for _, name, _ in self._names], self.shape.get("learner", 0))
+        for number, (name, (letter, _, tint)) in enumerate(zip(brief, self._names, strict=True)):
             cells = {"": Text(letter, f"bold {tint}"), "learner": Text(name, tint, overflow="ellipsis")}
             old = {column: self._texts.get((str(number), column), Text("")) for column in self.shape}
             self.add_row(*[cells.get(column, old[column]) for column in self.shape], key=str(number))

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard.actions import ACTIONS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.help import Help
@@ -282,3 +283,15 @@ async def test_resizing_neither_opens_the_drawer_nor_hides_the_docked_set_up(app
         await until(pilot, lambda: app.laboratory.has_class("-wide"))
         assert not setup.display
         assert app.laboratory.view().setup_hidden
+
+
+async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: EditableExperiment):
+    names = [f"gradient descent, {kind}" for kind in ("linear net", "rectified net", "random features")]
+    for number, name in enumerate(names):
+        editable.put(f"learners[{number}].name", name)
+    app = HadamardApp(editable)
+    async with opened(app, SMALL):
+        board = app.laboratory.query_one(Scoreboard)
+        shown = [str(board.get_row_at(number)[1]) for number in range(3)]
+        assert len(set(shown)) == 3
+        assert all(cell_len(name) <= board.shape["learner"] for name in shown)

@@ -150,3 +150,15 @@ def test_lines_that_several_curves_run_along_are_named_once():
     assert " ".join(piece.text for piece in row) == (
         "A net, cw = 0 = ╌╌╌ recursion B net, 1 = ╌╌╌ C net, 2 ≈ D net, 3 = ╌╌╌"
     )
+
+
+def test_the_longest_formulas_go_first():
+    series = [
+        curve([0], name="GD", mark="A"),
+        curve([0], name="ri", formula="1 − k/d", style="dashed"),
+        curve([0], name="svd", formula="(1/nm) Σ_{i>k} s_i(Y)²", style="dashed"),
+    ]
+    assert "s_i" in lines(series, 80, 1)[0]
+    (row,) = lines(series, 50, 1)
+    assert "1 − k/d" in row
+    assert "s_i" not in row

@@ -201,7 +201,7 @@ def test_marks_and_lines_are_drawn_under_the_curves_and_say_their_formula_where_
         ("D = 2", ""),
     ]
     read = replace(picture, as_measured=False)
-    assert [one.formula for one in plot(Look(read)).series] == ["", ""]
+    assert [one.formula for one in plot(Look(read)).series] == ["from 1 − k/d", ""], "of what was made of it"
 
 
 def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newest():

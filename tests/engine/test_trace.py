@@ -104,6 +104,30 @@ def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
         assert list(alone.clocks) == ["k"]
 
 
+def test_learners_that_take_long_come_to_their_records_one_after_the_other():
+    """And those that have records are shown."""
+    learners = {"it": gd(0.05), "other": gd(0.02), "LLS": LLS}
+    described = experiment(learners=learners, d=8, protocol={"kind": "erm", "steps": 30})
+    traces, seen = [], []
+
+    def gate():
+        if traces:
+            seen.append(([curve.length for curve in traces[0].curves], traces[0].reached))
+        return 1
+
+    whole = run(
+        described,
+        gate=gate,
+        notify=lambda event: traces.append(event.trace) if hasattr(event, "trace") else 0,
+        turn=0.0,
+    )
+    first = next(lengths for lengths, _ in seen if lengths[0])
+    assert first[0] > 0
+    assert first[1] == 0
+    assert all((reached >= 0) == any(lengths) for lengths, reached in seen)
+    assert [curve.length for curve in whole.curves] == [3, 3, 3]
+
+
 def test_a_single_replica_has_no_standard_error():
     assert run(experiment(d=4)).curves[0].stderr_of("loss") is None
     assert run(experiment(d=4, replicas=2)).curves[0].stderr_of("loss") is not None
