@@ -25,7 +25,7 @@ from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import RUN
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.panels.context import PanelContext
@@ -45,7 +45,7 @@ def recorded(records: int) -> tuple[Experiment, Trace]:
     for number, learner in enumerate(experiment.learners):
         curve = Curve(learner.name, records, 2, Verdict(True, "it was built so"))
         falling = np.exp(-x / records * (number + 1))[:, None] + rng.normal(scale=0.01, size=(records, 2))
-        kept = stride_of_weights(records, D, 8)
+        kept = kept_records(records, D, 8).stride
         for start in range(0, records, kept):
             block = slice(start, start + kept)
             loss = falling[block]

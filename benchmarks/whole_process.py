@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from contest import Contender, Record, contest
+from contest import Contender, Record, Row, contest
 
 from engine.spec import presets
 from hadamard_tui.headless import jobs
@@ -39,5 +39,10 @@ CONTENDERS = {
     "engine alone": Contender(engine),
 }
 
+ROWS = (
+    Row("J8 run hadamard-128 --json", "run --json", most=1.0, key="wall"),
+    Row("J1 the engine in it, warm", "engine alone", most=0.03, key="wall"),
+)
+
 if __name__ == "__main__":
-    contest("J1: hadamard-128, seconds", CONTENDERS)
+    contest("J1 and J8: hadamard-128, seconds", CONTENDERS, rows=ROWS)

@@ -186,7 +186,10 @@ class HadamardApp(App[None]):
             return False
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
-        return await super().run_action(action, default_namespace, namespaces)
+        done = await super().run_action(action, default_namespace, namespaces)
+        if done and isinstance(self.screen, Laboratory):
+            self.screen.draw_at_once()
+        return done
 
     def action_command_palette(self) -> None:
         if not any(isinstance(page, Commands) for page in self.screen_stack):

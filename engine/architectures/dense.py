@@ -61,7 +61,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
     its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
     mean is measured; cross-entropy is one loss of them all. With `l2_penalty` λ a net is trained on λ/2 ‖θ‖²
-    more, θ all trained numbers, biases too: gradients and Hessians have it, the losses measured have not.
+    more, θ all trained numbers, biases too: gradients and Hessians include it, the measured losses do not.
 
     `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
     descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
@@ -101,9 +101,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         VarianceOrNone | Annotated[tuple[VarianceOrNone, ...], OfLayers],
         Meta(title="C_b", description="variance of biases, of all layers or of each"),
     ] = 0.0
-    biases: Annotated[
-        bool, Meta(title="biases", description="one for every unit; there are with C_b > 0 too")
-    ] = False
+    biases: Annotated[bool, Meta(title="biases", description="one for every unit; also with C_b > 0")] = False
     parametrisation: Annotated[
         Literal["standard", "ntk", "mean-field", "mup"],
         Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),

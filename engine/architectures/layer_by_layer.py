@@ -21,8 +21,8 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
     g_l ~ N(0, I) has a number for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
     layer, the signals of the next are independent N(0, C_b + C_w mean σ²). For a single instance this is
-    exactly the law of a fully connected net with Gaussian weights, at n numbers a layer instead of n².
-    Several instances have it each by itself and not together, and training moves the g_l, which are no
+    exactly the law of a fully connected net with Gaussian weights, at n numbers a layer instead of n². For
+    several instances it holds for each by itself, and not jointly, and training moves the g_l, which are no
     weights of a net. Source: theory-nets.md §0.
     """
 

@@ -23,7 +23,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     It starts as the dense net of the same fields, and has its tangent kernel throughout: by gradient descent
     with rate η on square loss the residual in the direction of a left singular vector of the Jacobian, with
-    singular value λ, is multiplied by 1 − 2ηλ²/n at every step. What a net does otherwise is done by the
+    singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Whatever a net does differently is due to the
     change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md §§43, 45.
     """
 

@@ -29,8 +29,8 @@ class Normalised(Dense, frozen=True, tag="normalised"):
 
     `of = "features"` standardises each feature by its mean and deviation over all rows of the problem, and
     leaves one that is constant at 0; `of = "instances"` is LayerNorm without gains: it standardises the
-    entries of each instance among themselves. Both are part of the learner, made anew of whatever instances
-    it sees: both treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
+    entries of each instance among themselves. Both are part of the learner, computed from the instances that
+    it sees, and both treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
     """
 
     of: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.backends import Backend, weight_vectors, why_no_single_pass
 from engine.core import catalogue
 from engine.core.lazy import torch
+from engine.core.products import with_rows
 from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import Measure
@@ -47,6 +48,7 @@ class ByRows(Backend):
     words: ClassVar[str] = "from inner products of the instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     takes_matrix: ClassVar[bool] = True
+    predicts: ClassVar[bool] = False
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture
@@ -132,7 +134,7 @@ class Predictions:
         """Find what the steps of the next examples ask for."""
         some = slice(self._learnt, self._learnt + AHEAD)
         self._examples = self._rows(some)  # [R, b, d]
-        self._products = self._examples @ self._data.instances.rows.mT  # K [R, b, n]
+        self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
         self._among, self._here, self._labels_here = (
             self._of_rows(values, some) for values in (self._products, self._predictions, self._labels)
         )

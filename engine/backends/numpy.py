@@ -13,7 +13,7 @@ from engine.backends.structured import LARGE
 from engine.core import catalogue
 from engine.measures import Measure
 from engine.training.descent import rates_of
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.pieces import InPieces
 from engine.training.recorder import Block
 
@@ -181,7 +181,7 @@ class NumpyRun(InPieces):
         self._labels = labels.swapaxes(1, 2).astype(np.float64)  # [R, n, B]
         self._dtype = examples.instances.dtype
         self._records = experiment.protocol.record_count(n)
-        self._stride = stride_of_weights(self._records, self._rows.shape[2], self._dtype.itemsize)
+        self._keeps = kept_records(self._records, self._rows.shape[2], self._dtype.itemsize)
         self._counted = any(measure.name == "error" for measure in undrawn.measures)
         bits = examples.values == "bits"
         self._boundary = undrawn.loss.bit_boundary if bits else 0.0
@@ -208,7 +208,7 @@ class NumpyRun(InPieces):
     def _take(self, record: int) -> None:
         """Measure the weights on all rows, in float64, and keep the first where it is a record's turn."""
         weights = self._weights.now.astype(self._dtype)
-        if record % self._stride == 0:
+        if record in self._keeps:
             self._kept[len(self._predictions)] = weights[0, :: self._targets].copy()
         self._taken += 1
         self._predictions.append(self._rows @ weights.astype(np.float64).swapaxes(1, 2))  # [R, n, B]

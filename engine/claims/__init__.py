@@ -37,6 +37,9 @@ LeastShare = Annotated[
     float, Meta(gt=0, le=1, title="share", description="of the replicas for which it is so, at least")
 ]
 
+DIGITS, MOST_DIGITS = 6, 15
+"""Of numbers that are told so many are, and more where the tolerance is finer."""
+
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
@@ -151,20 +154,24 @@ class Comparing(Claim, frozen=True, kw_only=True):
         tolerance = float(self.tolerance(stderr))
         given = self.within is not None or self.standard_errors is not None
         allowed = f" ± {tolerance:.2g}" if given else ""
+
+        def told(value: float) -> str:
+            return f"{value:.{digits(value, tolerance)}g}"
+
         if self.below is not None:
-            holds, sign, other = measured < self.below + tolerance, "<", f"{self.below:g}{allowed}"
+            holds, sign, other = measured < self.below + tolerance, "<", f"{told(self.below)}{allowed}"
         elif self.above is not None:
-            holds, sign, other = measured > self.above - tolerance, ">", f"{self.above:g}{allowed}"
+            holds, sign, other = measured > self.above - tolerance, ">", f"{told(self.above)}{allowed}"
         elif self.equals is not None:
             holds = abs(measured - self.equals) <= tolerance
-            sign, other = "=", f"{self.equals:g}{allowed}"
+            sign, other = "=", f"{told(self.equals)}{allowed}"
         else:
             assert self.between is not None, "a claim that compares has exactly one form"
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
-            sign, other = "in", f"[{low:g}, {high:g}]{allowed}"
+            sign, other = "in", f"[{told(low)}, {told(high)}]{allowed}"
         error = f" (standard error {stderr:.2g})" if what and stderr is not None else ""
-        detail = f"{what}{measured:.6g}{error} {sign if holds else OPPOSITE[sign]} {other}"
+        detail = f"{what}{told(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 
 
@@ -212,6 +219,14 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         return self.compared(float(numbers[worst]), None if errors is None else float(errors[worst]), what)
 
 
+def digits(value: float, tolerance: float) -> int:
+    """How many digits of a number tell it up to a tenth of a tolerance, at least DIGITS."""
+    if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
+        return DIGITS
+    needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
+    return min(max(needed, DIGITS), MOST_DIGITS)
+
+
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
@@ -244,7 +259,7 @@ def name_of(view: View) -> str:
 
 def where(view: View, x: float) -> str:
     """A place of a view in words."""
-    return f"{view.picture.x} = {x:g}"
+    return f"{view.x_name} = {view.name_at(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
@@ -284,8 +299,8 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
         line = view.line(name, curve.name)
     except KeyError:
         other = view.curve(name)
-        return other.name, lambda take: _between(curve.x, other.x, take(other))
-    return line.name, lambda take: _between(curve.x, line.x, take(line))
+        return view.in_words(other), lambda take: _between(curve.x, other.x, take(other))
+    return view.line_name(line), lambda take: _between(curve.x, line.x, take(line))
 
 
 def _between(x: Floats, known: Floats, values: Floats) -> Floats:

@@ -8,7 +8,7 @@ from engine.claims import ComparingTwo, Floats
 
 
 class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
-    """A curve less another one, or less a line of the theory, at one place or at every one.
+    """A curve minus another one, or minus a line of the theory, at one place or at every one.
 
     Its standard error is that of paired differences: replica by replica both have the same data, and so has a
     line that is made of them. Of all places the worst one is reported.

@@ -23,7 +23,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     line_fields: ClassVar[tuple[str, ...]] = ("contour",)
     of_map: ClassVar[bool] = True
 
-    contour: Annotated[Name, Meta(title="contour", description="the line of one that the picture has")]
+    contour: Annotated[Name, Meta(title="contour", description="the line that a contour is of")]
     at_value: Annotated[Number, Meta(title="value", description="what the map has on the contour")]
     share: Annotated[
         float, Meta(gt=0, le=1, title="share", description="of the places where it is so, at least")

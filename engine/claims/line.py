@@ -20,8 +20,8 @@ FORMS = ("never_below", "never_above", "follows")
 class Line(Claim, frozen=True, kw_only=True, tag="line"):
     """That a curve respects a line of the theory, or stays on it, at every place.
 
-    Without `within` rounding is allowed. Places where the measure has no value are no part of it, nor are
-    those from the first divergence of a replica on: there are means of the others only.
+    Without `within` rounding is allowed. Left out are places where the measure has no value, and all from the
+    first divergence of a replica on, where means would be over the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'

@@ -34,9 +34,9 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         curve, other = self.of(view), view.curve(self.below)
         for one in (curve, other):
             if self.at is None and (why := unfinished(view, one)):
-                return self.fails(f"{one.name}: {why}")
+                return self.fails(f"{view.in_words(one)}: {why}")
             if not len(one.x):
-                return self.fails(f"{one.name} has no evaluation points")
+                return self.fails(f"{view.in_words(one)} has no evaluation points")
         known = curve.sound & np.isfinite(np.interp(curve.x, other.x, np.where(other.sound, other.y, np.nan)))
         if self.at is not None:
             place = curve.place(self.at)
@@ -51,7 +51,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         worst = int(np.argmax(beyond))
         allowed = view.rounding * abs(float(curve.y[places[0]])) if self.at is None else 0.0
         holds = beyond[worst] <= allowed if self.at is None else beyond[worst] < 0
-        detail = f"{name_of(view)} − that of {other.name} = {gap[worst]:.2g}"
+        detail = f"{name_of(view)} − that of {view.in_words(other)} = {gap[worst]:.2g}"
         detail += f" at {where(view, curve.x[places[worst]])}"
         stderr = None if error is None else float(errors[worst])
         if stderr:

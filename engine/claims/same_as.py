@@ -25,11 +25,13 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
         curve, other = self.of(view), view.curve(self.other)
         for one in (curve, other):
             if not one.complete:
-                ends = f"the curve of {one.name} ends after {np.count_nonzero(one.sound)} records"
+                ends = f"the curve of {view.in_words(one)} ends after {np.count_nonzero(one.sound)} records"
                 diverged = divergence(view, one)
-                return self.fails(f"{one.name}: {diverged}" if diverged else ends)
+                return self.fails(f"{view.in_words(one)}: {diverged}" if diverged else ends)
         gap = curve.y - np.interp(curve.x, other.x, other.y)
         at = int(np.argmax(np.abs(gap)))
-        detail = f"{name_of(view)} − that of {other.name} = {gap[at]:.2g} at {where(view, curve.x[at])}"
+        detail = (
+            f"{name_of(view)} − that of {view.in_words(other)} = {gap[at]:.2g} at {where(view, curve.x[at])}"
+        )
         holds = bool(abs(gap[at]) <= self.within)
         return Outcome(self, holds, float(gap[at]), f"{detail}, where ± {self.within:.2g} is allowed")

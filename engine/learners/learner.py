@@ -93,7 +93,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "learner"
     where: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        Meta(title="where", description="only at points of the axes as in size <= 128", extra=SELDOM),
+        Meta(title="where", description="only where this holds, as in size <= 128", extra=SELDOM),
     ] = None
 
     @property

@@ -85,9 +85,9 @@ class Step(Schedule, frozen=True, tag="step", kw_only=True):
 class PerLoss(Schedule, frozen=True, tag="per-loss", kw_only=True):
     """1/L for the mean loss L of the examples of the step, of every replica, rate and target by itself.
 
-    Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time that
-    gradient flow takes for such a way, another one in every replica. Only for losses that are above 0
-    whatever is predicted. Source: theory-nets.md §35, theory-bias.md §47.
+    Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
+    which gradient flow goes as far; it differs between replicas. Only for losses that are above 0 whatever is
+    predicted. Source: theory-nets.md §35, theory-bias.md §47.
     """
 
     of_loss: ClassVar[bool] = True

@@ -23,8 +23,8 @@ class Change(Measure, frozen=True, tag="change"):
     Trains the learner once more beside itself, on the transformed instances and from the start that
     corresponds to its own (W₁ → W₁gᵀ where that is drawn from a law that favours no direction), with one g
     for all replicas: a rotation of determinant −1, a permutation that moves every feature, or half of the
-    signs flipped. In float64 a symmetry that is kept leaves rounding; rules that divide by what may be
-    rounding itself let that grow. Source: theory.md §8; theory-symmetry.md §21.
+    signs flipped. In float64 only rounding is left where the symmetry is kept; rules that divide by what may
+    be rounding itself amplify it. Source: theory.md §8; theory-symmetry.md §21.
     """
 
     label: ClassVar[str] = "change of predictions"

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 class Distance(Measure, frozen=True, tag="distance"):
     """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
 
-    Of a solution that is about margins the direction counts alone: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. The solution is that on
-    the examples seen so far, by a solver that has nothing of the learner but, where theory speaks of what is
-    nearest to its start, its weights there. None before the first example. Unit: none. Source: GLSS18a;
-    theory-bias.md §47.
+    Of a solution that is about margins the direction counts alone: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. ŵ is computed from the
+    examples seen so far, by a solver that is given nothing of the learner but its weights at the start, where
+    theory speaks of the solution nearest to these. None before the first example. Unit: none. Source:
+    GLSS18a; theory-bias.md §47.
     """
 
     label: ClassVar[str] = "distance to the predicted solution"
     is_risk: ClassVar[bool] = True
+    per_learner: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True
     of_start: ClassVar[bool] = True

@@ -27,8 +27,8 @@ class Error(OfRows, frozen=True, tag="error"):
     is that of another class (the argmax); of t that are equally large each counts 1/t. Rounding moves
     predictions off a boundary, and on unseen Hadamard rows even to the right side: up to √eps away still
     counts as on it. Rows seen count as often as they were seen; there is none before the first example, and
-    no row is unseen after the last. Where some labels were made wrong, it is on these, or on the true ones.
-    Source: theory.md §10, theory-bias.md §44.
+    no row is unseen after the last. Where some labels were corrupted, it is measured on these labels, or on
+    the true ones. Source: theory.md §10, theory-bias.md §44.
     """
 
     labels: Annotated[

@@ -71,9 +71,9 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
     with the m largest singular values: what gradient descent learns first. What is orthogonal to it is the
-    nuisance space. J is that of the start, or of now, and then it is measured at the start and at the end.
-    `of` the residual it is ‖Π r‖/‖r₀‖, r₀ that at the start: how much of it is left; `start-residual` is r₀
-    itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    nuisance space. J is that of the start, or the present one, and then it is measured at the start and at
+    the end. `of` the residual it is ‖Π r‖/‖r₀‖, r₀ that at the start: how much of it is left;
+    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
     """
 
     label: ClassVar[str] = "share of the length"

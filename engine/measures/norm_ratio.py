@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class NormRatio(Measure, frozen=True, tag="norm-ratio"):
-    """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ has least of.
+    """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ minimises.
 
     1 once the learner fits as ŵ does with as small a norm; below 1 as long as it does not fit yet. Where ŵ is
     nearest to the start of the learner, both norms are of what was added to that. Where ŵ has the largest

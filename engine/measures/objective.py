@@ -15,12 +15,13 @@ class Objective(Measure, frozen=True, tag="objective"):
     """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
 
     That is what a net of m outputs is trained on, over m; θ are the numbers under the penalty. There is none
-    before the first example, of `steps` there is at the start, too. Averaged over nets. Unit: that of a loss.
-    Source: theory-symmetry.md §22.
+    before the first example; with the protocol `steps` there is one at the start, too. Averaged over nets.
+    Unit: that of a loss. Source: theory-symmetry.md §22.
     """
 
     label: ClassVar[str] = "loss with its penalty"
     is_risk: ClassVar[bool] = True
+    per_learner: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -12,11 +12,10 @@ from engine.measures import Measure, Probe
 class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
     """θ·∇L: the inner product of all parameters with the gradient of the training loss.
 
-    L is the mean loss over the rows seen so far, of `steps` over the training rows, with the L2 penalty of a
-    net that has one; there is none before the first example. 2η θ·∇L is what a step takes off ‖θ‖², and of
-    mini-batches η² times the mean square of their gradients is what it adds. Averaged over nets. Unit: that
-    of a loss.
-    Source: Yaida 2019; theory-nets.md §36.
+    L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
+    L2 penalty of a net that has one; there is none before the first example. 2η θ·∇L is what a step takes off
+    ‖θ‖², and of mini-batches η² times the mean square of their gradients is what it adds. Averaged over nets.
+    Unit: that of a loss. Source: Yaida 2019; theory-nets.md §36.
     """
 
     label: ClassVar[str] = "θ·∇L"

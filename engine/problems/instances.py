@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from engine.core.lazy import torch
+from engine.core.products import with_rows
 
 CACHE = 8 << 20
 """A matrix of more bytes than a cache holds is better multiplied by several vectors than read for each."""
@@ -128,7 +129,7 @@ class Dense(Instances):
         return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        products = self._by_replica(several) @ self._rows.mT
+        products = with_rows(self._by_replica(several), self._rows)
         return self._by_record(products, len(several))
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:

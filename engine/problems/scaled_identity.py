@@ -30,6 +30,11 @@ class ScaledIdentity(Instances):
         axes = self._length * torch.eye(self.d, dtype=self.dtype, device=self.device)
         return axes[self._first : self._end].repeat(self.replicas, 1, 1)
 
+    @property
+    def length(self) -> float:
+        """√d."""
+        return self._length
+
     def at(self, numbers: slice) -> Instances:
         first, end, _ = numbers.indices(self.n)
         return ScaledIdentity(self._drawn, slice(self._first + first, self._first + end))

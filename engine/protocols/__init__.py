@@ -18,12 +18,14 @@ from engine.core.parts import LARGEST, BadField, Part, Values
 from engine.core.sizes import Sizes
 from engine.hypotheses.hypothesis import Weighted
 from engine.measures import named
-from engine.training.recorder import Recorder
+from engine.training.descent import Descent
+from engine.training.recorder import Block, Recorder
 from engine.training.training_inputs import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 if TYPE_CHECKING:
     from engine.core.lazy import torch
+    from engine.core.params import Params
     from engine.core.streams import Streams
     from engine.learners.learner import Learner
 
@@ -126,6 +128,31 @@ there will be, the one at the start too.
 """
 
 
+class ModelGroup(Interface):
+    """Models for some consecutive k, trained side by side."""
+
+    @property
+    def hypothesis(self) -> Descent:
+        """What the models predict now."""
+
+    @property
+    def training(self) -> bool:
+        """Whether one of them is not trained to the end."""
+
+    def steps(self, most: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
+        """Updates of every model whose training loss was above the tolerance before its last one; how many.
+
+        Along the gradients of these rows [R, K, batch], or of all that the models train on.
+        """
+
+    def finish(self) -> Block:
+        """The records of all models."""
+
+
+BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
+"""Puts the models for these k at their start, the tensors of every replica."""
+
+
 class Protocol(Part, frozen=True):
     """A way of training and of measuring, common to all learners of an experiment."""
 
@@ -145,6 +172,7 @@ class Protocol(Part, frozen=True):
             "single",
             "online",
             "trains",
+            "fresh_steps",
             "stops_blindly",
         )
     )
@@ -325,4 +353,13 @@ class Protocol(Part, frozen=True):
 
     def online_run(self, inputs: TrainingInputs, begin: BeginOnline) -> TrainingRun:
         """The same training run of a learner that takes its examples in its own way."""
+        raise NotImplementedError
+
+    @property
+    def fresh_steps(self) -> int | None:
+        """The most steps of a fresh model for every k, on the first k rows: `fresh_run`; None: no such."""
+        return None
+
+    def fresh_run(self, inputs: TrainingInputs, begin: BeginGroup) -> TrainingRun:
+        """The same training run of models that are trained in their own way."""
         raise NotImplementedError

@@ -11,11 +11,12 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.lazy import torch
+from engine.core.params import Params
 from engine.core.parts import SELDOM, Count
 from engine.problems.instances import Instances
-from engine.protocols import Floats, Protocol
-from engine.training.descent import Descent, begin
-from engine.training.kept_weights import stride_of_weights
+from engine.protocols import BeginGroup, Floats, Protocol
+from engine.training.descent import Descent, begin, start_of
+from engine.training.kept_weights import kept_records
 from engine.training.pieces import InPieces, learning
 from engine.training.recorder import Block, Recorder, nothing_measured
 from engine.training.training_inputs import TrainingInputs
@@ -31,7 +32,7 @@ NUMBERS = 1 << 18
 class ERM(Protocol, frozen=True, tag="erm"):
     """For every k a fresh model, trained on the first k rows by up to `steps` full-batch steps.
 
-    A model rests once its training loss is at most `tolerance`. All k are trained side by side as one batch,
+    Training ends once the training loss is at most `tolerance`. All k are trained side by side as one batch,
     k = 0, `every`, 2·`every`, …, n, or up to `examples`. Rules with a mini-batch size (sgd) draw that many of
     the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
@@ -39,7 +40,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
     every: Annotated[Count, Meta(title="every", description="distance of one k to the next")] = 4
     steps: Annotated[Count, Meta(title="steps", description="at most so many updates")] = 1000
     tolerance: Annotated[
-        float, Meta(ge=0, title="tolerance", description="training loss at which a model rests")
+        float, Meta(ge=0, title="tolerance", description="training loss at which training ends")
     ] = 1e-6
 
     examples: Annotated[
@@ -55,6 +56,10 @@ class ERM(Protocol, frozen=True, tag="erm"):
         return self.tolerance == 0
 
     @property
+    def fresh_steps(self) -> int:
+        return self.steps
+
+    @property
     def spacing(self) -> int:
         return self.every
 
@@ -67,13 +72,16 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def training_run(self, inputs: TrainingInputs) -> TrainingRun:
         if inputs.learner.solver is not None:
             return Fits(self, inputs)
-        return FreshModels(self, inputs)
+        return self.fresh_run(inputs, Group)
+
+    def fresh_run(self, inputs: TrainingInputs, begin: BeginGroup) -> TrainingRun:
+        return FreshModels(self, inputs, begin)
 
 
 class FreshModels(InPieces):
     """One model per k, trained side by side in groups; their records are complete all at once."""
 
-    def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
+    def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
         super().__init__()
         learner, data = inputs.learner, inputs.data
         self._protocol, self._data = protocol, data
@@ -84,25 +92,38 @@ class FreshModels(InPieces):
         nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
         together = max(1, NUMBERS // (nets * learner.architecture.size(data.instances.d)))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
-        self._groups = [Group(grid[part], inputs) for part in self._parts]
+        start = start_of(inputs)
+        self._groups = [begin(grid[part], inputs, start) for part in self._parts]
         self._grid, self._draws = grid, inputs.streams("batches")
         self._batch = learner.update.mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
     def pieces(self) -> Iterator[None]:
-        for _ in range(self._protocol.steps):
-            if not any(group.training for group in self._groups):
-                break
-            drawn = None if self._batch is None else self._drawn(self._batch)
-            for group, part in zip(self._groups, self._parts, strict=True):
-                if group.training:
-                    group.step(self._protocol.tolerance, None if drawn is None else drawn[:, part])
-                    yield
+        yield from self._on_all_rows() if self._batch is None else self._on_batches(self._batch)
         blocks = []
         for group in self._groups:
             blocks.append(group.finish())
             yield
         self._whole = _joined(blocks)
+
+    def _on_all_rows(self) -> Iterator[None]:
+        """Train one group after the other, which then stays in the cache."""
+        for group in self._groups:
+            left = self._protocol.steps
+            while group.training and left > 0:
+                left -= group.steps(left, self._protocol.tolerance)
+                yield
+
+    def _on_batches(self, batch: int) -> Iterator[None]:
+        """Train all groups step by step, since the draws of a step are shared out among them."""
+        for _ in range(self._protocol.steps):
+            if not any(group.training for group in self._groups):
+                break
+            drawn = self._drawn(batch)
+            for group, part in zip(self._groups, self._parts, strict=True):
+                if group.training:
+                    group.steps(1, self._protocol.tolerance, drawn[:, part])
+                    yield
 
     def block(self) -> Block:
         whole, self._whole = self._whole, None
@@ -135,12 +156,13 @@ class Models(NamedTuple):
 class Group:
     """The models of some consecutive k as one batch, which sees only the rows that one of them trains on."""
 
-    def __init__(self, grid: Floats, inputs: TrainingInputs) -> None:
+    def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
+        """From the tensors `start` of every replica."""
         learner, data = inputs.learner, inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._one, self._data = data, data.with_variants(len(grid))
         side_by_side = replace(inputs, data=self._data)
-        self.hypothesis = Descent(side_by_side)
+        self.hypothesis = Descent(side_by_side, start)
         self._recorder = Recorder(side_by_side, self.hypothesis, 1)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
@@ -158,8 +180,8 @@ class Group:
         self._seen, self._active = k, self.hypothesis.of_nets(k[:, 0]) > 0
         self.training = bool(self._active.any())
 
-    def step(self, tolerance: float, drawn: Drawn | None) -> None:
-        """One update of every model whose training loss was above the tolerance before its last one.
+    def steps(self, most: int, tolerance: float, drawn: Drawn | None = None) -> int:
+        """Updates of every model whose training loss was above the tolerance before its last one; how many.
 
         Along the gradients of these rows [R, K, batch], or of all that the models train on.
         """
@@ -168,6 +190,7 @@ class Group:
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
         self._active &= ~(self.hypothesis.of_nets(costs) <= tolerance)
         self.training = bool(self._active.any())
+        return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
         """The share of every row in the gradient of a mini-batch."""
@@ -206,7 +229,7 @@ def _apart(values: Floats, k: int) -> Floats:
 def _joined(blocks: list[Block]) -> Block:
     """The blocks of all groups as one, with the weights of those records that a curve keeps."""
     weights = [each for block in blocks for each in block.weights.values()]
-    stride = stride_of_weights(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else 1
+    kept = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
         name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
         for name in blocks[0].arrays
@@ -214,7 +237,7 @@ def _joined(blocks: list[Block]) -> Block:
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
         {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
-        {record: each for record, each in enumerate(weights) if record % stride == 0},
+        {record: each for record, each in enumerate(weights) if record in kept},
         arrays,
     )
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from engine.claims import Outcome
 from engine.core.texts import cut
 from engine.pictures.view import View
-from engine.results.clauses import Clause, Clauses
+from engine.results.clause import Clause
+from engine.results.clauses import clauses
 
 LONGEST_CLAIM = 80
 
@@ -52,7 +53,7 @@ def caption(
     The first says who comes down to a tenth of the start and when, or power laws and ranges, and who
     diverged; the second how lower bounds stand to those that they bind, how close curves are to exact and
     asymptotic lines, what is only conjectured, and how many of the claims hold. Where there is little room
-    the less telling clauses are told in brief, then not at all, and the first by letters alone.
+    the less telling clauses are told in brief, then not at all, and the first by letters or of fewer curves.
 
     Args:
         outcomes: those of the claims about this picture, once they are judged.
@@ -60,10 +61,13 @@ def caption(
         letters: what stands before the name of a curve, by its name, as in "B (EGU)".
         room: that there is for it.
     """
-    clauses = [*Clauses(view, letters or {}), *_claims(outcomes, others)]
+    letters = letters or {}
+    every = [*clauses(view, letters), *_claims(outcomes, others)]
+    called = [(letters[one.name], view.told_apart(one)) for one in view.curves if one.name in letters]
+    names = {f"{letter} ({name})": letter for letter, name in called}
     text = ""
-    for told in _shorter(clauses):
-        text = _sentences(told)
+    for told in _shorter(every):
+        text = _named_once(_sentences(told), names)
         if room.holds(text):
             return text
     return room.cut(text)
@@ -77,14 +81,22 @@ def _shorter(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:
         yield [*clauses[:count], *brief[count:]]
     for count in range(len(clauses) - 1, 0, -1):
         yield brief[:count]
-    if clauses and clauses[0].briefest:
-        yield [clauses[0].in_brief._replace(long=clauses[0].briefest)]
+    for form in clauses[0].briefer if clauses else ():
+        yield [brief[0]._replace(long=form, named=True)]
 
 
 def _sentences(clauses: Sequence[Clause]) -> str:
     """Clauses as sentences: those on what is seen, then those on what is said of it."""
     parts = ([one for one in clauses if one.of_theory == of_theory] for of_theory in (False, True))
     return " ".join(_sentence(part) for part in parts if part)
+
+
+def _named_once(text: str, letters: Mapping[str, str]) -> str:
+    """The text with a curve called by its name once, and by its letter from there on."""
+    for name, letter in letters.items():
+        before, found, after = text.partition(name)
+        text = before + found + after.replace(name, letter)
+    return text
 
 
 def _sentence(clauses: Sequence[Clause]) -> str:
@@ -103,4 +115,4 @@ def _claims(own: Sequence[Outcome], others: Sequence[Outcome]) -> Iterator[Claus
     elif count:
         text = "its claim holds" if count == 1 else f"{'both' if count == 2 else f'all {count}'} claims hold"
         where = f", {len(own) or 'none'} of them about this chart" if others else ""
-        yield Clause(f"{text}{where}", text, of_theory=True, named=False)
+        yield Clause(f"{text}{where}", text, of_theory=True, named=False, brief_named=False)

@@ -111,7 +111,8 @@ def judgement(
     """
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
-    binding = [line for line in seen.lines if not line.curve and learner.name in line.applies_to]
+    own = ("", curve.name)
+    binding = [line for line in seen.lines if line.curve in own and learner.name in line.applies_to]
     if curve.rate is not None and learner.update is not None:
         update = msgspec.structs.replace(learner.update, lr=curve.rate)
         learner = msgspec.structs.replace(learner, update=update)

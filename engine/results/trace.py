@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bound_class import BoundClass, bound_class
 from engine.results.series import Arrays, Series
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 
 Floats = NDArray[np.float64]
 
@@ -262,9 +262,9 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Keep weights; their number was bounded by `stride_of_weights`."""
+        """Keep weights; their number was bounded by `kept_records`."""
         if self._weights is None:
-            slots = -(-self.capacity // stride_of_weights(self.capacity, len(weights), weights.itemsize))
+            slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
             self._weights = np.empty((slots, len(weights)), weights.dtype)
         self._weights_x[self.weights_length] = x
@@ -307,6 +307,9 @@ class TheoryLine:
     group: Group | None = None
     name: str = ""
     """What tells it from others of its kind; empty if there are none."""
+
+    limit: str = ""
+    """Of an asymptotic line where its limit is, in words."""
 
     summary: str | None = "mean"
     """What it is about of many replicas; None for a line that goes with every summary."""
@@ -381,6 +384,15 @@ class Trace:
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
         return min(reached) if growing else max(reached)
+
+    @property
+    def reached(self) -> int:
+        """The number of the last record to show: the frontier of those learners that have any record.
+
+        One that takes long to its first keeps no other from the screen.
+        """
+        begun = [curve for curve in self.curves if curve.length]
+        return replace(self, curves=begun).frontier if begun else -1
 
     def snapshot(self) -> Trace:
         """The trace as far as it has come, which does not grow; cheap, for the records are shared."""

@@ -42,7 +42,7 @@ from engine.spec.asked import asked
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.training.descent import curve_name, rates_of
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.recorder import Block
 from engine.training.training_inputs import Undrawn
 from engine.training.training_run import Recording
@@ -110,8 +110,9 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
-    Those that have come further than others wait for them. After `turn` seconds a learner gives way to the
-    others and to the gate, even if it has not worked for as many records as it may.
+    Those that have come further than others wait for them. Of those that take long to a record one comes to
+    it before the next goes on, so that there is something to see soon. After `turn` seconds a learner gives
+    way to the others and to the gate, even if it has not worked for as many records as it may.
     Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
     from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
 
@@ -127,12 +128,18 @@ def run(
             trace, started = prepare(experiment, store, data)
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
+            amid: LearnerRun | None = None
             while active and (records := gate()):
-                for learner_run in _last_of(active):
+                for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
                         memory_estimate.give_back()
+                    length = learner_run.length
                     for event in learner_run.advance(min(records, most), turn):
                         notify(event)
+                    if learner_run.length == length and not learner_run.ended:
+                        amid = amid or learner_run
+                    elif learner_run is amid:
+                        amid = None
                     if learner_run.ended:
                         learner_run.settle()
                         if store is not None and (why := learner_run.keep(store)):
@@ -408,8 +415,8 @@ def _most_records(experiment: Experiment) -> int:
     """How many records a learner may add in a round, so that few weights wait to be kept."""
     n, d = experiment.problem.matrix.shape()
     size = memory_estimate.vector_bytes(experiment)
-    stride = stride_of_weights(experiment.protocol.record_count(n), d, size // d)
-    return stride * max(1, WAITING // size)
+    kept = kept_records(experiment.protocol.record_count(n), d, size // d)
+    return kept.stride * max(1, WAITING // size)
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:

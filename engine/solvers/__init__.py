@@ -30,6 +30,7 @@ class Solver(Part, frozen=True):
 
     declares: ClassVar[frozenset[str]] = frozenset(
         (
+            "linear_in_instance",
             "linear_in_labels",
             "projects",
             "of_kernel",
@@ -44,6 +45,9 @@ class Solver(Part, frozen=True):
 
     projects: ClassVar[bool] = False
     """Whether an instance orthogonal to those before moves w, 0 at first, to the nearest with xᵀw = y."""
+
+    linear_in_instance: ClassVar[bool] = True
+    """Whether predictions are xᵀw, whatever its fields say, with weights w that the hypothesis tells."""
 
     linear_in_labels: ClassVar[bool] = False
     """Whether the predictions are linear in the labels told: ŷ = A y with A [n, k] made of instances only.

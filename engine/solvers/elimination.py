@@ -32,6 +32,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     §§41, 42.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     batch: Annotated[

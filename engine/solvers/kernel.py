@@ -60,6 +60,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     xor-product; theory.md §§2, 4.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     linear_in_labels: ClassVar[bool] = True
     of_kernel: ClassVar[bool] = True
 

@@ -34,9 +34,10 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
     Labels are ±1 and there is no bias. Without a strength `C` it is the power of ten from `least` to `most`
-    with which the first 70 % of the examples mistake the fewest of the others, the smallest of equals; then
-    all are fitted with it. Newton's method of scikit-learn, in the span of the examples, anew for every k;
-    ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004; theory-symmetry.md §19.
+    with which a fit to the first 70 % of the examples mistakes the fewest of the others, the smallest of
+    several; then all are fitted with it. Newton's method of scikit-learn, in the span of the examples, anew
+    for every k; ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004;
+    theory-symmetry.md §19.
     """
 
     labels: ClassVar[Values] = "signs"

@@ -43,11 +43,11 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖; there is no bias, and labels are
     ±1. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary discrete
-    Fourier transform. For the first two it is one linear program; for the third every |c_f| is the largest
-    of Re(e^(−ia) c_f), of which one program after the other takes those of the angles a found so far, until
-    the lower bound that it is meets Σ|c_f| up to 1e-9; ArithmeticError if a share of 1e-4 is left in the end.
-    Solved by HiGHS, anew for every k. As soon as no w separates the examples there is none, w is NaN, and the
-    learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
+    Fourier transform. For the first two it is one linear program; for the third every |c_f| is the largest of
+    Re(e^(−ia) c_f), of which a sequence of programs takes those at the angles a found so far, until their
+    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9; ArithmeticError if a share of 1e-4 is left in the
+    end. Solved by HiGHS, anew for every k. As soon as no w separates the examples there is none, w is NaN,
+    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
     """
 
     labels: ClassVar[Values] = "signs"

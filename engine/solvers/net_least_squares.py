@@ -35,11 +35,12 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     continuous: ClassVar[bool] = False
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
     starts: Annotated[
-        Annotated[int, Meta(ge=1, le=1000)], Meta(title="starts", description="of which the best fit is kept")
+        Annotated[int, Meta(ge=1, le=1000)], Meta(title="starts", description="the best fit is kept")
     ] = 6
     scale: Annotated[
         Positive, Meta(title="scale s", description="standard deviation of weights at a start")

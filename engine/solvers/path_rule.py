@@ -39,6 +39,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
     by_products: ClassVar[bool] = True
 

@@ -28,6 +28,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     linear_in_labels: ClassVar[bool] = True
     of_kernel: ClassVar[bool] = True
 

@@ -25,6 +25,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     theory-open.md §18b.
     """
 
+    linear_in_instance: ClassVar[bool] = False
     labels: ClassVar[Values] = "signs"
 
     def begin(self, data: Data) -> Hypothesis:

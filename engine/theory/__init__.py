@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -151,6 +152,7 @@ class Line(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(
         (
             "direction",
+            "limit",
             "group",
             "in_expectation",
             "summary",
@@ -167,6 +169,9 @@ class Line(Part, frozen=True):
     """The name of the measure of which it speaks."""
 
     direction: ClassVar[Direction] = "reference"
+
+    limit: ClassVar[str] = ""
+    """Of an asymptotic line where its limit is, in words, as in "for large d"."""
 
     group: ClassVar[Group | None] = None
     """The group of transformations of the instances under which learners that it binds predict alike; None
@@ -291,18 +296,24 @@ def loss_constant(experiment: Setup) -> float:
 
 
 def times_constant(factor: str, experiment: Setup) -> str:
-    """The formula of c times a factor in parentheses, with the number that c is here and without a 1."""
+    """The formula of c times a factor in parentheses, with what c is here and without a 1."""
     constant = loss_constant(experiment)
     if constant != 1:
-        return f"{constant:.3g}{factor}"
+        return f"{in_words(constant)}{factor}"
     return factor[1:-1] if factor.endswith(")") else factor
+
+
+def in_words(constant: float) -> str:
+    """A constant of a loss as formulas write it before a parenthesis."""
+    known = {0.25: "¼", math.log(2.0): "ln 2 · "}
+    return known.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Whether not knowing the sign of a row's label costs c on average over rows; `reason` where it does.
 
     It costs c where labels are ±1, and for square loss y², whose mean over rows in random order is ‖w*‖² = 1
-    on a Hadamard matrix. Label noise and labels drawn by chance only make it cost more.
+    on orthogonal rows of length √d. Label noise and labels drawn by chance only make it cost more.
     """
     problem = experiment.problem
     if problem.target.values(problem.matrix) == "signs":
@@ -342,13 +353,19 @@ def along_every_step(experiment: Setup) -> Finding | None:
     return None
 
 
-def signed_hadamard(experiment: Setup) -> Finding | None:
-    """What keeps rows from being those of a Hadamard matrix with random signs, seen once; None if nothing."""
+def signed_orthogonal(experiment: Setup) -> Finding | None:
+    """What keeps rows from being orthogonal ones of one length with random signs, seen once; None if nothing.
+
+    Hadamard rows are such, and to what is rotation invariant all such rows are Hadamard rows.
+    """
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
         return repeated
-    if not matrix.is_hadamard:
-        return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
+    if not matrix.is_orthogonal:
+        return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
+    if matrix.sign_factors and not matrix.random_signs:
+        own = f"the matrix is {matrix.kind}, whose factors have them"
+        return Finding(False, f"requires a random sign of its own for every row, and {own}")
     if not matrix.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None
@@ -403,6 +420,14 @@ def product_curve(at: At) -> Floats:
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
 
+def product_formula(experiment: Setup) -> str:
+    """What the product is for the n rows and d features of an experiment."""
+    n, d = experiment.problem.matrix.shape()
+    if n == d:
+        return "(1 − k/d)²"
+    return "(1 − k/n)(1 − k/d)" if n < d else "(1 − k/n) max(0, 1 − k/d)"
+
+
 def several_targets(experiment: Setup) -> Finding:
     """Whether the loss is the square loss, averaged over several targets, of predictions left as they are."""
     found = more_than_one_target(experiment)
@@ -443,6 +468,8 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
             return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
+    if learner.solver is not None and not learner.solver.linear_in_instance:
+        return Finding(False, f"it requires predictions linear in the instance, and those of {name} are not")
     judged = verdict(learner, experiment)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")

@@ -14,11 +14,11 @@ from engine.theory import At, Direction, Floats, RotationInvariant, fair_signs, 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     """c(1 − ⌈k/2q⌉/d): duplicates of Hadamard rows teach a rotation-invariant learner nothing, a saw-tooth.
 
-    With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them tells
-    all. It needs no random signs and no random order: the rotation that flips an unseen row h leaves all seen
-    ones where they are, so the learner predicts alike for h and −h, and their labels y and −y cost at least c
-    on average. It holds for these very rows, in expectation only over the learner's own start, and over noise
-    and labels drawn by chance if there are any.
+    With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them
+    determines the labels of all. It needs no random signs and no random order: the rotation that flips an
+    unseen row h leaves all seen ones where they are, so the learner predicts alike for h and −h, and their
+    labels y and −y cost at least c on average. It holds for these very rows, in expectation only over the
+    learner's own start, and over noise and labels drawn by chance if there are any.
 
     With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k, and
     the bound is c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have one sign

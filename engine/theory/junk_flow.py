@@ -23,14 +23,14 @@ GRADIENTS = RowGradients(labels="coins")
 
 
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
-    """½ − (1 + JF/σ)/(2√M): noisy gradient descent and a target that is one of M orthogonal ones by chance.
+    """½ − (1 + JF/σ)/(2√M): noisy gradient descent on a target drawn from M orthogonal ones.
 
     JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run, the same learner from the same start with the same noise on
-    labels that are fair coins, whose mean gradient is that on labels 0: what does not see the target. The
-    noise σ on every weight hides how far the run leaves it. In expectation over target, start and noise,
-    for steps along the whole gradient of square loss on all vectors of ±1, of which every product is a
-    target. By Pinsker's inequality for the two runs, and Bessel's in place of the Cauchy–Schwarz inequality
-    of the talk, which gives M^(−1/4). Source: AS20; theory-bias.md §41.
+    labels that are fair coins, whose mean gradient is that on labels 0: it does not see the target. The noise
+    σ on every weight hides how far the run leaves it. In expectation over target, start and noise, for steps
+    along the whole gradient of square loss on all vectors of ±1, of which every product is a target. By
+    Pinsker's inequality for the two runs, and Bessel's in place of the Cauchy–Schwarz inequality of the talk,
+    which gives M^(−1/4). Source: AS20; theory-bias.md §41.
     """
 
     measure: ClassVar[str] = "error"

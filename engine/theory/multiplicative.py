@@ -22,11 +22,12 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). In expectation over k
     examples drawn independently, for the mean loss of the k hypotheses that predicted them (one of them at
     random), with features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no
-    noise. The curve takes the larger c of the learners it binds. Each example moves the relative entropy to
+    noise. Every learner has the curve of its own c. Each example moves the relative entropy to
     the target, ln d at the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
     """
 
     direction: ClassVar[Direction] = "upper"
+    per_learner: ClassVar[bool] = True
     formula: ClassVar[str] = "min(1, c ln d / k)"
     source: ClassVar[str] = "AW20 Thms 6–7"
 
@@ -50,15 +51,22 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         eta = _multiplicative_rate(learner)
         if eta is None:
             return Finding(False, f"{learner.name} is neither EGU nor the spindly net, started at w = 1/d")
-        if _factor(eta) is None:
+        if _factor(learner) is None:
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
         return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
 
+    def formula_in(self, experiment: Setup) -> str:
+        factors = {_factor(learner) for learner in experiment.learners} - {None}
+        if len(factors) == 1:
+            return self.formula.replace("c", f"{factors.pop():g}")
+        return f"{self.formula}, c = 3 for η = 1/3 and 2 for η = 1/2"
+
     def value(self, at: At) -> Floats:
+        assert at.learner is not None, "a line per learner"
+        factor = _factor(at.learner)
+        assert factor is not None, "it binds no other learner"
         _, d = at.experiment.problem.matrix.shape()
-        rates = [_multiplicative_rate(learner) for learner in at.experiment.learners]
-        factors = [factor for eta in rates if eta is not None and (factor := _factor(eta)) is not None]
-        bound: Floats = np.minimum(1.0, max(factors, default=3.0) * math.log(d) / np.maximum(at.k, 1e-9))
+        bound: Floats = np.minimum(1.0, factor * math.log(d) / np.maximum(at.k, 1e-9))
         return bound
 
 
@@ -74,5 +82,9 @@ def _multiplicative_rate(learner: Learner) -> float | None:
     return learner.update.exponentiated_rate(learner.architecture)
 
 
-def _factor(eta: float) -> float | None:
+def _factor(learner: Learner) -> float | None:
+    """c of a learner by its rate, None where the theorem has none for it."""
+    eta = _multiplicative_rate(learner)
+    if eta is None:
+        return None
     return next((factor for rate, factor in RATES.items() if math.isclose(eta, rate, rel_tol=1e-6)), None)

@@ -13,7 +13,7 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
-    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that all of O(D) does not change does better.
+    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that is invariant under all of O(D) does better.
 
     In expectation over the signs of the rows, for square loss, and every order that is independent of them.
     It is tight at k = D − 1, where the product of all labels seen is right for even factors. With D
@@ -26,7 +26,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """
 
     direction: ClassVar[Direction] = "lower"
-    formula: ClassVar[str] = "1 − (k+1)/D"
+    formula: ClassVar[str] = "1 − (k+1)/(d₁⋯d_r)"
     source: ClassVar[str] = "derived here, theory-open.md §17"
 
     def holds(self, experiment: Setup) -> Finding:

@@ -13,7 +13,7 @@ from engine.updates import BEST
 
 
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
-    """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the error of whoever learns.
+    """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the least error of any learner.
 
     The target is the parity of a set drawn from all, and instances are independent random signs. What the
     examples seen say of a new instance is all, where it is a product of them (over F₂ a sum), and nothing

@@ -16,7 +16,7 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     """E pieces on ℝ = N + 1 + o(N) for N hidden units in any number of layers, as these grow wide.
 
-    At the start of a ReLU net of one variable in the scaling of He et al., C_w = 2, with biases. Depth buys
+    At the start of a ReLU net of one variable in the scaling of He et al., C_w = 2, with biases. Depth adds
     no pieces on average: the tent map composed L times has 2^L of them with 3L units, and is nowhere near a
     random start. Source: Kogan, Jananthan, Kepner 2025; theory-nets.md §39.
     """
@@ -24,6 +24,7 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     measure: ClassVar[str] = "pieces-of-line"
     per_learner: ClassVar[bool] = True
     direction: ClassVar[Direction] = "asymptotic"
+    limit: ClassVar[str] = "for wide nets"
     formula: ClassVar[str] = "N + 1 + o(N), N hidden units"
     source: ClassVar[str] = "Kogan, Jananthan, Kepner 2025"
 

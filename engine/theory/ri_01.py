@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, loss_of, shown_once
+from engine.theory import At, Direction, Floats, RotationInvariant, in_words, loss_of, shown_once
 
 
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
@@ -40,8 +40,16 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
             True, "inner products do not depend on the signs: the label of an unseen row is a fair bit"
         )
 
+    def formula_in(self, experiment: Setup) -> str:
+        return f"{in_words(_constant(experiment))}(1 − k/(d−1))"
+
     def value(self, at: At) -> Floats:
-        constant = loss_of(at.experiment).bit_constant
-        assert constant is not None, "holds() admits no other loss"
         unseen: Floats = 1 - at.k / at.labels.n
-        return constant * unseen
+        return _constant(at.experiment) * unseen
+
+
+def _constant(experiment: Setup) -> float:
+    """What not knowing a bit costs by the loss."""
+    constant = loss_of(experiment).bit_constant
+    assert constant is not None, "holds() admits no other loss"
+    return constant

@@ -15,13 +15,13 @@ from engine.theory import (
     RotationInvariant,
     fair_signs,
     loss_constant,
-    signed_hadamard,
+    signed_orthogonal,
     times_constant,
 )
 
 
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
-    """c(1 − r/d), r the different rows among the k drawn: what `ri-signed` says of the very draws of a run.
+    """c(1 − r/d), r the different rows among the k drawn: `ri-signed` for the very draws of a run.
 
     Examples are drawn independently of the random signs of the Hadamard rows, so that given the draws the
     labels of rows that did not come are fair coins, and what came says nothing of them. In expectation over
@@ -35,7 +35,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     source: ClassVar[str] = "WKA21 Thm 3"
 
     def holds(self, experiment: Setup) -> Finding:
-        if other := signed_hadamard(experiment):
+        if other := signed_orthogonal(experiment):
             return other
         if not experiment.protocol.drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")

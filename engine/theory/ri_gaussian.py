@@ -6,7 +6,16 @@ from typing import ClassVar
 
 from engine.core.parts import Finding
 from engine.spec.setup import Setup
-from engine.theory import At, Direction, Floats, RotationInvariant, linear_labels, product_curve, shown_once
+from engine.theory import (
+    At,
+    Direction,
+    Floats,
+    RotationInvariant,
+    linear_labels,
+    product_curve,
+    product_formula,
+    shown_once,
+)
 
 
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
@@ -14,7 +23,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
 
     In expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least squares attains it.
     An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)² for n = d. With label
-    noise it still holds, and `noise` says more. Source: WKA21 Thms 6–7.
+    noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
     """
 
     direction: ClassVar[Direction] = "lower"
@@ -28,6 +37,9 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
         if not matrix.isotropic:
             return Finding(False, f"requires Gaussian instances, and the matrix is {matrix.kind}")
         return linear_labels(experiment) or Finding(True, "Gaussian instances have no preferred direction")
+
+    def formula_in(self, experiment: Setup) -> str:
+        return product_formula(experiment)
 
     def value(self, at: At) -> Floats:
         return product_curve(at)

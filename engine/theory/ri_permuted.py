@@ -15,8 +15,8 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
     In expectation over the order, and over noise and labels drawn by chance if there are any, for one fixed
-    feature that is not the constant one, and square loss: a balanced column sampled without replacement, of
-    which orthogonal instances tell nothing. Source: WKA21 Thm 5.
+    feature that is not the constant one, and square loss: a balanced column sampled without replacement,
+    about which orthogonal instances say nothing. Source: WKA21 Thm 5.
     """
 
     direction: ClassVar[Direction] = "lower"

@@ -18,6 +18,7 @@ from engine.theory import (
     about_one_target,
     linear_labels,
     product_curve,
+    product_formula,
     shares_layers,
     shown_once,
 )
@@ -62,6 +63,9 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
         if not judged.group >= SIGNED_PERMUTATIONS:
             return Finding(False, f"{learner.name} may prefer features or signs: {judged.reason}")
         return Finding(True, f"{linear.reason}, and {judged.reason}")
+
+    def formula_in(self, experiment: Setup) -> str:
+        return product_formula(experiment)
 
     def value(self, at: At) -> Floats:
         return product_curve(at)

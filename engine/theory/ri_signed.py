@@ -13,7 +13,7 @@ from engine.theory import (
     RotationInvariant,
     fair_signs,
     loss_constant,
-    signed_hadamard,
+    signed_orthogonal,
     times_constant,
 )
 
@@ -33,7 +33,7 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     source: ClassVar[str] = "WKA21 Thm 3"
 
     def holds(self, experiment: Setup) -> Finding:
-        if other := signed_hadamard(experiment):
+        if other := signed_orthogonal(experiment):
             return other
         return fair_signs(
             experiment, "orthogonal rows with random signs: the label of an unseen row is a fair coin"

@@ -26,21 +26,19 @@ MANY = 1 << 14
 class Descent:
     """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
 
-    def __init__(self, inputs: TrainingInputs) -> None:
+    def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
+        """From the tensors of every replica that `start_of` makes, unless they are given."""
         learner, data = inputs.learner, inputs.data
         assert learner.architecture is not None, "Learner admits no other combination"
         architecture, update = learner.architecture, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
-        start = architecture.start(inputs.streams("init"), data.instances.d)
         tensors = {
-            name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
-            .repeat_interleave(data.variants * nets, 0)
-            .contiguous()
-            for name, value in start.items()
+            name: tensor.repeat_interleave(data.variants * nets, 0)
+            for name, tensor in (start_of(inputs) if start is None else start).items()
         }
-        tensors = architecture.fitted(architecture.rotated(tensors, instances.turn), instances)
+        tensors = architecture.fitted(tensors, instances)
         params = {name: tensors.pop(name) for name in architecture.layers}
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._of_loss = learner.schedule is not None and learner.schedule.of_loss
@@ -231,6 +229,18 @@ class Descent:
     def rates(self) -> Rates:
         """The rate of every trained tensor."""
         return self._rates
+
+
+def start_of(inputs: TrainingInputs) -> Params:
+    """The tensors that every replica starts with [R, …], for instances as the data have them."""
+    architecture, instances = inputs.learner.architecture, inputs.data.instances
+    assert architecture is not None, "solvers have no tensors"
+    drawn = architecture.start(inputs.streams("init"), instances.d)
+    start = {
+        name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
+        for name, value in drawn.items()
+    }
+    return architecture.rotated(start, instances.turn)
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from engine.problems.data import Data
 from engine.training.evaluators import Evaluator
 from engine.training.evaluators.by_predictions import seen_counts
 from engine.training.evaluators.choice import evaluator
-from engine.training.kept_weights import stride_of_weights
+from engine.training.kept_weights import kept_records
 from engine.training.training_inputs import TrainingInputs
 
 
@@ -89,9 +89,7 @@ class Recorder:
         self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
         weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
-        self._stride = (
-            0 if weights is None else stride_of_weights(records, data.instances.d, weights.itemsize)
-        )
+        self._kept = None if weights is None else kept_records(records, data.instances.d, weights.itemsize)
         self._loss, self._order = inputs.loss, order
         self._others = [
             measure
@@ -127,7 +125,7 @@ class Recorder:
 
     def keeps(self, record: int) -> bool:
         """Whether the first weights will be kept at a record."""
-        return self._stride > 0 and record % self._stride == 0
+        return self._kept is not None and record in self._kept
 
     def looks(self, record: int) -> bool:
         """Whether more than the loss and the first weights will be asked of the hypothesis at a record."""

@@ -67,6 +67,7 @@ class Update(Part, frozen=True):
             "invariance",
             "along_gradients",
             "linear_in_gradients",
+            "plain",
             "exponentiated_rate",
             "mirror",
             "stable_up_to",
@@ -120,6 +121,11 @@ class Update(Part, frozen=True):
     @property
     def along_gradients(self) -> bool:
         """Whether it moves every layer within the span of its gradients so far, with one rate for a layer."""
+        return False
+
+    @property
+    def plain(self) -> bool:
+        """Whether a step is w ← w − η g, and nothing is remembered."""
         return False
 
     @property
@@ -238,6 +244,10 @@ class Plain(Update, frozen=True):
     """A rule that goes against the gradient by nothing but its rate: w ← w − η g."""
 
     columnwise: ClassVar[bool] = True
+
+    @property
+    def plain(self) -> bool:
+        return True
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         return descended(params, gradients, rates), state

@@ -17,10 +17,10 @@ from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, descended, 
 class Sign(Diagonal, frozen=True, tag="sign"):
     """Sign descent: w ← w − η sign(g), and an entry that is only rounding beside others does not move.
 
-    Every entry is divided by its own size: RMSProp without a memory. All that it forgets is what steepest
-    descent in ‖·‖∞ forgets, so it tends to what fits with a small ‖w‖∞. With `steepest` the step is that of
-    steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the gradient.
-    Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
+    Every entry is divided by its own size: RMSProp without a memory. It differs from steepest descent in ‖·‖∞
+    in the length of its steps alone, so it tends to solutions with a small ‖w‖∞. With `steepest` the step is
+    that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the
+    gradient. Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
     continuous: ClassVar[bool] = False

@@ -24,7 +24,7 @@ def bars(view: View) -> list[Series]:
     return [
         one
         for number, curve in enumerate(view.curves)
-        for one in _drawn(curve, (number - count / 2) * width, width, log)
+        for one in _drawn(curve, view.told_apart(curve), (number - count / 2) * width, width, log)
     ]
 
 
@@ -47,7 +47,7 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
     return moved
 
 
-def _drawn(curve: CurveView, left: float, width: float, log: bool) -> Iterator[Series]:
+def _drawn(curve: CurveView, name: str, left: float, width: float, log: bool) -> Iterator[Series]:
     """The bars of a curve, which begin so far from their places, as one line with gaps between."""
     there = np.isfinite(curve.y)
     x, y = curve.x[there], curve.y[there]
@@ -57,7 +57,7 @@ def _drawn(curve: CurveView, left: float, width: float, log: bool) -> Iterator[S
     up = np.stack([np.zeros_like(y), y, y, np.zeros_like(y), nothing], 1).ravel()
     foot, top = (np.stack([one, one, one, one, nothing], 1).ravel() for one in (np.zeros_like(y), y))
     tint, band = colour_of(curve), (np.minimum(foot, top), np.maximum(foot, top))
-    yield Series(curve.name, around, up, tint, band=band, mark=letter_of(curve) or None)
+    yield Series(name, around, up, tint, band=band, mark=letter_of(curve) or None)
     if curve.stderr is not None:
         error, middle = curve.stderr[there], _moved(x, left + width / 2, log)
         whiskers = np.stack([y - error, y + error, nothing], 1).ravel()

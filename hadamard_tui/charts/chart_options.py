@@ -21,12 +21,6 @@ NARROWEST = 4
 ROUNDING = 1e-9
 """Relative to its numbers, a zoom is wider than this; what is narrower cannot be told from a point."""
 
-DECADES = 8
-"""A logarithmic axis reaches so far below its top; what is lower is rounding, cut off at the border."""
-
-WHOLE_DECADES = 12
-"""So far below its top reaches a logarithmic axis that a picture has of its own."""
-
 
 @dataclass(frozen=True)
 class ChartOptions:

@@ -1,19 +1,26 @@
-"""Which curves run along each other, so that one would hide the others."""
+"""Which curves run along each other, so that one would hide the others, and where they do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.patterns import PATTERNS, is_line
+from hadamard_tui.charts.scale import Scale
+from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
 
 NEAR = 1
 """So many dots apart, two curves are seen as one."""
 
-ROUNDING = 1e-4
-"""Relative to the largest value, curves that differ by less are equal."""
+ROUNDING = 1e-5
+"""Relative to the largest value, or on a logarithmic axis to each, curves that differ by less are equal."""
+
+CLOSE, FACTOR = 0.01, 1.1
+"""Curves are close that differ by less than this share of the axis, on a logarithmic one by this factor,
+too."""
 
 LEAST_SHARE = 1 / 8
 """Two curves run along each other if they do so over at least so much of the width of the chart."""
@@ -22,11 +29,12 @@ LEAST_SHARE = 1 / 8
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
     """The positions of named series that are near the first of their group wherever both are shown.
 
-    Those with a mark come first. Every named series that is drawn is in one group, mostly alone.
+    Those with a mark come first, then lines as `repeated` has them. Every named series that is drawn is in
+    one group, mostly alone.
     """
     drawn = [at for at, one in enumerate(series) if one.name and not one.faint and lines.shown[at].any()]
     groups: list[list[int]] = []
-    for index in sorted(drawn, key=lambda at: not series[at].mark):
+    for index in sorted(drawn, key=lambda at: (not series[at].mark, _sparseness(series[at]))):
         for group in groups:
             if _are_near(lines, group[0], index):
                 group.append(index)
@@ -40,15 +48,150 @@ def _are_near(lines: Spans, one: int, other: int) -> bool:
     shared = lines.shown[one] & lines.shown[other]
     if np.count_nonzero(shared) < LEAST_SHARE * len(shared):
         return False
-    edges = (lines.top, lines.bottom)
-    return all((np.abs(edge[one] - edge[other])[shared] <= NEAR).all() for edge in edges)
+    return bool(_near(lines, one, other)[shared].all())
 
 
-def are_equal(one: Series, other: Series) -> bool:
+def _near(lines: Spans, one: int, other: int, steep: bool = False) -> np.ndarray:
+    """In which columns both are shown and near each other; where they are steep, by half of their runs if
+    `steep`, as a dot to the side is many up or down."""
+    near: np.ndarray = lines.shown[one] & lines.shown[other]
+    room: np.ndarray | int = NEAR
+    if steep:
+        room = NEAR + np.minimum(*(lines.bottom[index] - lines.top[index] for index in (one, other))) // 2
+    for edge in (lines.top, lines.bottom):
+        near &= np.abs(edge[one] - edge[other]) <= room
+    return near
+
+
+def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
+    """Where lines beside the curves run along another and would fill the gaps between its dashes, bool
+    [series, columns]: the one with the longest dashes is drawn there, the first of several.
+
+    Args:
+        groups: positions of series that are drawn as one line anyway.
+    """
+    found = np.zeros_like(lines.shown)
+    least = LEAST_SHARE * lines.shown.shape[1]
+    every = [at for at, one in enumerate(series) if is_line(one)]
+    before: list[int] = []
+    for index in sorted(every, key=lambda at: _sparseness(series[at])):
+        together = next((group for group in groups if index in group), ())
+        for other in (one for one in before if one not in together):
+            found[index] |= _long_runs(_near(lines, other, index, steep=True), least)
+        before.append(index)
+    return found
+
+
+def drawn_once(series: Sequence[Series], axes: Axes, lines: Spans) -> list[Series]:
+    """The series with gaps in lines where these run along others, on axes on which they were laid out."""
+    hidden = repeated(series, lines)
+    edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
+    return [
+        _with_gaps(one, edges[_ends_of_runs(hidden[at])], axes) if hidden[at].any() else one
+        for at, one in enumerate(series)
+    ]
+
+
+def _with_gaps(one: Series, gaps: np.ndarray, axes: Axes) -> Series:
+    """A line without what is between the two ends of each of its gaps [G, 2], where it has points then."""
+    order = np.argsort(one.x, kind="stable")
+    x, y = one.x[order], one.y[order]
+    heights = np.array([_height(x, y, place, axes) for place in gaps.ravel()])
+    kept = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
+    places = np.concatenate([x[kept], gaps.ravel(), gaps.mean(1)])
+    values = np.concatenate([y[kept], heights, np.full(len(gaps), np.nan)])
+    order = np.argsort(places, kind="stable")
+    return replace(one, x=places[order], y=values[order])
+
+
+def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
+    """Where a line that is straight between its points on these axes is at a place; NaN where it is not."""
+    after = int(np.searchsorted(x, place))
+    if not 0 < after < len(x):
+        return np.nan
+    ends, heights = x[after - 1 : after + 1], y[after - 1 : after + 1]
+    if (axes.x_log and ends[0] <= 0) or (axes.y_log and heights.min() <= 0):
+        return np.nan
+    if axes.x_log:
+        place, ends = np.log(place), np.log(ends)
+    if axes.y_log:
+        return float(np.exp(np.interp(place, ends, np.log(heights))))
+    return float(np.interp(place, ends, heights))
+
+
+def _sparseness(one: Series) -> float:
+    """The share of a line that is a gap between its dashes."""
+    dashes = PATTERNS.get(one.style, (True,))
+    return 1 - sum(dashes) / len(dashes)
+
+
+def _long_runs(there: np.ndarray, least: float) -> np.ndarray:
+    """Only the runs of at least so many columns."""
+    found = np.zeros_like(there)
+    for start, end in _ends_of_runs(there).tolist():
+        found[start:end] = end - start >= least
+    return found
+
+
+def _ends_of_runs(there: np.ndarray) -> np.ndarray:
+    """Where runs begin, and one past their ends [runs, 2]."""
+    return np.flatnonzero(np.diff(there, prepend=False, append=False)).reshape(-1, 2)
+
+
+def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Groups of series that the chart shows as one, without those whose values are not close to the first.
+
+    These are groups of their own. Behind the first come those that are equal to it.
+    """
+    found: list[tuple[int, ...]] = []
+    for group in groups:
+        left = list(group)
+        while left:
+            lead = series[left[0]]
+            close = [at for at in left if at == left[0] or are_close(lead, series[at], axes)]
+            equal = [at for at in close[1:] if are_equal(lead, series[at], axes.y_log)]
+            found.append((left[0], *equal, *(at for at in close[1:] if at not in equal)))
+            left = [at for at in left if at not in close]
+    return found
+
+
+def are_close(one: Series, other: Series, axes: Axes) -> bool:
+    """Whether two curves differ by little wherever both are in sight, as the axes measure it."""
+    y, at = (_along(values, axes.y_log) for values in _side_by_side(one, other, axes))
+    low, high = _along(np.array(axes.y_limits), axes.y_log)
+    most = CLOSE * (high - low)
+    if axes.y_log:
+        most = min(most, np.log(FACTOR))
+    with np.errstate(invalid="ignore"):
+        far = np.abs(y - at)
+    return bool((far[~np.isnan(far)] <= most).all())
+
+
+def _side_by_side(one: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+    """The values in sight of the one of two curves that has fewer points, and of the other there."""
+    few, many = sorted(
+        (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (one, other)),
+        key=lambda points: points.shape[1],
+    )
+    many = many[:, np.argsort(many[0], kind="stable")]
+    low, high = (np.clip(edge, *many[0, [0, -1]]) for edge in axes.x_limits) if many.size else (0.0, 0.0)
+    x, y = few[:, (few[0] >= low) & (few[0] <= high)]
+    places = _along(x, axes.x_log), _along(many[0], axes.x_log), _along(many[1], axes.y_log)
+    at = np.interp(*places) if many.size else x
+    return y, np.exp(at) if axes.y_log else at
+
+
+def _along(values: np.ndarray, log: bool) -> np.ndarray:
+    """Values as an axis measures them."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values) if log else values
+
+
+def are_equal(one: Series, other: Series, log: bool = False) -> bool:
     """Whether two curves are the same where both are, and not only too near to be told apart."""
     there = np.isfinite(one.y) & (one.x >= other.x.min()) & (one.x <= other.x.max())
     if not there.any():
         return False
     y = one.y[there]
     far = np.abs(y - np.interp(one.x[there], other.x, other.y))
-    return bool((far <= ROUNDING * np.abs(y).max()).all())
+    return bool((far <= ROUNDING * (np.abs(y) if log else np.abs(y).max())).all())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,34 +13,45 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans, empty, fill
 
 
-def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, int]:
-    """The spans of the lines, those of the bands, and the number of points that no limits could show.
+class Hidden(NamedTuple):
+    """How many points no limits could show, of curves alone; NaN is no point, only a gap."""
 
-    Those are ±inf on either axis and values ≤ 0 on a log axis, but for the lines beside the curves. NaN is no
-    point, only a gap.
+    places: int = 0
+    """±inf on the x-axis, or ≤ 0 where that is logarithmic."""
+
+    values: int = 0
+    """The same of the y-axis."""
+
+    rounding: int = 0
+    """On a logarithmic y-axis, those that are above 0 by rounding alone."""
+
+
+def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
+    """The spans of the lines, those of the bands, and the number of points that no limits could show.
 
     Args:
         columns, rows: the grid to draw on, in dots.
     """
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
     lines, bands = empty(len(series), columns), empty(len(series), columns)
-    hidden = 0
+    places = values = rounding = 0
     for shared, members in _by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
         counted = [not (series[index].is_region or is_line(series[index])) for index in members]
-        hidden += lost * sum(counted)
+        places += lost * sum(counted)
         ys = []
         for index, counts in zip(members, counted, strict=True):
             y = series[index].y if order is None else series[index].y[order]
-            y, lost = _usable_y(y, axes.y_log)
-            hidden += lost * counts
+            y, lost, rounded = _usable_y(y, axes)
+            values += lost * counts
+            rounding += rounded * counts
             ys.append(y)
         fill(lines, members, x, ys, ys, across, up)
         for index in members:
             if (band := series[index].band) is not None:
                 low, high = band if order is None else (band[0][order], band[1][order])
                 fill(bands, [index], x, [low], [high], across, up)
-    return lines, bands, hidden
+    return lines, bands, Hidden(places, values, rounding)
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
@@ -65,9 +77,11 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
     return x[order], order, len(np.unique(x[~keep & ~np.isnan(x)]))
 
 
-def _usable_y(y: np.ndarray, log: bool) -> tuple[np.ndarray, int]:
-    """y with NaN for what cannot be drawn, and how many of those were not NaN before."""
-    keep = np.isfinite(y) & (y > 0) if log else np.isfinite(y)
+def _usable_y(y: np.ndarray, axes: Axes) -> tuple[np.ndarray, int, int]:
+    """y with NaN for what cannot be drawn, how many of those were not NaN before, and of how many that is
+    for rounding."""
+    keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     if keep.all():
-        return y, 0
-    return np.where(keep, y, np.nan), int((~keep & ~np.isnan(y)).sum())
+        return y, 0, 0
+    rounded = int((~keep & np.isfinite(y) & (y > 0)).sum()) if axes.y_log else 0
+    return np.where(keep, y, np.nan), int((~keep & ~np.isnan(y)).sum()) - rounded, rounded

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hadamard_tui.charts.layers import Hidden
 from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Axes, Series
 
@@ -21,8 +22,9 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
     )
 
 
-def remark(series: Sequence[Series], axes: Axes, hidden: int) -> str:
-    """What a chart says about that: which curves leave it, and how many points no limits could show.
+def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
+    """What a chart says about that: which curves and lines leave it, and how many points no limits could
+    show.
 
     A linear axis is left at the foot by rounding alone, of which nothing is said.
     """
@@ -30,13 +32,18 @@ def remark(series: Sequence[Series], axes: Axes, hidden: int) -> str:
     below: dict[str, None] = {}
     low, high = axes.y_limits
     for one in series:
+        called = one.mark or (one.name if is_line(one) else "")
         y = one.y[(one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1]) & np.isfinite(one.y)]
-        if one.mark and (y > high).any():
-            above[one.mark] = None
-        if one.mark and axes.y_log and ((y > 0) & (y < low)).any():
-            below[one.mark] = None
+        if called and (y > high).any():
+            above[called] = None
+        if called and axes.y_log and ((y > axes.y_rounding) & (y < low)).any():
+            below[called] = None
     sides = [("above", above), ("below", below)]
-    said = [f"{side} the chart: {', '.join(marks)}" for side, marks in sides if marks]
-    if hidden:
-        said.append(f"{hidden} point{'s' * (hidden > 1)} not drawn (≤ 0 or ∞)")
+    said = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
+    values = hidden.values + hidden.places * (not axes.x_log)
+    if hidden.places and axes.x_log:
+        said.append(f"no place for {axes.x_label} ≤ 0")
+    for count, why in ((values, "≤ 0 or ∞"), (hidden.rounding, "0 but for rounding")):
+        if count:
+            said.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")
     return " · ".join(said)

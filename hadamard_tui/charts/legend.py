@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from hadamard_tui.charts.abbreviations import ever_shorter
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.series import LineStyle, Series
 
@@ -26,12 +27,6 @@ SAME, NEARLY = "= ", "≈ "
 """What stands before a series that runs along the first of its group: equal to it, or only near."""
 
 _GAP = 3
-
-_SHORTER = 24, 18, 12, 8, 0
-"""Cells that names have, by turns, until all entries have room."""
-
-_LEAST_OF_NAME = 6
-"""Cells of the name of a line without a letter."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +59,9 @@ class Part(NamedTuple):
         """All of it."""
         return f"{self.text} {self.formula}".rstrip()
 
-    def shortened(self, room: int) -> str:
-        """With so many cells of the name, and the sample only where there is no letter; without any of the
-        name only a letter."""
-        room = room if self.mark else max(room, _LEAST_OF_NAME)
-        shown = (self.mark or self.sample, squeezed(self.name, room))
-        return self.relation + " ".join(filter(None, shown))
+    def called(self, name: str) -> str:
+        """With another name, or none, and the sample only where there is no letter."""
+        return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class Entry(NamedTuple):
@@ -92,46 +84,65 @@ def legend(
     named: Collection[int] = (),
     marks: Sequence[str | None] = (),
     left_out: Collection[int] = (),
+    y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
     """What fits into `lines` lines, series with a mark first; the note ends the last line.
 
-    Where not all fits, formulas go, then the names that stand in the picture, too; then there are more lines,
-    `most` at most; then names are cut ever shorter, and of curves with a letter this is left.
+    Where not all fits, formulas go, the longest first, then the names that stand in the picture, too; then
+    there are more lines,
+    `most` at most; then names say what they have in common once, then their words are cut ever
+    shorter, and of curves with a letter this is left.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
         named: positions of the series whose names stand in the picture.
         marks: what the series are marked with, if not with their own marks.
         left_out: positions of series that are not named.
+        y_log: whether equal is what differs by no factor.
     """
     marks = marks or [one.mark for one in series]
     grouped = {index for group in groups for index in group}
     alone = [(at,) for at, one in enumerate(series) if one.name and at not in grouped and at not in left_out]
     every = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     entries = tuple(
-        Entry(
-            tuple(_part(series, group[0], at, marks[at]) for at in group),
-            len(group) == 1 and group[0] in named,
-        )
-        for group in every
+        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named) for group in every
     )
     if lines <= 0 or width <= 0 or not (entries or note):
         return ()
     return wrapped(entries, width, lines, max(lines, most or 0), note)
 
 
-def _relation(series: Sequence[Series], lead: int, index: int) -> str:
+def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:
     if lead == index:
         return ""
-    return SAME if are_equal(series[lead], series[index]) else NEARLY
+    return SAME if are_equal(series[lead], series[index], y_log) else NEARLY
 
 
-def _part(series: Sequence[Series], lead: int, index: int, mark: str | None) -> Part:
-    """What is said of a series; the own line of the first of its group does not say again whose it is."""
-    one, name = series[index], series[index].name
-    if index != lead:
-        name = name.removesuffix(f" of {series[lead].name}").removesuffix(f", {series[lead].name}")
-    return Part(name, index, one.formula, mark or "", SAMPLES[one.style], _relation(series, lead, index))
+def _parts(
+    series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
+) -> tuple[Part, ...]:
+    """What is said of series that run along each other: lines without a letter do not say whose they are of
+    those here, nor at which values, and those of the same name are told once."""
+    found: list[Part] = []
+    for at in group:
+        one, name, mark = series[at], series[at].name, marks[at] or ""
+        for curve in (series[number] for number in group if series[number].mark and not one.mark):
+            name = _without(name, curve.name)
+        if mark or all(part.name != name for part in found):
+            relation = _relation(series, group[0], at, y_log)
+            found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
+    return tuple(found)
+
+
+def _without(name: str, curve: str) -> str:
+    """The name of a line without that of the curve whose own it is, and without the values that it shares
+    with it: "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" are "limit"."""
+    first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
+    others = curve.split(", ")[1:]
+    while parts and others and parts[-1] == others[-1]:
+        parts.pop()
+        others.pop()
+    return ", ".join([first, *parts])
 
 
 @lru_cache(maxsize=64)
@@ -140,26 +151,54 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Entries on at most `lines` lines, or `most`, as `legend` has them."""
     note = elided(note, width)
-    whole = [[(part.whole, part.at) for part in one.parts] for one in entries]
     names = [[(part.text, part.at) for part in one.parts] for one in entries]
     here = [texts for texts, one in zip(names, entries, strict=True) if not one.elsewhere]
-    roomy = all(cell_len(text) <= width for texts in whole for text, _ in texts)
-    shorter = (
-        [[(part.shortened(room), part.at) for part in one.parts] for one in entries if not one.elsewhere]
-        for room in _SHORTER
-    )
-    tried = ((whole, lines * roomy), (names, lines), (here, lines), (here, most))
-    for texts, count in (*tried, *((texts, most) for texts in shorter)):
+    shorter = _shorter([one.parts for one in entries if not one.elsewhere])
+    told = ((texts, lines) for texts in _with_formulas(entries, width))
+    tried = ((names, lines), (here, lines), (here, most))
+    for texts, count in (*told, *tried, *((texts, most) for texts in shorter)):
         rows = _rows(texts, width)
         if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > width:
             rows.append([])
-        if len(rows) <= count:
+        if len(rows) <= count and _are_told_apart(rows):
             break
     else:
         rows = _cut(rows, width, most, note)
     if note:
         rows[-1].append(Piece(width - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
+
+
+def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries with fewer and fewer formulas, one at least, and none that is too long for a line."""
+    parts = [part for one in entries for part in one.parts if part.formula and cell_len(part.whole) <= width]
+    lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
+    for most in lengths:
+        told = {part.at for part in parts if cell_len(part.formula) <= most}
+        yield [
+            [(part.whole if part.at in told else part.text, part.at) for part in one.parts] for one in entries
+        ]
+
+
+def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries in ever fewer cells."""
+    every = [part for parts in entries for part in parts]
+    names, *cut = ever_shorter(_told_once(every))
+    bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
+    for called in (names, *cut, *bare):
+        given = iter(called)
+        yield [[(part.called(next(given)), part.at) for part in parts] for parts in entries]
+
+
+def _told_once(parts: Sequence[Part]) -> list[str]:
+    """Their names, but of lines that curves run along, when they have the name of one before, the sample
+    says enough."""
+    return [
+        ""
+        if part.relation and not part.mark and any(part.name == one.name for one in parts[:number])
+        else part.name
+        for number, part in enumerate(parts)
+    ]
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
@@ -177,6 +216,12 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
                 gap = 0
             rows[-1].append(Piece(_end(rows[-1]) + gap, text, index))
     return rows
+
+
+def _are_told_apart(rows: Sequence[Row]) -> bool:
+    """Whether what is too long for a line still differs from all else where it ends in an ellipsis."""
+    texts = [piece.text for row in rows for piece in row]
+    return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most: int, note: str) -> list[Row]:
@@ -198,15 +243,3 @@ def _end(row: Row) -> int:
 def elided(text: str, width: int) -> str:
     """The text within `width` cells, its end replaced by an ellipsis where it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
-
-
-def squeezed(text: str, width: int) -> str:
-    """The text within `width` cells, with an ellipsis in its middle where it is too long: names that begin
-    alike often end apart."""
-    if cell_len(text) <= width:
-        return text
-    head, tail = (width - 1) // 2, width // 2
-    kept = text
-    while kept and cell_len(kept) > tail:
-        kept = kept[1:]
-    return f"{set_cell_size(text, head).rstrip()}…{kept}" if width else ""

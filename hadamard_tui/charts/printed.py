@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.coincidence import coincident
+from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.colour import triplet
 from hadamard_tui.charts.contrast import faded
 from hadamard_tui.charts.frame import Layer, Layout, arrange, draw, uncoloured
@@ -44,9 +44,10 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
         min(_LEGEND_LINES, height // 4),
         remark(series, axes, hidden),
         height // 3,
-        groups,
+        alike(series, axes, groups),
         marks=markers,
         left_out=left_out(series, lines.shown),
+        y_log=axes.y_log,
     )
     layout = arrange(axes, width, height - len(names), (1, 1))
     layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []
@@ -64,7 +65,7 @@ def _layers(
 ) -> list[Layer]:
     """Regions, then every curve where it is its turn to be seen."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
-    seen = lines.shown.copy()
+    seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
         turn = np.arange(layout.columns) // _TURN % len(group)
         for place, index in enumerate(group):
@@ -108,6 +109,8 @@ def _layer(
         own = every == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if own or column % every == 0:
             run = range(top[column], bottom[column] + 1)
+            if one.style == "points":  # which no line joins
+                run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if own else _SPARSE_MARKER) for row in run]
     return Layer(
         [cell[0] for cell in cells],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ STYLES: tuple[LineStyle, ...] = ("solid", "long", "dash-dot")
 """Line styles of learners, for the first of those with the same colour, the second, ….
 
 Beyond the last of them letters alone tell curves apart."""
+
+LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩ"
+"""Those of learners, in the order of their numbers."""
 
 SMALL_LETTERS = ", small letters"
 """What the legend says of a pinned run beside its name."""
@@ -71,6 +75,8 @@ class Pen:
         low, high = (options.window if curve.increases else None) or (-np.inf, np.inf)
         picked = thinned(x, y, low, high)
         picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
+        if curve.is_passed:
+            picked = picked[_passed(x[picked])]
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
@@ -104,6 +110,13 @@ class Pen:
         return (letter.lower() if self.number else letter) or None
 
 
+def _passed(x: np.ndarray) -> np.ndarray:
+    """Where x is beyond all before, on its way from the first to the last: what goes back is not drawn."""
+    along = x if not len(x) or x[-1] >= x[0] else -x
+    before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
+    return np.asarray(along > before)
+
+
 def smoothing(look: Look) -> str:
     """How far the curves of a view are smoothed, in words; nothing where they are not."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.clock is not None and len(curve.x)]
@@ -119,7 +132,12 @@ def _reach(curve: CurveView) -> int:
 
 def mark(number: int) -> str:
     """The letter of learner `number`, the same in charts and tables."""
-    return chr(ord("A") + number % 26)
+    return LETTERS[number % len(LETTERS)]
+
+
+def number_of(mark: str) -> int:
+    """The number of the learner, or of its pinned run, that has a letter; −1 for what is no letter."""
+    return LETTERS.find(mark.upper())
 
 
 def colour(number: int, bound_class: BoundClass | None, pinned: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from engine.pictures.picture import Marked
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.bars import bars, ends_of_bars
 from hadamard_tui.charts.contours import level_lines
+from hadamard_tui.charts.curve_marks import FEW
+from hadamard_tui.charts.ends import ends
 from hadamard_tui.charts.heat_map import Contour, HeatMap
 from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.patterns import is_line
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, Series, are_whole, limits
 from hadamard_tui.charts.series_builder import (
     SMALL_LETTERS,
@@ -26,11 +29,15 @@ from hadamard_tui.charts.series_builder import (
     theory,
 )
 from hadamard_tui.charts.thinning import thinned
-from hadamard_tui.charts.y_limits import log_limits, risk_limits, still_limits, y_limits
+from hadamard_tui.charts.ticks import Tick, at_places
+from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
 """Those of lines that are less than proved; others are dashed."""
 
+
+MARKED: LineStyle = "pairs"
+"""The style of the marks of a picture."""
 
 GHOST = "the run before"
 GUESS, GUESSED = "?", 0.1
@@ -44,7 +51,9 @@ def plot(look: Look) -> Plot:
     """The chart of a view, as a person looks at it."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
-    return Plot([*_region(look), *series], axes, refused, look.playhead, smoothing(look))
+    upright = [_upright(one, axes) for one in series]
+    note = " · ".join(filter(None, (refused, ends(look.view))))
+    return Plot([*_region(look), *upright], axes, note, look.playhead, smoothing(look))
 
 
 def view_series(look: Look) -> list[Series]:
@@ -58,12 +67,21 @@ def view_series(look: Look) -> list[Series]:
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:
-        curves += [one for curve in look.view.curves for one in Pen(look).draw(curve)]
+        curves += [one for curve in look.view.curves for one in Pen(look).draw(_level(curve, look.view))]
     lines = [_line(line, look) for line in _different(look.view.lines)]
     lines += _guessed(look)
     lines = [*_marks(look.view, [*curves, *lines]), *lines, *_points(look.view)]
     faint = [one for one in curves if one.faint]
     return [*faint, *lines, *(one for one in curves if not one.faint)]
+
+
+def _level(curve: CurveView, view: View) -> CurveView:
+    """A reference that stays at one place of a measured x from its first record on is a level of all x."""
+    if not (curve.is_reference and curve.is_passed and len(curve.x) > 1 and len(np.unique(curve.x[1:])) == 1):
+        return curve
+    others = np.concatenate([one.x for one in view.curves if not one.is_reference] or [curve.x])
+    y = np.full(len(curve.x), curve.y[-1])
+    return replace(curve, x=np.linspace(others.max(), others.min(), len(curve.x)), y=y, stderr=None)
 
 
 def _region(look: Look) -> list[Series]:
@@ -146,8 +164,9 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _line(line: LineView, look: Look) -> Series:
     picked = _picked(line, look)
-    says_formula = look.view.as_measured and not line.curve and not line.apart
-    formula = line.formula if says_formula else ""
+    formula = "" if line.curve or line.apart else line.formula
+    if formula and not look.view.as_measured:
+        formula = f"from {formula}"
     style = LINE_STYLES.get(line.direction, "dashed")
     tint = theory(line.direction in PROVED)
     return Series(look.view.line_name(line), line.x[picked], line.y[picked], tint, style, formula=formula)
@@ -171,37 +190,68 @@ def _marks(view: View, series: Sequence[Series]) -> list[Series]:
     found = []
     for mark in view.marks:
         x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
-        found.append(Series(mark.name, np.array(x), np.array(y), others(), "pairs"))
+        found.append(Series(mark.name, np.array(x), np.array(y), others(), MARKED))
     return found
+
+
+def _falls(view: View) -> bool:
+    """Whether x is measured, and falls as runs go on."""
+    ends = [curve.x[[0, -1]] for curve in view.curves if curve.is_passed and len(curve.x) > 1]
+    return bool(ends) and all(start > end for start, end in ends)
+
+
+def _few(view: View) -> tuple[Tick, ...]:
+    """Ticks at the places on x where there is something, if these are few."""
+    places = view.places
+    is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
+    return at_places(places.tolist()) if is_few else ()
+
+
+def _upright(one: Series, axes: Axes) -> Series:
+    """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
+    is_upright = one.style == MARKED and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
+    return replace(one, y=np.array(axes.y_limits)) if is_upright else one
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Axes that hold what the series show in the window, and why y is linear although that was not asked for.
 
     Along the records of a run they stay still while it goes on. There, a risk has 0 at its foot, and curves
-    that leave linear axes of twice its start are diverging.
+    that end beyond linear axes of twice its start are diverging.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.y_label} against {view.x_label}"
     x_axis, x_log = _x_axis(look)
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items())) or _few(view)
+    axes = partial(
+        Axes,
+        title,
+        view.x_label,
+        view.y_label,
+        x_axis,
+        x_log=x_log,
+        x_whole=whole,
+        x_names=names,
+        x_falls=_falls(view),
+    )
     most, refused = twice_the_start(view), ""
-    whole, names = are_whole(view.places), tuple(sorted(view.names.items()))
     if options.y_log or options.window is not None or most == np.inf:
-        ys = [one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1])] for one in series]
-        values = np.concatenate([y[np.isfinite(y)] for y in ys] or [np.empty(0)])
-        y_axis, refused = y_limits(values, look.options, view.y_log)
+        ys = [_finite(one, x_axis) for one in series]
+        rounding = rounded_off([y for one, y in zip(series, ys, strict=True) if one.mark], view.rounding)
+        values = np.concatenate([*ys, np.empty(0)])
+        y_axis, refused = y_limits(values[(values > rounding) | (values <= 0)], look.options, view.y_log)
         if y_axis is not None:
-            return Axes(
-                title, view.x_label, view.y_label, x_axis, y_axis, x_log, True, whole, x_names=names
-            ), ""
+            return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if most < np.inf and options.window is None:
-        y_axis = _of_risk(series)
-    else:
-        held = values.clip(-most, most)
-        y_axis = still_limits(held) if view.along_records else limits(held)
-    return Axes(
-        title, view.x_label, view.y_label, x_axis, y_axis, x_log, False, whole, x_names=names
-    ), refused
+        return axes(y_limits=_of_risk(series)), refused
+    held = values.clip(-most, most)
+    return axes(y_limits=still_limits(held) if view.along_records else limits(held)), refused
+
+
+def _finite(one: Series, x_axis: Limits) -> np.ndarray:
+    """The finite values of a series in the window."""
+    seen: np.ndarray = one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1]) & np.isfinite(one.y)]
+    return seen
 
 
 def twice_the_start(view: View) -> float:
@@ -213,7 +263,8 @@ def twice_the_start(view: View) -> float:
 
 def _of_risk(series: Sequence[Series]) -> Limits:
     starts = [float(one.y[0]) for one in series if len(one.y) and (one.mark or one.name)]
-    return risk_limits(starts or [1.0], [float(np.nanmax(one.y)) for one in series if len(one.y)] or [1.0])
+    known = [y for one in series if len(y := one.y[~np.isnan(one.y)])]
+    return risk_limits(starts or [1.0], known or [np.ones(1)])
 
 
 def _x_axis(look: Look) -> tuple[Limits, bool]:
@@ -245,7 +296,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     if picture.title:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
     logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.rows_log and bool(heat.y[0] > 0)
-    levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
+    levels = (_contour_of(contour, heat, *logarithmic) for contour in heat.contours)
     marks = (_contour(mark, heat) for mark in view.marks)
     return HeatMap(
         heat.x,
@@ -263,7 +314,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     )
 
 
-def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
+def _contour_of(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
     """Where a line of the theory has its level; an empty path if nowhere on the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))

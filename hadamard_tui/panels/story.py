@@ -15,11 +15,11 @@ from hadamard_tui.panels.panel import Panel
 
 
 def show(context: PanelContext) -> Text:
-    """Story, theorem and claims of a run; the caption of another picture than of the loss stands below it."""
+    """Story, theorem and claims of a run, with the caption of its loss where it has no other pictures."""
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
-    captioned = of_loss and context.outcomes is not None
+    captioned = not context.experiment.pictures and context.outcomes is not None
     return Text("\n").join(
         [
             told(context.experiment),

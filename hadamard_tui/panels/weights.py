@@ -1,4 +1,7 @@
-"""Every weight of the selected learner against k; that of the target on top, in colour."""
+"""Every weight of the selected learner against k; that of the target on top, in colour.
+
+Of a run with one evaluation point every weight is a point, feature by feature.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Target
 from engine.spec.experiment import Experiment
-from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.charts.series import Axes, Series, are_whole, limits
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
@@ -32,13 +35,37 @@ def show(context: PanelContext) -> Plot | Text:
     if curve.weights is None:
         why = f"{curve.name} is not linear in the instance, so it has no weight per feature"
         return nothing(f"{why}. The weights of nets are in the panel “network”.")
+    if len(context.trace.x) == 1:
+        return _by_feature(context)
     series = weight_series(context)
     options = replace(context.chart_options, x_log=context.x_log)
     low, high = options.x_limits(context.trace.x)
-    limits, x_log = _limits(series), context.x_log and low > 0
-    on = Axes(_title(context), context.trace.x_label, "weight", (low, high), limits, x_log)
-    note = "y stays linear: weights may be negative" if context.chart_options.y_log else ""
-    return Plot(series, on, note, context.playhead)
+    x_log = context.x_log and low > 0
+    on = Axes(_title(context), context.trace.x_label, "weight", (low, high), _limits(series), x_log)
+    return Plot(series, on, _note(context), context.playhead)
+
+
+def _by_feature(context: PanelContext) -> Plot:
+    """The weights at the only evaluation point, the target's on top."""
+    curve, target = context.curve, target_feature(context.experiment)
+    assert curve.weights is not None, "a curve without weights has nothing to draw"
+    weights = curve.weights[0]
+    features = np.arange(float(len(weights)))
+    rest = features if target is None else np.delete(features, target)
+    tint, other = colour_of(context.drawn(curve)), "" if target is None else "other "
+    series = [Series(f"{len(rest)} {other}weights", rest, weights[rest.astype(int)], others(), "points")]
+    if target is not None:
+        at = features[[target]]
+        name = f"weight {target}, the target: {weights[target]:.3f}"
+        series.append(Series(name, at, weights[[target]], tint, mark="★"))
+    on = Axes(
+        _title(context), "feature", "weight", limits(features), _limits(series), x_whole=are_whole(features)
+    )
+    return Plot(series, on, _note(context))
+
+
+def _note(context: PanelContext) -> str:
+    return "y stays linear: weights may be negative" if context.chart_options.y_log else ""
 
 
 def _title(context: PanelContext) -> str:

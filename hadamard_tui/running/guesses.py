@@ -87,7 +87,7 @@ def told(guesses: Mapping[str, float | None], view: View) -> str:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
             scores.append(score(guess, came_out))
-            name = f"{letter_of(curve)} ({curve.name})"
+            name = f"{letter_of(curve)} ({view.told_apart(curve)})"
             parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
     if not scores:
         return ""

@@ -142,7 +142,7 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         """Draw the end of a run that follows a stepped number at once: somebody waits for it."""
         super().run_changed(session)
         if session.at_once and session.ended:
-            self._draw_in(0.0)
+            self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
         """Take the set-up away where it lies over the chart, whose curves are to be seen.
@@ -254,6 +254,10 @@ class Laboratory(StyledOnce, Predicting, Comparing):
             self._tick()
         self._draw_in(1 / self._rate.now)
 
+    def draw_at_once(self) -> None:
+        """Have the next frame now: somebody waits for what it shows."""
+        self._draw_in(0.0)
+
     def _draw_in(self, seconds: float) -> None:
         """Have the next frame then, and not when it was due."""
         if self._next_frame is not None:
@@ -267,9 +271,11 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         session = self.session
         if session is not None:
             session.tick(seconds)
+            if session.over and self.query_one(Stage).picture:
+                session.go_to(self.picture_of(session)[0])
             if (context := self.context) is not None:
                 self._show(session, context)
-            if session.trace is None or session.trace.frontier < 0:
+            if session.trace is None or session.trace.reached < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         look, learner = self.look, self._editable.learners[self._selected]["name"]
         facts = session, self._editable, self._pace, self._frames.rate, look, learner

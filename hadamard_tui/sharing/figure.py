@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.grid import borders
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.charts.value_scale import ValueScale, value_scale
 
 INCHES = (5.5, 3.8)
@@ -71,17 +72,17 @@ def drawn(series: Sequence[Series], axes: Axes, caption: str) -> tuple[Any, list
     lines, _, hidden = lay(series, axes, *GRID)
     elsewhere = left_out(series, lines.shown)
     bounds, curves = 0, []
-    for at, one in enumerate(series):
+    for at, (one, once) in enumerate(zip(series, drawn_once(series, axes, lines), strict=True)):
         curve = None
         if at in elsewhere:
             pass
         elif one.is_region:
             _region(plot, one, axes)
         elif one.style in BOUNDS:
-            _bound(plot, one, axes, bounds)
+            _bound(plot, one, once, axes, bounds)
             bounds += 1
         else:
-            curve = _curve(plot, one, axes)
+            curve = _curve(plot, once, axes)
         curves.append(curve)
     said = f"({found})" if (found := remark(series, axes, hidden)) else ""
     _foot(sheet, " ".join(filter(None, (caption, said))), *plot.get_legend_handles_labels())
@@ -209,7 +210,7 @@ def _written(sheet: Any, kind: str) -> bytes:
 def _curve(plot: Any, one: Series, axes: Axes) -> Any:
     """Draw a curve, or a dot for a single point; its line."""
     alone = one.style == "points" or np.count_nonzero(np.isfinite(one.y) & ~(axes.x_log & (one.x <= 0))) == 1
-    number = 0 if one.mark is None else ord(one.mark.upper()) - ord("A")
+    number = 0 if one.mark is None else number_of(one.mark)
     name = " ".join(filter(None, (one.mark, one.name.removesuffix(SMALL_LETTERS))))
     (line,) = plot.plot(
         one.x,
@@ -235,8 +236,9 @@ def _region(plot: Any, one: Series, axes: Axes) -> None:
     plot.fill_between(one.x, low, high, color=one.colour, alpha=0.08, linewidth=0)
 
 
-def _bound(plot: Any, one: Series, axes: Axes, number: int) -> None:
-    plot.plot(one.x, one.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
+def _bound(plot: Any, one: Series, once: Series, axes: Axes, number: int) -> None:
+    """Draw a bound where no other runs along it, and put its name on it wherever it is."""
+    plot.plot(once.x, once.y, color=one.colour, linewidth=2.4, linestyle=STYLES[one.style])
     inside = np.flatnonzero(
         np.isfinite(one.y)
         & (one.y >= axes.y_limits[0])

@@ -8,10 +8,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from hadamard_tui.charts.coincidence import drawn_once
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import SMALL_LETTERS
+from hadamard_tui.charts.series_builder import SMALL_LETTERS, number_of
 from hadamard_tui.sharing.outlines import outline
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
@@ -67,21 +68,21 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     Args:
         within: so many pixels curves may be off, so that the file is smaller.
     """
+    lines, _, hidden = lay(series, axes, round(WIDTH), round(AREA_HEIGHT))
     marks = {one.mark for one in series if one.mark}
     page = Page(axes, LETTER * (1 + min(len(marks), MOST_LETTERS)) if marks else 0.0)
     ends = []
-    for one in series:
+    for one in drawn_once(series, axes, lines):
         across, down = _pixels(page, axes, one)
         if one.band is not None:
             _band(page, axes, one, within)
         _line(page.area, one, *outline(across, down, within))
         if one.mark is not None:
             shapes = _shapes(page.area, one)
-            for x, y in _places_of_shapes(across, down, _number(one.mark)):
+            for x, y in _places_of_shapes(across, down, number_of(one.mark)):
                 _shape(shapes, one, x, y)
             ends += _end(page, one, across, down)
     _letters(page.over(), ends)
-    lines, _, hidden = lay(series, axes, round(WIDTH), round(AREA_HEIGHT))
     elsewhere = left_out(series, lines.shown)
     named = [one for at, one in enumerate(series) if one.name and at not in elsewhere]
     page.legend(_entries(named, remark(series, axes, hidden)))
@@ -133,10 +134,6 @@ def _line(into: Element, one: Series, across: np.ndarray, down: np.ndarray) -> N
         put(into, "path", d=path, fill="none", **how)
 
 
-def _number(mark: str) -> int:
-    return ord(mark.upper()) - ord("A")
-
-
 def _shapes(into: Element, one: Series) -> Element:
     """A group for the shapes of a curve."""
     return put(into, "g", fill=one.colour, stroke=GROUND, stroke_width=0.2)
@@ -145,7 +142,7 @@ def _shapes(into: Element, one: Series) -> Element:
 def _shape(into: Element, one: Series, x: float, y: float) -> None:
     assert one.mark is not None, "only curves with a letter have shapes"
     where = f"translate({x:.2f} {y:.2f}) scale({SHAPE:g})"
-    put(into, "path", d=SHAPES[_number(one.mark) % len(SHAPES)], transform=where)
+    put(into, "path", d=SHAPES[number_of(one.mark) % len(SHAPES)], transform=where)
 
 
 def _places_of_shapes(across: np.ndarray, down: np.ndarray, number: int) -> list[tuple[float, float]]:

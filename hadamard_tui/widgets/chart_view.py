@@ -143,7 +143,15 @@ class ChartView(CellView):
         note = " · ".join(filter(None, (self._note, picture.remark)))
         most = height // _LEAST_ROWS_PER_LEGEND_LINE
         return legend(
-            self._series, width, lines, note, most, picture.groups, picture.named, left_out=picture.left_out
+            self._series,
+            width,
+            lines,
+            note,
+            most,
+            picture.groups,
+            picture.named,
+            left_out=picture.left_out,
+            y_log=self._axes is not None and self._axes.y_log,
         )
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Picture) -> None:

@@ -1,6 +1,7 @@
 """The frame rate that the status tells: true, and at rest while the screen is."""
 
 import ast
+import asyncio
 import re
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal.fps import Frames
+from hadamard_tui.terminal.terminal_io import FrameRate
+from hadamard_tui.widgets.stage import PanelView
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
@@ -47,6 +50,21 @@ async def test_a_run_moves_nothing_on_the_screen(app: HadamardApp, size: tuple[i
         assert laid_out == []
         await pilot.resize_terminal(size[0] - 1, size[1])
         await until(pilot, lambda: laid_out)
+
+
+async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
+    app: HadamardApp, monkeypatch: pytest.MonkeyPatch
+):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("f", "r")
+        await until(pilot, lambda: app.laboratory.session is not None and session_of(app).over)
+        await until(pilot, lambda: session_of(app).playback.shown == session_of(app).trace.frontier)
+        monkeypatch.setattr(app.laboratory, "_rate", FrameRate(0.01))  # a frame in 100 seconds
+        await until(pilot, lambda: app.laboratory._next_frame.when() > asyncio.get_running_loop().time() + 50)
+        panel = app.laboratory.query_one(PanelView)
+        for key, drawn in (("6", "panel-words"), ("1", "panel-chart")):
+            await pilot.press(key)
+            await until(pilot, lambda drawn=drawn: panel.current == drawn, 10)
 
 
 def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:

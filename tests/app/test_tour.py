@@ -92,7 +92,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         assert any("begins here" in note.message for note in app._notifications)
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).state == "finished")
-        await until(pilot, lambda: "128 0.000 0.018" in banner(app))
+        await until(pilot, lambda: "64 0.012 0.023" in banner(app))
         await until(pilot, lambda: "after k = 20" in screen_text(app))
         assert size == SMALL or "before k = 116" in screen_text(app), "there is room for two sentences"
         assert "> Next" in screen_text(app)
@@ -116,6 +116,24 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
         await pilot.press("less_than_sign")
         await until(pilot, lambda: at(app, TWO[0]))
         assert stage.chosen == TABLE
+
+
+async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_one_before():
+    tour = Tour((Stop("hadamard-128"),))
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+        seen, session = app.laboratory.query_one("#seen Digits", Digits), session_of(app)
+        for record in (64, 16, 128, 0):
+            session.go(record)
+            app.laboratory._tick()
+            assert seen.value == str(record)
+        session.playback.replay()
+        app.laboratory._ticked -= 1.0  # as long as ago the last frame was
+        app.laboratory._tick()
+        assert app.laboratory.look is not None
+        assert seen.value == f"{app.laboratory.look.x:g}" != "0"
 
 
 async def test_a_tour_that_runs_alone_goes_on_and_begins_again(monkeypatch: pytest.MonkeyPatch):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.coincidence import are_equal, coincident
+from hadamard_tui.charts.coincidence import alike, are_equal, coincident, drawn_once, repeated
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint
-from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.series import Axes, Series
 
 from .pictures import axes, curve, text
 
@@ -79,4 +81,99 @@ def test_a_legend_says_equal_only_of_what_is_and_near_of_what_no_chart_could_tel
     assert not are_equal(GD, near)
     assert not are_equal(GD, curve([1.0], [30.0]))
     text = printed([GD, near, BOUND], axes(), 80, 24, colour=False)
-    assert "A ─── GD ≈ D ─── near = " in text
+    assert "A ─── GD = + ╌╌╌ bound ≈ D ─── near" in text, "the equal ones first: a sign is about the first"
+
+
+def alike_on(on: Axes, *series: Series) -> list[tuple[int, ...]]:
+    return alike(series, on, [tuple(range(len(series)))])
+
+
+def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
+    apart = curve(FALLING + 0.03, X, "apart", mark="D")
+    low = [GD, apart, BOUND]
+    assert coincident(low, lay(low, axes(), 120, 16)[0]) == [(0, 1, 2)]
+    assert alike_on(axes(), *low) == [(0, 2), (1,)]
+    assert paint(low, axes(), 60, 4).groups == [(0, 2), (1,)]
+    half = curve(FALLING[::20] + 0.004, X[::20], "half")
+    assert alike_on(axes(), GD, half, apart) == [(0, 1), (2,)], "at the points that there are"
+
+
+@pytest.mark.parametrize(("factor", "near"), [(1.0, True), (1.05, True), (1.2, False), (8.0, False)])
+def test_on_a_logarithmic_axis_nearness_is_a_factor_however_long_the_axis(factor: float, near: bool):
+    y = 10.0 ** (-X / 2)
+    on = axes(y_limits=(1e-13, 1), y_log=True)
+    found = alike_on(on, curve(y, X, "one", mark="A"), curve(factor * y, X, "other", mark="B"))
+    assert found == ([(0, 1)] if near else [(0,), (1,)])
+    assert are_equal(curve(y, X), curve(factor * y, X), log=True) == (factor == 1)
+    assert are_equal(curve(y, X), curve(y + 1e-9, X)), "on a linear axis the rounding is that of the largest"
+    assert not are_equal(curve(y, X), curve(y + 1e-9, X), log=True)
+
+
+SHORT = curve(FALLING[:120], X[:120], "short", "white", style="dashed")
+SPARSE = curve(FALLING, X, "limit", "white", style="sparse")
+PARTING = curve(np.where(X > 9, 0.9, FALLING), X, "parting", "white", style="dashed")
+CROSSING = curve(1 - FALLING, X, "crossing", "white", style="dashed")
+
+
+def laid(series: list[Series], on: Axes):
+    return lay(series, on, 120, 80)[0]
+
+
+@pytest.mark.parametrize(
+    ("series", "drawn"),
+    [
+        ([SHORT, BOUND], [1.0, 0.4]),
+        ([BOUND, SHORT], [1.0, 0.0]),
+        ([BOUND, PARTING], [1.0, 0.55]),
+        ([SPARSE, BOUND], [0.0, 1.0]),
+        ([BOUND, CROSSING], [1.0, 1.0]),
+        ([BOUND, GD], [1.0, 1.0]),
+    ],
+)
+def test_of_lines_only_what_goes_beyond_another_is_drawn(series: list[Series], drawn: list[float]):
+    lines = laid(series, axes())
+    left = lines.shown & ~repeated(series, lines)
+    assert (left.sum(1) / lines.shown.sum(1)).tolist() == pytest.approx(drawn, abs=0.06)
+
+
+def test_lines_of_a_group_are_drawn_once_as_the_group_is():
+    lines = laid([SHORT, BOUND], axes())
+    assert repeated([SHORT, BOUND], lines).any()
+    assert not repeated([SHORT, BOUND], lines, [(0, 1)]).any()
+
+
+@pytest.mark.parametrize(("x_log", "y_log"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_line_with_gaps_is_where_it_was_and_goes_on_where_the_other_ends(x_log: bool, y_log: bool):
+    x = np.geomspace(1, 100, 7)  # so few points that segments lead into the gaps
+    whole = curve(1 / x, x, "bound", style="dashed")
+    fine = np.geomspace(1, 100, 500)
+    straight = np.interp(
+        np.log(fine) if x_log else fine, np.log(x) if x_log else x, np.log(1 / x) if y_log else 1 / x
+    )
+    part = curve((np.exp(straight) if y_log else straight)[:420], fine[:420], "part", style="dashed")
+    on = axes((1, 100), (0.01, 1), x_log=x_log, y_log=y_log)
+    lines = laid([part, whole], on)
+    once = drawn_once([part, whole], on, lines)
+    assert once[0] is part
+    shown = laid(once, on).shown
+    assert (shown[0] & shown[1]).sum() <= 2, "where one begins the other ends"
+    assert (shown[0] | shown[1]).all()
+    there = np.isfinite(once[1].y)
+    again = laid([replace(whole, x=once[1].x[there], y=once[1].y[there])], on)
+    kept = shown[1]
+    assert np.abs(again.centre[0] - lines.centre[1])[kept].max() <= 1
+
+
+def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_the_screen():
+    near = replace(PARTING, y=PARTING.y + 0.4 / 80)
+    alone, both = (paint(series, axes(), 60, 20) for series in ([BOUND], [BOUND, near]))
+    begin = np.s_[:, :24]
+    assert np.array_equal(alone.glyphs[begin], both.glyphs[begin])
+    assert not np.array_equal(alone.glyphs, both.glyphs)
+
+
+def test_lines_that_run_along_each_other_for_a_while_are_printed_once_there():
+    lines = printed([BOUND, PARTING], axes(), 80, 24, colour=False).split("\n")
+    chart = [line[line.find("│") + 1 : 40] for line in lines if line.endswith("│")]
+    first = set("".join(chart)) & set("ox")
+    assert len(first) == 1, "both have markers, of which one is there"

@@ -1,12 +1,14 @@
 """What a chart leaves out is said, and no legend names a line that is not there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint
 
-from .pictures import axes, curve
+from .pictures import axes, curve, dots
 
 Y = np.linspace(0.5, 0.1, 20)
 
@@ -44,10 +46,30 @@ def test_a_legend_names_the_lines_that_are_there(y, there):
     on = axes(y_limits=(0.1, 1), y_log=True)
     series = [curve(Y, name="GD", mark="A"), curve(y, name="bound", style="dashed")]
     assert paint(series, on, 20, 6).left_out == (frozenset() if there else {1})
-    assert ("bound" in printed(series, on, 60, 20, colour=False)) == there
+    assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == there
 
 
 def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
     gone = [curve(Y + 5, name="GD", mark="A"), curve(Y, name="EGU", mark="B")]
     assert not paint(gone, axes(), 20, 6).left_out
     assert "GD" in printed(gone, axes(), 60, 20, colour=False)
+
+
+def test_lines_and_marks_that_leave_the_chart_are_named_as_curves_are():
+    bound = curve(3 * Y, name="least ‖w‖∞", style="long")
+    assert remark(curve(Y, mark="A"), bound) == "above the chart: least ‖w‖∞"
+    on = {"y_limits": (0.2, 1), "y_log": True}
+    assert remark(curve(Y, name="bound", style="dashed"), **on) == "below the chart: bound"
+
+
+def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
+    on = {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-15}
+    dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
+    said = remark(dashed_off, **on)
+    assert said == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 but for rounding)"
+    columns = {column for _, column in dots(paint([replace(dashed_off, mark=None)], axes(**on), 20, 4))}
+    assert len(columns) == 3
+
+
+def test_places_without_a_logarithm_are_named_by_the_axis():
+    assert remark(curve([0.5, 0.5], [0, 10]), x_limits=(1, 19), x_log=True) == "no place for x ≤ 0"

@@ -1,12 +1,15 @@
+from collections import Counter
+
 import pytest
 from looping import looped
 from rich.cells import cell_len
 
 from engine.runtime.theory_lines import lines_about
 from engine.spec import presets
-from hadamard_tui.charts.legend import legend, squeezed
+from hadamard_tui.charts.legend import legend
 
 from .pictures import curve
+from .preset_names import series_of
 
 SERIES = [
     curve([0], name="GD", mark="A"),
@@ -27,21 +30,27 @@ def test_entries_show_mark_sample_and_name_of_named_series():
 
 def test_entries_wrap_and_then_their_names_are_cut():
     assert lines(SERIES, 30, 2) == ["0:A ─── GD;11:╌╌╌ lower bound;", "0:┄┄┄ EGU±;"]
-    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ low…ound;22:┄┄┄ EGU±;"]
-    assert lines(SERIES, 26, 1) == ["0:A;4:╌╌╌ lo…und;17:┄┄┄ EGU±;"]
+    assert lines(SERIES, 30, 1) == ["0:A GD;7:╌╌╌ lo… bo…;21:┄┄┄ EGU±;"]
 
 
-def test_names_that_begin_alike_are_cut_in_the_middle():
+def test_what_names_have_in_common_goes_first():
     alike = [curve([0], name=f"elimination, side = {n}", mark=chr(65 + n)) for n in range(6)]
     (row,) = legend(alike, 78, 1)
-    assert [piece.text for piece in row] == [f"{one.mark} eli… = {n}" for n, one in enumerate(alike)]
+    assert [piece.text for piece in row] == [
+        "A eli…, side = 0", *(f"{chr(65 + n)} eli…, {n}" for n in range(1, 6))
+    ]  # fmt: skip
 
 
-@looped("width", range(12))
-def test_what_is_squeezed_fits(width):
-    for text in ("a name of some length", "数数数数数数", "short"):
-        assert cell_len(squeezed(text, width)) <= width
-        assert squeezed(text, 40) == text
+@looped("preset", presets.names())
+def test_no_two_names_in_a_legend_are_cut_to_the_same(preset: str):
+    for series in series_of(preset):
+        for width, most in ((52, 4), (78, 5), (118, 11)):
+            pieces = [piece for row in legend(series, width, 2, most=most) for piece in row]
+            assert {piece.index for piece in pieces} == set(range(len(series))), "all are there"
+            assert len({piece.text for piece in pieces}) == len(pieces)
+            names = Counter(piece.text.removeprefix(f"{series[piece.index].mark} ") for piece in pieces)
+            alike = [name for name, count in names.items() if count > 1]
+            assert not alike, "nor are they but for letters"
 
 
 def test_of_many_curves_the_letters_are_left_and_none_is_hidden_in_a_count():
@@ -122,4 +131,46 @@ def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
     (row,) = legend(series, 120, 1, groups=[(0, 1, 2), (3,)])
     assert [piece.text for piece in row] == [
         "A ─── net, cw = 1", "= ╌╌╌ recursion", "= ╌╌╌ limit", "╌╌╌ recursion of other, cw = 1"
+    ]  # fmt: skip
+
+
+def test_lines_that_several_curves_run_along_are_named_once():
+    names = [f"net, cw = {number}" for number in range(4)]
+    series = [curve([number], name=name, mark=chr(65 + number)) for number, name in enumerate(names)]
+    series += [
+        curve([number], name=f"recursion of {name}", style="dashed") for number, name in enumerate(names)
+    ]
+    groups = [(0, 4), (1, 5), (2, 3, 6, 7)]
+    rows = legend(series, 120, 3, groups=groups)
+    assert [[piece.text for piece in row] for row in rows] == [
+        ["A ─── net, cw = 0", "= ╌╌╌ recursion", "B ─── net, cw = 1", "= ╌╌╌ recursion"],
+        ["C ─── net, cw = 2", "≈ D ─── net, cw = 3", "= ╌╌╌ recursion"],
+    ]
+    (row,) = legend(series, 80, 1, groups=groups)
+    assert " ".join(piece.text for piece in row) == (
+        "A net, cw = 0 = ╌╌╌ recursion B net, 1 = ╌╌╌ C net, 2 ≈ D net, 3 = ╌╌╌"
+    )
+
+
+def test_the_longest_formulas_go_first():
+    series = [
+        curve([0], name="GD", mark="A"),
+        curve([0], name="ri", formula="1 − k/d", style="dashed"),
+        curve([0], name="svd", formula="(1/nm) Σ_{i>k} s_i(Y)²", style="dashed"),
+    ]
+    assert "s_i" in lines(series, 80, 1)[0]
+    (row,) = lines(series, 50, 1)
+    assert "1 − k/d" in row
+    assert "s_i" not in row
+
+
+def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
+    series = [
+        curve([1.0, 2.0], name="elimination, r = 3, side = 16", mark="E"),
+        curve([1.0, 2.0], name="ladder, r = 3, side = 16", style="dashed"),
+        curve([5.0, 9.0], name="ladder, r = 4, side = 16", style="dashed"),
+    ]
+    (row,) = legend(series, 120, 1, groups=[(0, 1), (2,)])
+    assert [piece.text for piece in row] == [
+        "E ─── elimination, r = 3, side = 16", "= ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
     ]  # fmt: skip

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from looping import looped
 
+from hadamard_tui.charts.printed import printed
 from hadamard_tui.charts.raster import paint
 
 from .naive import naive_dots
@@ -86,7 +87,7 @@ def test_values_without_a_logarithm_are_masked_and_counted():
     on = axes((1, 100), (0.1, 1), x_log=True, y_log=True)
     picture = painted([curve([0.5, 0.5, 0.0, -1.0, 0.5], [0, 1, 10, 20, 100])], on)
     assert {column for _, column in dots(picture)} == {0, 19}
-    assert picture.remark == "3 points not drawn (≤ 0 or ∞)"
+    assert picture.remark == "no place for x ≤ 0 · 2 points not drawn (≤ 0 or ∞)"
 
 
 def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():
@@ -162,7 +163,7 @@ def test_faint_series_are_told_apart():
 
 
 def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
-    flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "AB"]
+    flat = [curve([1.0] * 20, mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
     assert text(picture)[0].endswith("A")
     assert text(picture)[0][-3] == "B"
@@ -228,3 +229,12 @@ def test_points_stand_alone_where_they_are_and_no_line_joins_them():
     there = {(row, column) for row, column in np.argwhere(found.glyphs != ord(" ")).tolist()}
     assert there == {(0, 0), (4, 5), (2, 9)}
     assert {chr(found.glyphs[place]) for place in there} == {"•"}
+
+
+def test_points_in_one_column_are_not_joined():
+    x = np.array([10.0, 10.01, 10.02])
+    picture = paint([curve([0.1, 0.9, 0.1], x, style="points")], axes(), 20, 10)
+    assert "".join(text(picture)).count("•") == 2
+    assert not dots(picture)
+    lines = printed([curve([0.1, 0.9, 0.1], x, style="points")], axes(), 30, 14, colour=False).split("\n")
+    assert "".join(line for line in lines if "│" in line or "┤" in line).count("o") == 2

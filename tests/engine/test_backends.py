@@ -13,6 +13,7 @@ from twins import FAST, assert_twins, serving, twins
 import engine.backends
 from engine.backends import Backend, backend_of, backends, by_rows, why_not
 from engine.backends.dense import OnMatrix
+from engine.backends.nets import trained_group
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.measures import named
@@ -50,7 +51,11 @@ def test_every_learner_is_the_same_on_every_backend(learners):
 
 
 def test_every_backend_serves_some_of_these_learners_and_not_all():
-    described = [experiment(learners=some, d=16) for some in in_turns(TRAINED)]
+    described = [
+        experiment(learners=some, d=16, protocol=PROTOCOLS[protocol])
+        for some in in_turns(TRAINED)
+        for protocol in ("one-pass", "erm")
+    ]
     served = {
         name: [why_not(backend, learner, one) is None for one in described for learner in one.learners]
         for name, backend in FAST.items()
@@ -205,19 +210,54 @@ def test_other_losses_are_the_same_on_every_backend(loss):
             assert_twins(curve, twin)
 
 
-RESERVED = {"rate_unit": "start-sharpness", "layer_rates": {"w": 0.5}}
+SERVED = {
+    "compiled": {"learners": {"it": {"update": {"kind": "egu", "lr": 0.02}}}},
+    "preactivations": {
+        "learners": {"it": gd(0.02, kind="dense", widths=[4], activation="relu")},
+        "protocol": PROTOCOLS["erm"],
+    },
+}
+RESERVED = ("rate_unit", "layer_rates")
 
 
 @pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize("field", RESERVED)
 def test_what_a_backend_does_not_know_of_a_learner_it_refuses(field, backend):
-    learner = {"update": {"kind": "egu" if backend == "compiled" else "gd", "lr": 0.02}}
-    described = experiment(learners={"it": learner}, d=16)
+    described = experiment(d=16, **SERVED.get(backend, {"learners": {"it": gd(0.02)}}))
     (plain,) = described.learners
+    changed = {"rate_unit": "start-sharpness", "layer_rates": {plain.architecture.layers[0]: 0.5}}
     assert why_not(FAST[backend], plain, described) is None
-    found = why_not(FAST[backend], msgspec.structs.replace(plain, **{field: RESERVED[field]}), described)
+    found = why_not(FAST[backend], msgspec.structs.replace(plain, **{field: changed[field]}), described)
     assert (found is None) == (field in FAST[backend].knows)
     assert found is None or field.replace("_", " ") in found
+
+
+NETS = {
+    "relu": gd(0.05, kind="dense", widths=[5], activation="relu"),
+    "leaky": {**gd(0.1, kind="dense", widths=[7], activation="leaky_relu"), "layer_rates": {"W1": 0.3}},
+    "sqrt2_relu": gd([0.02, 0.05], kind="dense", widths=[3], activation="sqrt2_relu"),
+    "rates of layers": gd(0.02, kind="dense", widths=[4], activation="relu", parametrisation="mup"),
+}
+
+
+@pytest.mark.parametrize("moves", [1, 1 << 26])
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+@pytest.mark.parametrize("name", NETS)
+def test_nets_by_their_preactivations_are_the_same_in_pieces_of_any_size(name, tolerance, moves, monkeypatch):
+    monkeypatch.setattr(trained_group, "MOVES", moves)
+    protocol = {"kind": "erm", "every": 3, "steps": 60, "tolerance": tolerance}
+    words = {"d": 16, "replicas": 2, "learners": {name: NETS[name]}, "protocol": protocol}
+    for dtype, within in (("float64", 1e-9), ("float32", 1e-4)):
+        for curve, twin in twins("preactivations", target="all", dtype=dtype, **words):
+            assert_twins(curve, twin, within)
+
+
+def test_compiled_nets_rest_after_the_step_before_which_their_loss_was_small():
+    protocol = {"kind": "erm", "every": 16, "steps": 400, "tolerance": 0.5}
+    words = {"d": 16, "learners": {"net": NETS["relu"]}, "protocol": protocol, "train_loss": True}
+    [(curve, twin)] = twins("preactivations", **words)
+    assert 0 < curve.mean("train")[-1] < 0.5
+    assert curve.mean("train")[-1] == pytest.approx(twin.mean("train")[-1], rel=1e-9)
 
 
 class Halved(GD, frozen=True, tag="halved"):

@@ -1,6 +1,7 @@
 """Bounds: their formulas, the problems that they hold on, and the learners that they bind."""
 
 import math
+import re
 from functools import cache
 from typing import get_args
 
@@ -151,6 +152,9 @@ HOLDS = [
     ("ri-rademacher", {"matrix": "rademacher"}),
     ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
     ("ri-signed", {"d": 12}),
+    ("ri-signed", {"matrix": "orthogonal", "target": {"kind": "sparse", "r": 16}, "d": 16}),
+    ("ri-signed", {"matrix": "orthogonal"}),
+    ("ri-drawn", {"matrix": "orthogonal", "protocol": DRAWN}),
     ("ri-signed", {"target": "doubled", "loss": "hinge"}),
     ("ri-signed", {"target": "doubled", "loss": "exponential", "labels": "sign"}),
     ("ri-signed", {"target": "sparse"}),
@@ -613,11 +617,50 @@ def test_lines_name_their_direction_formula_and_source(kind):
     assert made.direction in get_args(Direction)
     assert made.formula
     assert made.source
+    assert bool(made.limit) == (made.direction == "asymptotic")
+
+
+@looped("kind", catalogue.members("theory"))
+def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
+    formulas = [bound(kind).formula]
+    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).holds(one).holds]
+    for formula in formulas:
+        assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
 
 def drawn(described, kind):
     trace, _ = prepare(described)
     return next(one for one in trace.lines if one.kind == kind)
+
+
+def as_python(formula):
+    """A formula of k, n and d as it is read, as an expression of Python."""
+    spelled = {"−": "-", "²": "**2", "¼": "0.25 * ", "·": "*", "ln 2": "math.log(2)", ") max(": ") * max("}
+    for sign, words in spelled.items():
+        formula = formula.replace(sign, words)
+    return re.sub(r"\)\(", ") * (", re.sub(r"([\d.]) ?\((?!2)", r"\1 * (", formula))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("ri-signed", {}),
+        ("ri-signed", {"loss": "logistic"}),
+        ("ri-permuted", {}),
+        ("ri-01", {"matrix": "hadamard01"}),
+        ("ri-01", {"matrix": "hadamard01", "loss": "entropic"}),
+        ("ri-gaussian", {"matrix": "gaussian"}),
+        ("ri-gaussian", {"matrix": {"kind": "gaussian", "n": 30}}),
+        ("ri-gaussian", {"matrix": {"kind": "gaussian", "n": 9}}),
+        ("ri-rademacher", {"matrix": "rademacher"}),
+        ("ri-rademacher", {"matrix": {"kind": "rademacher", "n": 30}}),
+    ],
+)
+def test_what_is_drawn_is_the_formula_that_is_said(kind, words):
+    described = experiment(d=16, **words)
+    line, (n, d) = drawn(described, kind), described.problem.matrix.shape()
+    said = [eval(as_python(line.formula), {"math": math, "k": k, "n": n, "d": d}) for k in range(n + 1)]
+    np.testing.assert_allclose(line.values, np.maximum(said, 0), atol=1e-12)
 
 
 def test_ri_signed_is_c_times_the_unseen_share():

@@ -346,7 +346,7 @@ def test_a_claim_without_a_curve_speaks_of_every_one_with_the_numbers_that_it_ha
     losses[1] += 0.1
     (found,) = judge(swept([claim], losses, pictures=pictures))
     assert not found.holds
-    assert found.detail == "it, size = 8: 4.1 ≠ 4 ± 1e-09"
+    assert found.detail == "size = 8: 4.1 ≠ 4 ± 1e-09"
     named = {**claim, "curve": "it, size = 16"}
     assert judge(swept([named], losses, pictures=pictures))[0].holds
 
@@ -458,3 +458,34 @@ def test_a_line_with_values_for_every_replica_is_compared_replica_by_replica(cla
     assert above.stderr < 0.002
     below = judged(claim, [of_replicas(each)], it=each + noise - 0.01)
     assert not below.holds, "by ten of its own errors, and none of those of the curve"
+
+
+def test_outcomes_call_curves_what_legends_call_them():
+    learners = {"GD": 0.02, "fast": 0.05}
+    whole = [
+        {"kind": "order", "curve": "GD, turned = False", "below": "fast, turned = False"},
+        {"kind": "same-as", "curve": "GD, turned = True", "other": "fast, turned = True", "within": 0},
+        {"kind": "ratio", "curve": "GD, turned = True", "to": "fast, turned = True", "below": 0},
+        {"kind": "value", "at": 4, "below": 0},
+    ]
+    described = plan(
+        {
+            "axes": [{"name": "turned", "set": "problem.matrix.rotate", "values": [False, True]}],
+            "problem": {"matrix": {"kind": "gaussian", "n": 8, "d": 4}, "target": "feature"},
+            "protocol": {"kind": "steps", "steps": 4},
+            "learners": [
+                {"name": name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
+                for name, rate in learners.items()
+            ],
+            "run": {"device": "cpu"},
+            "pictures": [{"x": "step", "measure": "loss", "curves": "turned"}],
+            "claims": [{"text": "It is so", **one} for one in whole],
+        }
+    )
+    details = [one.detail for one in judge(sweep(described))]
+    for detail, called in zip(
+        details, ("fast, not turned", "fast, turned", "fast, turned", "GD, not turned"), strict=True
+    ):
+        assert called in detail
+        assert "True" not in detail
+        assert "False" not in detail

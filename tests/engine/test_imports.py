@@ -28,7 +28,13 @@ HEAVY = (
     "numba",
 )
 TERMINAL = ("textual", "rich", "plotext", "typer", "hadamard_tui")
-COMPILED = {f"engine.backends.tiled.{name}" for name in ("vectors", "kernels", "blocked_pass")}
+COMPILED = {
+    "engine.backends.nets.kernels",
+    "engine.backends.nets.trained_group",
+    "engine.backends.tiled.blocked_pass",
+    "engine.backends.tiled.kernels",
+    "engine.backends.tiled.vectors",
+}
 """What needs numba, and is imported when a run takes that backend."""
 
 MODULES = sorted({found.name for found in pkgutil.walk_packages(engine.__path__, "engine.")} - COMPILED)

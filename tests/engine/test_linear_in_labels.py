@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from building import LLS, begun, data_of, experiment, gd
-from discovery import GENTLE, in_turns
+from discovery import EVERY, GENTLE, in_turns
 
 from engine.core import catalogue
 from engine.results.linearity import linear_in_labels
@@ -15,6 +15,7 @@ from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4
 TANH = {"solver": "tanh-lls"}
+SOLVERS = {name: words for name, words in EVERY.items() if "solver" in words}
 
 
 def predicted(described, number, data, labels):
@@ -39,6 +40,24 @@ def test_predictions_are_affine_in_the_labels_where_that_is_declared():
                 torch.testing.assert_close(found[2], 2 * found[0] - found[1], atol=1e-9, rtol=1e-9)
     solvers = {"lls", "ridge", "kernel", "random-features", "vaw", "hebb"}
     assert declared >= solvers | {"gd", "momentum", "sgd"}
+
+
+def test_solvers_have_weights_where_they_say_that_predictions_are_linear_in_the_instance():
+    told = {True: set(), False: set()}
+    for learners in in_turns(SOLVERS):
+        described = experiment("rademacher", learners=learners, d=8)
+        data = data_of(described)
+        for number, learner in enumerate(described.learners):
+            hypothesis = begun(described, number, data)
+            hypothesis.learn(data.instances.at(slice(0, 4)), data.labels[:, :4])
+            weights, predicted = hypothesis.weights(), hypothesis.predict(data.instances)
+            told[learner.solver.linear_in_instance].add(learner.solver.kind)
+            if learner.solver.linear_in_instance:
+                rows = data.instances.rows.repeat_interleave(len(weights) // len(data.instances.rows), 0)
+                torch.testing.assert_close((rows @ weights[..., None])[..., 0], predicted)
+            else:
+                assert weights is None or learner.solver.kind == "kernel"
+    assert told[True] | told[False] == set(catalogue.members("solvers"))
 
 
 @pytest.mark.parametrize(
@@ -112,6 +131,7 @@ def test_the_tanh_is_on_its_limit_and_below_the_bound_that_does_not_bind_it():
     lines = {line.kind: line for line in trace.lines}
     limit, bound = lines["tanh-lls-limit"], lines["ri-rademacher"]
     assert (limit.applies_to, bound.applies_to) == (["tanh"], ["LLS"])
+    assert lines["svd"].applies_to == ["LLS"], "the tanh of predictions of rank k has a larger rank"
     gaps = (tanh.values("loss") - least.values("loss"))[1:4]
     assert (gaps.mean(1) < -ERRORS * gaps.std(1) / np.sqrt(20)).all()
     assert (tanh.mean("loss")[1:4] < bound.values[1:4]).all()

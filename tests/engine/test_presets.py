@@ -187,3 +187,14 @@ def test_errors_in_a_preset_name_the_file_and_the_place(tmp_path):
     with pytest.raises(BadInput) as caught:
         presets.load("hadamard-128", ["problem.matrix.d=92"])
     assert str(caught.value).startswith("hadamard-128: problem.matrix.d: 92 is not an order")
+
+
+def test_of_two_learners_with_one_name_the_second_is_refused():
+    raw = presets.document("hadamard-128")
+    raw["learners"][3]["name"] = raw["learners"][1]["name"]
+    with pytest.raises(BadInput) as caught:
+        plan(raw)
+    assert (caught.value.where, caught.value.what) == (
+        "learners[3].name",
+        "'least squares' is taken by another learner",
+    )

@@ -25,8 +25,8 @@ def hand_made(capacity=101, replicas=1, block=7, d=None):
     for start in range(0, capacity, block):
         x = np.arange(start, min(start + block, capacity), dtype=float)
         loss = np.tile(2 * x[:, None], (1, replicas))
-        stride = 1 if d is None else kept_weights.stride_of_weights(capacity, d, 8)
-        kept = [] if d is None else np.flatnonzero(x % stride == 0)
+        keeps = () if d is None else kept_weights.kept_records(capacity, d, 8)
+        kept = [place for place, record in enumerate(x) if record in keeps]
         curve.append({"k": x}, {"loss": loss}, weights={record: np.full(d, x[record]) for record in kept})
     return curve
 
@@ -104,6 +104,30 @@ def test_a_curve_has_clocks_of_its_own_the_first_on_the_x_axis():
         assert list(alone.clocks) == ["k"]
 
 
+def test_learners_that_take_long_come_to_their_records_one_after_the_other():
+    """And those that have records are shown."""
+    learners = {"it": gd(0.05), "other": gd(0.02), "LLS": LLS}
+    described = experiment(learners=learners, d=8, protocol={"kind": "erm", "steps": 30})
+    traces, seen = [], []
+
+    def gate():
+        if traces:
+            seen.append(([curve.length for curve in traces[0].curves], traces[0].reached))
+        return 1
+
+    whole = run(
+        described,
+        gate=gate,
+        notify=lambda event: traces.append(event.trace) if hasattr(event, "trace") else 0,
+        turn=0.0,
+    )
+    first = next(lengths for lengths, _ in seen if lengths[0])
+    assert first[0] > 0
+    assert first[1] == 0
+    assert all((reached >= 0) == any(lengths) for lengths, reached in seen)
+    assert [curve.length for curve in whole.curves] == [3, 3, 3]
+
+
 def test_a_single_replica_has_no_standard_error():
     assert run(experiment(d=4)).curves[0].stderr_of("loss") is None
     assert run(experiment(d=4, replicas=2)).curves[0].stderr_of("loss") is not None
@@ -111,12 +135,12 @@ def test_a_single_replica_has_no_standard_error():
 
 @pytest.mark.parametrize("block", [1, 7, 64, 5000])
 @pytest.mark.parametrize("capacity", [5, 1023, 1024, 1025, 4000])
-def test_weights_are_kept_at_even_distances_and_never_more_than_the_limit(capacity, block):
+def test_weights_are_kept_at_even_distances_and_at_the_end_and_never_more_than_the_limit(capacity, block):
     curve = hand_made(capacity, block=block, d=3)
     kept = len(curve.weights_x)
-    stride = -(-capacity // kept_weights.MOST_WEIGHT_RECORDS)
+    stride = -(-(capacity - 1) // (kept_weights.MOST_WEIGHT_RECORDS - 1))
     assert kept == len(curve.weights) <= kept_weights.MOST_WEIGHT_RECORDS
-    assert curve.weights_x.tolist() == list(range(0, capacity, stride))
+    assert curve.weights_x.tolist() == [*range(0, capacity - 1, stride), capacity - 1]
     assert np.array_equal(curve.weights, np.tile(curve.weights_x[:, None], (1, 3)))
     assert kept == capacity or kept >= kept_weights.MOST_WEIGHT_RECORDS / 2
     assert curve.length == capacity
@@ -126,7 +150,7 @@ def test_few_of_many_weights_are_kept_when_they_are_long(monkeypatch):
     monkeypatch.setattr(kept_weights, "MOST_WEIGHT_BYTES", 10 * 8 * 50)
     curve = hand_made(1000, d=50)
     assert curve.weights.nbytes <= 10 * 8 * 50
-    assert curve.weights_x.tolist() == list(range(0, 1000, 100))
+    assert curve.weights_x.tolist() == list(range(0, 1000, 111))
 
 
 def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
@@ -136,8 +160,9 @@ def test_a_long_run_keeps_its_whole_loss_and_thinned_weights(monkeypatch):
     thin = run(described, gate=lambda: 7)
     for curve, other in zip(thin.curves, whole.curves, strict=True):
         np.testing.assert_allclose(curve.mean("loss"), other.mean("loss"), rtol=1e-12, atol=1e-14)
-        assert curve.weights_x.tolist() == list(range(0, 101, 6))
-        assert np.array_equal(curve.weights, other.weights[::6])
+        kept = [*range(0, 100, 6), 100]
+        assert curve.weights_x.tolist() == kept
+        assert np.array_equal(curve.weights, other.weights[kept])
 
 
 def test_weights_of_nets_that_are_not_linear_are_not_kept():
@@ -162,10 +187,10 @@ def test_a_reader_in_another_thread_never_sees_a_half_written_entry():
 
     reader = threading.Thread(target=read)
     reader.start()
-    stride = kept_weights.stride_of_weights(20_000, 1, 8)
+    keeps = kept_weights.kept_records(20_000, 1, 8)
     for start in range(0, 20_000, 5):
         x = np.arange(start, start + 5, dtype=float)
-        kept = {0: x[:1]} if start % stride == 0 else {}
+        kept = {0: x[:1]} if start in keeps else {}
         curve.append({"k": x}, {"loss": np.tile(2 * x[:, None], (1, 2))}, weights=kept)
     done.set()
     reader.join()

@@ -426,3 +426,31 @@ def test_a_bound_is_seen_under_a_curve_with_its_formula_and_a_region_is_shaded_l
     }
     assert widths["#112233"] > 1.5 * widths["#445566"]
     assert figure.figure([region, bound], axes, "png").startswith(b"\x89PNG")
+
+
+def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files():
+    x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
+    short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
+    whole = Series("of three", x, x, "#112233", style="dashed")
+    drawn = svg([short, whole], axes)
+    assert {"of two", "of three"} <= set(texts(drawn))
+    paths = [
+        one.get("d", "") for one in ElementTree.fromstring(drawn).iter() if one.get("stroke") == "#112233"
+    ]
+    steps = [float(step) for path in paths[:2] for step in re.findall(r"l([\d.]+),-", path)]
+    assert sum(steps) == pytest.approx(
+        sum(float(step) for step in re.findall(r"l([\d.]+),-", _alone(whole, axes))), abs=3
+    )
+    with figure.settings():
+        sheet, _ = figure.drawn([short, whole], axes, "")
+    (plot,) = sheet.axes
+    assert [text.get_text() for text in plot.texts] == ["of two", "of three"]
+    found = [line.get_xdata()[np.isfinite(line.get_ydata())] for line in plot.lines]
+    assert (found[0].min(), found[0].max()) == (0.0, 0.5)
+    assert (found[1].min(), found[1].max()) == pytest.approx((0.5, 1.0), abs=0.01)
+
+
+def _alone(one: Series, axes: Axes) -> str:
+    """The path of a line that nothing runs along."""
+    every = ElementTree.fromstring(svg([one], axes)).iter()
+    return next(path.get("d", "") for path in every if path.get("stroke") == one.colour)

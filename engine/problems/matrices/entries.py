@@ -16,8 +16,8 @@ class Entries(Matrix, frozen=True, tag="entries"):
     """The entries of a matrix W, one by one: instances e_i e_jᵀ, of which a prediction is W_ij.
 
     All of them, each once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has a
-    1 there and 0 elsewhere. In random order, or without `permute` row by row. Who trains on the first so many
-    of them completes the matrix. Source: WGL20; theory-bias.md §49.
+    1 there and 0 elsewhere. In random order, or without `permute` row by row. Training on the first few of
+    them is matrix completion. Source: WGL20; theory-bias.md §49.
     """
 
     factors: Annotated[

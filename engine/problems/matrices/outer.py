@@ -29,8 +29,8 @@ class Outer(Matrix, frozen=True, tag="outer"):
     sizes, or `side` and `count` how many there are of one size; by default 8 and 8. With `row_signs` every
     row of every factor has a random sign, Σ d_l of them, and so a feature labels a product of rows with the
     product of r unknown signs: the rows are those of a Hadamard matrix of order D, but their signs are not D
-    independent ones, and the bounds that ask for these do not speak of it. A single factor is `hadamard`.
-    Source: theory-open.md §17.
+    independent ones, and the bounds that require these do not apply. A single factor is `hadamard`. Source:
+    theory-open.md §17.
     """
 
     constant_column: ClassVar[int | None] = 0

@@ -19,16 +19,15 @@ SHARED = 3
 class Wilson(Matrix, frozen=True, tag="wilson"):
     """x = (y, 1, 1, private entries): the first entry is the label, and instances have entries of their own.
 
-    Of two classes, y = +1 with probability p, or else −1. Instance j has a block of `private` entries, in
-    which no other has anything but 0: the first of them is 1 if y = +1, and all of them are if y = −1. So
-    d = 3 + private · n. A rule that gives all weights of one sign steps of one size counts the private
-    entries of the rows seen as much as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
-    theory-symmetry.md §50.
+    Of two classes, y = +1 with probability p, or else −1. Instance j has a block of `private` entries, where
+    all others have 0: the first of them is 1 if y = +1, and all of them are if y = −1. So d = 3 + private ·
+    n. A rule that gives all weights of one sign steps of one size counts the private entries of the rows seen
+    as much as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017; theory-symmetry.md §50.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
-    private: Annotated[Count, Meta(title="private", description="entries that an instance has alone")] = 5
+    private: Annotated[Count, Meta(title="private", description="entries of one instance alone")] = 5
 
     def size(self) -> tuple[int, int]:
         return self.n, SHARED + self.private * self.n

@@ -23,13 +23,13 @@ class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
     Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
-    one class and 0 for the others: learned by a net each, or by one net with K outputs. With `size` √K it
-    is √K in place of 1, so that the K labels of an instance have the mean square 1. Of them the 0/1 error is
-    the share of instances whose largest prediction is that of another class. A share `corrupted` of the
-    instances of every cluster, or of every class where there are no clusters, has the label of another class,
-    each as likely as the others: one by chance of each of so many equal stretches of them, so that the rows
-    to train on have that share, too. What is measured of labels is of these, but for the error on the true
-    ones. Source: theory-bias.md §§44–46, theory-symmetry.md §23.
+    one class and 0 for the others: learned by a net each, or by one net with K outputs. With `size` √K it is
+    √K in place of 1, so that the K labels of an instance have the mean square 1. Of them the 0/1 error is the
+    share of instances whose largest prediction is that of another class. A share `corrupted` of the instances
+    of every cluster, or of every class where there are no clusters, has the label of another class, each as
+    likely as the others: one drawn at random from each of so many equal stretches of them, so that the rows
+    to train on have that share, too. Measures take these labels, but for the error on the true ones. Source:
+    theory-bias.md §§44–46, theory-symmetry.md §23.
     """
 
     corrupted: Annotated[

@@ -17,7 +17,7 @@ from engine.problems.targets import Target
 class Coin(Target, frozen=True, tag="coin"):
     """Random labels: every instance has +1 or −1 by a fair coin, one draw per replica.
 
-    With K > 2 `classes` it has one of them by chance, one-hot: K targets, 1 for that class and 0 for the
+    With K > 2 `classes` it has one of them at random, one-hot: K targets, 1 for that class and 0 for the
     others. Nothing can be learned of the labels of rows unseen; what fits those seen has memorised them.
     Where rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al. 2017;
     theory-nets.md §§26, 27, 30, theory-bias.md §43.

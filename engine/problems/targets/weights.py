@@ -17,10 +17,10 @@ MOST_WEIGHTS = 4096
 
 
 class Weights(Target, frozen=True, tag="weights"):
-    """Given weights w of the first features make the label, y = Σ_i w_i x_i, and the others have none.
+    """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
 
-    As theory's fixed draws have it: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r the
-    weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
+    As in the fixed draws of the theory: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r
+    the weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
     """
 
     linear: ClassVar[bool] = True
@@ -35,7 +35,9 @@ class Weights(Target, frozen=True, tag="weights"):
             description="of the first features, as in 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
-    copies: Annotated[Count, Meta(title="copies", description="how often the weights come", extra=SELDOM)] = 1
+    copies: Annotated[
+        Count, Meta(title="copies", description="how often the weights repeat", extra=SELDOM)
+    ] = 1
 
     @property
     def given(self) -> tuple[float, ...]:

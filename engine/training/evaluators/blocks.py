@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from engine.core.lazy import torch
 
-TOGETHER = 64
+TOGETHER = 256
 """So many weight vectors at once: a matrix in memory takes 3 to 7 times as long read for each of them."""
 
 

@@ -13,7 +13,7 @@ from engine.training.evaluators.blocks import TOGETHER
 from engine.training.evaluators.by_predictions import ByPredictions
 from engine.training.evaluators.by_weights import AroundZero, ByWeights
 
-SHARE = 4
+SHARE = 2
 """Predictions of a block of records take at most one part in so many of what the instances take."""
 
 

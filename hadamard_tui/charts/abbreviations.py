@@ -1,0 +1,69 @@
+"""Names made shorter together, so that those that differ still do: what they share goes first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+_EQUALS = " = "
+_LETTERS = 8, 5, 3, 2  # that words have, by turns
+_WORD = re.compile(r"[^\W\d_]{2,}")
+"""What may be cut: letters in a row. Numbers and signs stay as they are."""
+
+
+def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
+    """Names in ever fewer cells, which say what they give values to once, or not at all."""
+    yield (brief := without_common_keys(names, once))
+    for letters in _LETTERS:
+        yield with_cut_words(brief, letters)
+
+
+def within(names: Sequence[str], width: int) -> list[str]:
+    """Names of which each that is wider than this is made as short as it has to be, if it can."""
+    forms = zip(names, *ever_shorter(names, once=False), strict=True)
+    return [next((one for one in form if cell_len(one) <= width), form[-1]) for form in forms]
+
+
+def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
+    """Names such as "net, C_w = 1" without "C_w = ", where none has another part there; the first of them
+    says it if `once`."""
+    split = [name.split(", ") for name in names]
+    longest = max(map(len, split), default=0)
+    keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
+    told = set() if once else set(range(longest))
+    shorter = []
+    for parts in split:
+        said = list(parts)
+        for place, part in enumerate(parts):
+            if len(keys[place]) == 1 and _EQUALS in part:
+                said[place] = part.partition(_EQUALS)[2] if place in told else part
+                told.add(place)
+        shorter.append(", ".join(said))
+    return shorter
+
+
+def _key(parts: Sequence[str], place: int) -> str | None:
+    """What the part of a name at a place gives a value to, if anything; None without such a part."""
+    if place >= len(parts):
+        return None
+    key, equals, _ = parts[place].partition(_EQUALS)
+    return key if equals else ""
+
+
+def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
+    """Names whose words have so many letters and an ellipsis, or as many more as tell them apart."""
+    words = {word for name in names for word in _WORD.findall(name)}
+    cut = {word: _cut(word, letters, words) for word in words}
+    return [_WORD.sub(lambda found: cut[found[0]], name) for name in names]
+
+
+def _cut(word: str, letters: int, words: set[str]) -> str:
+    for end in range(letters, len(word)):
+        begin = word[:end]
+        if cell_len(begin) + 1 >= cell_len(word):
+            return word
+        if not any(other.startswith(begin) for other in words if other != word):
+            return f"{begin}…"
+    return word

@@ -1,0 +1,67 @@
+"""What the charts of presets have to name, known before any of them is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.pictures.picture import Picture
+from engine.pictures.view import CurveView, LineView, View
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.theory_lines import curve_names, lines_about
+from engine.spec import presets
+from engine.spec.pictures import drawn
+from engine.spec.points import Plan
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Series
+from hadamard_tui.charts.view_plot import view_series
+
+NOTHING = np.empty(0)
+
+
+def series_of(preset: str) -> Iterator[list[Series]]:
+    """The named series of every chart of a preset, without points."""
+    plan = presets.planned(preset, presets.document(preset))
+    for picture in drawn(plan.experiment):
+        if picture.y is None:
+            yield [one for one in view_series(Look(_named(plan, picture))) if one.name]
+
+
+def _named(plan: Plan, picture: Picture) -> View:
+    """A view with all the curves that it is going to have, and the lines of the theory that may be there."""
+    found = view(picture, Results(plan))
+    curves: dict[str, CurveView] = {}
+    lines: dict[str, LineView] = {}
+    for point in (point for point in plan.points if point.is_in(picture)):
+        experiment, apart = point.experiment, plan.apart(picture, point)
+        for learner in experiment.learners:
+            for curve in curve_names(learner):
+                name = plan.name(curve, picture, apart)
+                curves.setdefault(name, _curve(name, len(curves), learner.name, apart))
+        for line in lines_about(experiment):
+            asked = picture.lines is None or line.kind in picture.lines
+            if not asked or line.measure != picture.measure.name or not line.holds(experiment).holds:
+                continue
+            bound = [one.name for one in experiment.learners if line.binds(one, experiment).holds]
+            for whose in bound if line.per_learner else [""]:
+                named = line.name or line.kind
+                name = plan.name(f"{named} of {whose}" if whose else named, picture, apart)
+                lines.setdefault(
+                    name,
+                    LineView(
+                        name=name, kind=line.kind, apart=apart, curve=whose, direction=line.direction,
+                        formula="", applies_to=(), x=NOTHING, y=NOTHING,
+                    ),
+                )  # fmt: skip
+    found.curves.extend(curves.values())
+    found.lines.extend(lines.values())
+    return found
+
+
+def _curve(name: str, number: int, learner: str, apart: tuple[int, ...]) -> CurveView:
+    return CurveView(
+        name=name, number=number, learner=learner, apart=apart, x=NOTHING, y=NOTHING, stderr=None, replicas=1,
+        over=lambda replicas: NOTHING, diverged=0, diverged_at=None, complete=True,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+from looping import looped
+
+from hadamard_tui.charts.abbreviations import with_cut_words, within, without_common_keys
+
+
+def test_what_all_names_give_a_value_to_is_said_once():
+    names = ["tanh net, C_w = 0.9", "ReLU net, C_w = 2", "recursion of tanh net"]
+    assert without_common_keys(names) == ["tanh net, C_w = 0.9", "ReLU net, 2", "recursion of tanh net"]
+    assert without_common_keys(names, once=False) == ["tanh net, 0.9", "ReLU net, 2", names[2]]
+    assert without_common_keys(["GD, r = 1, side = 64", "GD, r = 2, side = 16"]) == [
+        "GD, r = 1, side = 64",
+        "GD, 2, 16",
+    ]
+
+
+def test_what_only_some_names_give_a_value_to_is_said_of_each():
+    for names in (
+        ["net, a = 1", "net, b = 1"],
+        ["net, a = 1", "net, a = 2", "net, 2"],
+        ["η = 1, x", "x, η = 1"],
+    ):
+        assert without_common_keys(names) == names
+
+
+def test_words_are_cut_as_far_as_they_differ_and_numbers_are_not():
+    names = ["elimination, side = 4096", "elementary, side = 12", "GD"]
+    assert with_cut_words(names, 3) == ["eli…, side = 4096", "ele…, side = 12", "GD"]
+    assert with_cut_words(["percolation", "recursion-finite of percolation"], 3) == [
+        "per…",
+        "rec…-fin… of per…",
+    ]
+
+
+@looped("letters", range(1, 6))
+def test_names_that_differ_still_do(letters: int):
+    names = [
+        "layer",
+        "layers",
+        "lay",
+        "layer recursion",
+        "layer, n = 1",
+        "layer, n = 11",
+        "layer recur",
+        "η=0.1",
+    ]
+    assert len(set(with_cut_words(names, letters))) == len(names)
+    assert len(set(with_cut_words(without_common_keys(names), letters))) == len(names)
+
+
+def test_each_name_is_as_long_as_there_is_room_for():
+    names = [
+        "least squares, matrix = gaussian",
+        "EGU, matrix = gaussian",
+        "least squares, matrix = rademacher",
+    ]
+    assert within(names, 40) == names
+    assert within(names, 25) == ["least squares, gaussian", names[1], "least squares, rademacher"]
+    assert within([], 5) == []
+
+
+@looped("width", range(5, 40))
+def test_names_of_any_widths_still_differ(width: int):
+    names = [f"{one} net, size = {size}" for one in ("linear", "linearised", "line") for size in (1, 10)]
+    names += ["linear net", "lines, net", "line, size = 10, η = 1"]
+    assert len(set(within(names, width))) == len(names)

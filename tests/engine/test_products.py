@@ -1,0 +1,32 @@
+"""Products of large matrices are those of any size, by whichever library."""
+
+import pytest
+import torch
+
+from engine.core import products
+from engine.core.products import with_rows
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("replicas", "k", "n", "d"), [(1, 64, 300, 250), (3, 5, 7, 11), (2, 40, 500, 300)])
+def test_products_with_rows_have_the_digits_of_their_dtype(replicas, k, n, d, dtype):
+    generator = torch.Generator().manual_seed(1)
+    a, x = (torch.randn(replicas, count, d, generator=generator, dtype=torch.float64) for count in (k, n))
+    lengths = a.norm(dim=2)[:, :, None] * x.norm(dim=2)[:, None]
+    for several, rows in ((a, x), (a.mT.contiguous().mT, x), (a, x.mT.contiguous().mT)):
+        found = with_rows(several.to(dtype), rows.to(dtype))
+        error = (found - several @ rows.mT).abs() / lengths
+        assert found.shape == (replicas, k, n)
+        assert found.dtype == dtype
+        assert error.max() < 4 * torch.finfo(dtype).eps
+
+
+def test_both_libraries_compute_the_same(monkeypatch):
+    monkeypatch.setattr(products, "LARGE", 1)
+    a, x = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
+    found = {}
+    for onednn in (False, torch.backends.mkldnn.is_available()):
+        monkeypatch.setattr(products, "_by_onednn", lambda onednn=onednn: onednn)
+        found[onednn] = with_rows(a, x)
+    for products_found in found.values():
+        torch.testing.assert_close(products_found, a @ x.mT)
