@@ -85,9 +85,8 @@ def all_targets(
     return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
 
 
-def million(learner: str, examples: int) -> Experiment:
+def million(learner: str, examples: int, d: int = 1 << 20) -> Experiment:
     """J3: one target among 2²⁰ features."""
-    d = 1 << 20
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
