@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Range:
 
     def told(self, along: str = "", with_turns: bool = False) -> str:
         """The same, with the places on an axis of this name, and with the values where it turns."""
-        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns())):
+        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
             return "is " + ", ".join(f"{value} at {listed(places)}" for value, places in there.items())
         begin, end = (self._place(float(x)) for x in self.x[[0, -1]])
@@ -94,7 +95,7 @@ class Range:
     def _way(self) -> str:
         """The values at which it turns; where it turns often, the least and the greatest if they are
         beyond those at the ends."""
-        turns = self._turns()
+        turns = self._turns
         if len(turns) > MOST_TURNS:
             turns = [at for at in turns if self._is_extreme(at)]
         told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
@@ -106,26 +107,26 @@ class Range:
         least = height == self._heights.min() and height < ends.min() - room
         return bool(least or (height == self._heights.max() and height > ends.max() + room))
 
+    @cached_property
     def _turns(self) -> list[int]:
         """The places from which it goes back far enough, as TURN says, in order."""
-        h, found, low, high = self._heights, list[int](), 0, 0
-        rising: bool | None = None
-        for at in range(1, len(h)):
-            low, high = (at if h[at] < h[low] else low), (at if h[at] > h[high] else high)
-            if rising is not False and h[high] - h[at] > self._room(high):
-                if rising:
-                    found.append(high)
-                rising, low, high = False, at, at
-            elif rising is not True and h[at] - h[low] > self._room(low):
-                if rising is False:
-                    found.append(low)
-                rising, low, high = True, at, at
+        found, low, high, rising = list[int](), 0, 0, 0
+        h, rooms = self._heights.tolist(), self._rooms.tolist()
+        for at, height in enumerate(h):
+            low, high = (at if height < h[low] else low), (at if height > h[high] else high)
+            if rising >= 0 and h[high] - height > rooms[high]:
+                found += [high] if rising else []
+                rising, low, high = -1, at, at
+            elif rising <= 0 and height - h[low] > rooms[low]:
+                found += [low] if rising else []
+                rising, low, high = 1, at, at
         return found
 
-    def _room(self, at: int) -> float:
-        """How far from a place it has to go back to have turned there."""
-        error = self._errors[at] / max(abs(self.y[at]), self._zero) if self._is_log else self._errors[at]
-        return max(TURN * self.change, float(error))
+    @property
+    def _rooms(self) -> Floats:
+        """How far from every place it has to go back to have turned there."""
+        errors = self._errors / np.maximum(np.abs(self.y), self._zero) if self._is_log else self._errors
+        return np.maximum(TURN * self.change, errors)
 
     def _value(self, place: int) -> str:
         """The value at a place, 0 where it is no more than rounding."""

@@ -43,6 +43,9 @@ class Stands(NamedTuple):
     is_beyond: bool = False
     """Whether it is on the wrong side, be it that it may."""
 
+    is_broken: bool = False
+    """Whether the theorem says that it may not."""
+
 
 class Standing:
     """The clauses on the bounds of a view. A curve is set beside the strongest that binds it."""
@@ -50,6 +53,7 @@ class Standing:
     def __init__(self, names: Named, low: float | None) -> None:
         """`low`: the height to which curves come down, as other clauses tell; None where none does."""
         self._names, self._low = names, low
+        self._known: dict[Pair, Stands] = {}
         lines = [line for line in names.view.lines if (line.y > ZERO).any()]
         self._lower = [line for line in lines if line.direction == "lower"]
         self._upper = [line for line in lines if line.direction == "upper"]
@@ -85,7 +89,7 @@ class Standing:
                 always = [line for line in own if not line.in_expectation]
                 beyond = self._stands(Pair(curve, first)).is_beyond
                 more = [_strongest(always)] if beyond and always else []
-                more += [line for line in own if respect(curve, line, self._rounding).holds is False]
+                more += [line for line in own if self._stands(Pair(curve, line)).is_broken]
                 pairs += [Pair(curve, line) for line in dict.fromkeys((first, *more))]
         found = grouped((pair.line.kind, pair) for pair in pairs).values()
         return sorted(found, key=lambda some: -_strength(_strongest([pair.line for pair in some])))
@@ -153,6 +157,11 @@ class Standing:
 
     def _stands(self, pair: Pair) -> Stands:
         """How a curve stands to a bound that binds it."""
+        if pair not in self._known:
+            self._known[pair] = self._judged(pair)
+        return self._known[pair]
+
+    def _judged(self, pair: Pair) -> Stands:
         curve, line = pair
         stays, falls = ("above", "below") if line.direction != "upper" else ("below", "above")
         if is_bound_in_limit(line):
@@ -169,10 +178,10 @@ class Standing:
         at = self._names.at(found.at)
         of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
         may = f"as {'a single run' if of_one else 'so few runs'} may be"
-        why = "against the theorem" if found.holds is False else may
-        return Stands(
-            f"is {falls} {{}} by {number(found.beyond, 1)} at {at}, {why}", f"is {falls} {{}}, {why}", True
-        )
+        is_broken = found.holds is False
+        why = "against the theorem" if is_broken else may
+        long = f"is {falls} {{}} by {number(found.beyond, 1)} at {at}, {why}"
+        return Stands(long, f"is {falls} {{}}, {why}", True, is_broken)
 
     def _stands_to_limit(self, pair: Pair) -> Stands:
         """How a curve stands to what bounds it from below in a limit."""
