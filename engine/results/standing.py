@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.groups import ROTATIONS
 from engine.core.notation import number
 from engine.pictures.respect import respect
-from engine.pictures.view import ZERO, CurveView, LineView
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import ERRORS, known
 from engine.results.wording import grouped, listed, percent, plural
@@ -61,10 +61,12 @@ class Standing:
         self._guesses = [line for line in lines if line.direction == "conjecture"]
 
     def __iter__(self) -> Iterator[Clause]:
+        for pairs in self._kinds(self._upper):
+            yield Clause(*self._told(pairs), of_theory=True)
         yield from self._from_below()
-        for pairs in [*self._kinds(self._upper), *self._kinds(self._limits)]:
-            text, brief = self._told(pairs)
-            yield Clause(text, brief, of_theory=True)
+        for pairs in self._kinds(self._limits):
+            yield Clause(*self._told(pairs), of_theory=True)
+        yield from self._compared()
         yield from self._conjectured()
 
     @property
@@ -185,8 +187,7 @@ class Standing:
 
     def _stands_to_limit(self, pair: Pair) -> Stands:
         """How a curve stands to what bounds it from below in a limit."""
-        there = known(pair.curve)
-        below = np.interp(pair.curve.x[there], pair.line.x, pair.line.y) - pair.curve.y[there]
+        below = -_gap(pair)
         if below.max() <= self._rounding:
             return Stands("stays above {}", "stays above {}")
         said = f"is below {{}} by at most {number(float(below.max()), 1)}"
@@ -254,12 +255,52 @@ class Standing:
             text = f"{listed(names)} {plural('falls', names)} even below {what}"
             yield Clause(text, text, of_theory=True)
 
+    def _compared(self) -> Iterator[Clause]:
+        """Who stays on one side of a line that is only there to compare with, or between two of a kind."""
+        lines = [line for line in self._names.view.lines if line.direction == "reference" and len(line.x)]
+        about = [Pair(curve, line) for curve in self._names.learners for line in lines if line.says(curve)]
+        beside = grouped(((one.curve, one.line.kind), one) for one in about if one.line.binds(one.curve))
+        alike = grouped(((self._sides(pairs), kind), pairs) for (_, kind), pairs in beside.items())
+        for (side, kind), some in alike.items():
+            if side:
+                callers = (self._names.name, self._names.brief)
+                long, brief = (listed([name(pairs[0].curve) for pairs in some]) for name in callers)
+                said = f"{plural(side, some)} {kind}"
+                by = self._by([pairs[0] for pairs in some]) if side.endswith("the line") else ""
+                yield Clause(f"{long} {said}{by}", f"{brief} {said}", of_theory=True)
+
+    def _sides(self, pairs: Sequence[Pair]) -> str:
+        """How a curve lies to the lines of one kind."""
+        sides = set(map(self._side, pairs))
+        if sides == {"stays above", "stays below"}:
+            return "stays between the lines"
+        return f"{side} the line" if len(sides) == 1 and (side := sides.pop()) else ""
+
+    def _side(self, pair: Pair) -> str:
+        """On which side of a line a curve stays; empty where it is on both."""
+        gap = _gap(pair)
+        if not len(gap):
+            return ""
+        above, below = bool((gap >= -self._names.rounding).all()), bool((gap <= self._names.rounding).all())
+        return "follows" if above and below else "stays above" if above else "stays below" if below else ""
+
+    @staticmethod
+    def _by(pairs: Sequence[Pair]) -> str:
+        """By what shares of it curves are off a line, where it is not 0."""
+        heights = np.concatenate([_heights(pair) for pair in pairs])
+        if np.abs(heights).min() <= ZERO:
+            return ""
+        shares = 100 * np.abs(np.concatenate([_gap(pair) for pair in pairs]) / heights)
+        least, most = percent(float(shares.min())), percent(float(shares.max()))
+        if shares.max() <= 100 * CLOSE:
+            return f" by at most {most}" if shares.max() > 0 else ""
+        return f" by at least {least}" if shares.min() > 0 else ""
+
     def _falls_below(self, pair: Pair) -> bool:
         """Whether a curve is somewhere below a line by more than its error."""
         curve, there = pair.curve, known(pair.curve)
-        gap = np.interp(curve.x[there], pair.line.x, pair.line.y) - curve.y[there]
         error = 0.0 if curve.stderr is None else ERRORS * np.nan_to_num(curve.stderr[there])
-        return bool((gap > np.maximum(error, self._names.rounding)).any())
+        return bool((-_gap(pair) > np.maximum(error, self._names.rounding)).any())
 
     def _conjectured(self) -> Iterator[Clause]:
         """What is only conjectured, and who falls below it."""
@@ -276,12 +317,21 @@ class Standing:
 
 def _close(pair: Pair) -> float | None:
     """By what share of a bound a curve is off at most; None where that is not close, or the bound is 0."""
-    there = known(pair.curve)
-    bound = np.interp(pair.curve.x[there], pair.line.x, pair.line.y)
+    bound = _heights(pair)
     if bound.min() <= ZERO:
         return None
-    share = float((np.abs(pair.curve.y[there] - bound) / bound).max())
+    share = float((np.abs(_gap(pair)) / bound).max())
     return share if share <= CLOSE else None
+
+
+def _heights(pair: Pair) -> Floats:
+    """A line where a curve has values."""
+    return np.interp(pair.curve.x[known(pair.curve)], pair.line.x, pair.line.y)
+
+
+def _gap(pair: Pair) -> Floats:
+    """How far a curve is above a line where it has values."""
+    return pair.curve.y[known(pair.curve)] - _heights(pair)
 
 
 def is_bound_in_limit(line: LineView) -> bool:

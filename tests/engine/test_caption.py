@@ -588,7 +588,7 @@ def test_who_falls_below_a_bound_of_others_is_told():
 def test_bounds_from_above_are_told():
     upper = line(2 * EGU.y, kind="many", direction="upper", formula="2^−k", group=None, applies_to=("EGU",))
     told = caption(losses(GD, EGU, lines=(BOUND, upper)), letters=LETTERS)
-    assert told.endswith("; B stays below 2^−k.")
+    assert " B stays below 2^−k; no rotation-invariant" in told
     broken = replace(upper, y=EGU.y / 2, in_expectation=False)
     assert "EGU is above 2^−k by 0.5 at k = 0, against the theorem" in caption(losses(EGU, lines=(broken,)))
 
@@ -745,3 +745,28 @@ def test_a_curve_that_comes_to_its_limit_is_told_so():
     own = [replace(limit, curve=one.name) for one in ends]
     told = caption(losses(*ends, lines=tuple(own)), room=Room(70))
     assert told == "2 curves end within 1 % to 20 % of their limits for large d."
+
+
+def test_who_stays_on_one_side_of_a_line_to_compare_with_and_how_close():
+    def promise(times: float, **more: object) -> LineView:
+        return line(times * (1 + K), kind="promise", direction="reference", group=None, **more)
+
+    loss = curve("GD", K, 1 + K)
+    assert caption(losses(loss, lines=(promise(1.01),))).endswith(
+        " GD stays below the line promise by at most 0.99 %."
+    )
+    assert caption(losses(loss, lines=(promise(0.5),))).endswith(
+        " GD stays above the line promise by at least 100 %."
+    )
+    assert caption(losses(loss, lines=(promise(1),))).endswith(" GD follows the line promise.")
+    band = (promise(0.5, name="lower"), promise(2, name="upper"))
+    assert caption(losses(loss, lines=band)).endswith(" GD stays between the lines promise.")
+    crossed = replace(promise(1), y=np.full(len(K), 60.0))
+    assert "promise" not in caption(losses(loss, lines=(crossed,)))
+    assert "promise" not in caption(losses(loss, lines=(promise(1, applies_to=("net",)),)))
+
+
+def test_bounds_from_above_come_before_those_from_below():
+    upper = line(2 * EGU.y, kind="many", direction="upper", formula="2^−k", group=None, applies_to=("EGU",))
+    told = caption(losses(GD, EGU, lines=(BOUND, upper)))
+    assert told.index("2^−k") < told.index("1 − k/d")
