@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,9 @@ MOST_TURNS = 2
 """Of a curve that turns more often the least and the greatest value are told."""
 
 
+BLOCK = 4096
+
+
 class Range:
     """From where to where a curve goes."""
 
@@ -41,14 +44,15 @@ class Range:
     ) -> None:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
-        self.x, self.y = curve.x[known(curve)], values_of(curve)
+        there = known(curve)
+        self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
         self._place, self._zero, self._is_named = place, zero, is_named
-        errors = np.zeros_like(curve.y) if curve.stderr is None else np.nan_to_num(curve.stderr)
-        self._errors = ERRORS * errors[known(curve)]
+        errors = None if curve.stderr is None else np.nan_to_num(curve.stderr[known(curve)])
+        self._errors = None if errors is None else ERRORS * errors
         self._is_log = is_log and zero > 0
         self._heights = np.log(np.maximum(self.y, zero)) if self._is_log else self.y
 
-    @property
+    @cached_property
     def change(self) -> float:
         """How far its values are apart: by which ratio on a logarithmic axis."""
         return float(np.ptp(self._heights))
@@ -83,7 +87,7 @@ class Range:
     @property
     def _stays(self) -> bool:
         spread, greatest = float(np.ptp(self.y)), float(np.abs(self.y).max())
-        within = bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
+        within = self._errors is not None and bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
         return spread <= (WITHIN_ERRORS if within else STILL) * greatest
 
     @property
@@ -97,41 +101,49 @@ class Range:
         beyond those at the ends."""
         turns = self._turns
         if len(turns) > MOST_TURNS:
-            turns = [at for at in turns if self._is_extreme(at)]
+            h, room = self._heights, TURN * self.change
+            low, high, ends = int(h.argmin()), int(h.argmax()), h[[0, -1]]
+            extremes = ((low, h[low] < ends.min() - room), (high, h[high] > ends.max() + room))
+            turns = sorted(at for at, is_beyond in extremes if is_beyond)
         told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
         return f" by way of {listed(told)}" if told else ""
 
-    def _is_extreme(self, at: int) -> bool:
-        ends, height = self._heights[[0, -1]], self._heights[at]
-        room = TURN * self.change
-        least = height == self._heights.min() and height < ends.min() - room
-        return bool(least or (height == self._heights.max() and height > ends.max() + room))
-
     @cached_property
     def _turns(self) -> list[int]:
-        """The places from which it goes back far enough, as TURN says, in order."""
-        found, low, high, rising = list[int](), 0, 0, 0
-        h, rooms = self._heights.tolist(), self._rooms.tolist()
-        for at, height in enumerate(h):
-            low, high = (at if height < h[low] else low), (at if height > h[high] else high)
-            if rising >= 0 and h[high] - height > rooms[high]:
-                found += [high] if rising else []
-                rising, low, high = -1, at, at
-            elif rising <= 0 and height - h[low] > rooms[low]:
-                found += [low] if rising else []
-                rising, low, high = 1, at, at
+        """The places from which it goes back far enough, as TURN says, in order: MOST_TURNS and one more at
+        the most."""
+        found, rising = list[int](), 0
+        low = high = (float(self._heights[0]), 0)
+        for at, height in enumerate(_floats(self._heights)):
+            low, high = min(low, (height, at)), max(high, (height, -at))
+            if rising >= 0 and high[0] - height > self._room(-high[1]):
+                found += [-high[1]] if rising else []
+                rising, low, high = -1, (height, at), (height, -at)
+            elif rising <= 0 and height - low[0] > self._room(low[1]):
+                found += [low[1]] if rising else []
+                rising, low, high = 1, (height, at), (height, -at)
+            if len(found) > MOST_TURNS:
+                break
         return found
 
-    @property
-    def _rooms(self) -> Floats:
-        """How far from every place it has to go back to have turned there."""
-        errors = self._errors / np.maximum(np.abs(self.y), self._zero) if self._is_log else self._errors
-        return np.maximum(TURN * self.change, errors)
+    def _room(self, at: int) -> float:
+        """How far from a place it has to go back to have turned there."""
+        if self._errors is None:
+            return TURN * self.change
+        error = float(self._errors[at])
+        relative = error / max(abs(float(self.y[at])), self._zero) if self._is_log else error
+        return max(TURN * self.change, relative)
 
     def _value(self, place: int) -> str:
         """The value at a place, 0 where it is no more than rounding."""
         value = float(self.y[place])
         return "0" if abs(value) <= self._zero else number(value)
+
+
+def _floats(values: Floats) -> Iterator[float]:
+    """The values one by one, a block of them at a time as Python's: all would take four times their room."""
+    for start in range(0, len(values), BLOCK):
+        yield from values[start : start + BLOCK].tolist()
 
 
 def known(curve: CurveView) -> NDArray[np.bool_]:
@@ -141,4 +153,5 @@ def known(curve: CurveView) -> NDArray[np.bool_]:
 
 def values_of(curve: CurveView) -> Floats:
     """Those values."""
-    return curve.y[known(curve)]
+    there = known(curve)
+    return curve.y if there.all() else curve.y[there]
