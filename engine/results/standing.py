@@ -35,6 +35,19 @@ class Pair(NamedTuple):
     line: LineView
 
 
+class Beside(NamedTuple):
+    """A curve and a line where both have values, [S]."""
+
+    gap: Floats
+    """How far the curve is above the line."""
+
+    heights: Floats
+    """The line."""
+
+    errors: Floats
+    """What the error of the curve may account for."""
+
+
 class Stands(NamedTuple):
     """How a curve stands to a bound, as predicates with a place for what the bound is called."""
 
@@ -176,7 +189,7 @@ class Standing:
             by = "" if close is None else f" by at most {percent(100 * close)}"
             return Stands(f"stays {stays} {{}}{by}", f"stays {stays} {{}}")
         if found.holds:
-            return Stands(f"is {falls} {{}} only within standard errors", f"stays {stays} {{}}")
+            return Stands(f"stays {stays} {{}} within standard errors", f"stays {stays} {{}}")
         at = self._names.at(found.at)
         of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
         may = f"as {'a single run' if of_one else 'so few runs'} may be"
@@ -187,8 +200,8 @@ class Standing:
 
     def _stands_to_limit(self, pair: Pair) -> Stands:
         """How a curve stands to what bounds it from below in a limit."""
-        below = -_gap(pair)
-        if below.max() <= self._rounding:
+        below = -_beside(pair).gap
+        if below.max(initial=0.0) <= self._rounding:
             return Stands("stays above {}", "stays above {}")
         said = f"is below {{}} by at most {number(float(below.max()), 1)}"
         return Stands(said, said)
@@ -278,7 +291,7 @@ class Standing:
 
     def _side(self, pair: Pair) -> str:
         """On which side of a line a curve stays; empty where it is on both."""
-        gap = _gap(pair)
+        gap = _beside(pair).gap
         if not len(gap):
             return ""
         above, below = bool((gap >= -self._names.rounding).all()), bool((gap <= self._names.rounding).all())
@@ -287,10 +300,11 @@ class Standing:
     @staticmethod
     def _by(pairs: Sequence[Pair]) -> str:
         """By what shares of it curves are off a line, where it is not 0."""
-        heights = np.concatenate([_heights(pair) for pair in pairs])
-        if np.abs(heights).min() <= ZERO:
+        beside = [_beside(pair) for pair in pairs]
+        heights = np.abs(np.concatenate([one.heights for one in beside]))
+        if heights.min() <= ZERO:
             return ""
-        shares = 100 * np.abs(np.concatenate([_gap(pair) for pair in pairs]) / heights)
+        shares = 100 * np.abs(np.concatenate([one.gap for one in beside])) / heights
         least, most = percent(float(shares.min())), percent(float(shares.max()))
         if shares.max() <= 100 * CLOSE:
             return f" by at most {most}" if shares.max() > 0 else ""
@@ -298,9 +312,8 @@ class Standing:
 
     def _falls_below(self, pair: Pair) -> bool:
         """Whether a curve is somewhere below a line by more than its error."""
-        curve, there = pair.curve, known(pair.curve)
-        error = 0.0 if curve.stderr is None else ERRORS * np.nan_to_num(curve.stderr[there])
-        return bool((-_gap(pair) > np.maximum(error, self._names.rounding)).any())
+        gap, _, errors = _beside(pair)
+        return bool((-gap > np.maximum(errors, self._names.rounding)).any())
 
     def _conjectured(self) -> Iterator[Clause]:
         """What is only conjectured, and who falls below it."""
@@ -315,23 +328,21 @@ class Standing:
             yield Clause(text, text, of_theory=True)
 
 
+def _beside(pair: Pair) -> Beside:
+    curve, line = pair
+    there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+    heights = np.interp(curve.x[there], line.x, line.y)
+    errors = np.zeros_like(heights) if curve.stderr is None else ERRORS * np.nan_to_num(curve.stderr[there])
+    return Beside(curve.y[there] - heights, heights, errors)
+
+
 def _close(pair: Pair) -> float | None:
     """By what share of a bound a curve is off at most; None where that is not close, or the bound is 0."""
-    bound = _heights(pair)
-    if bound.min() <= ZERO:
+    gap, heights, _ = _beside(pair)
+    if heights.min(initial=np.inf) <= ZERO:
         return None
-    share = float((np.abs(_gap(pair)) / bound).max())
+    share = float((np.abs(gap) / heights).max(initial=0.0))
     return share if share <= CLOSE else None
-
-
-def _heights(pair: Pair) -> Floats:
-    """A line where a curve has values."""
-    return np.interp(pair.curve.x[known(pair.curve)], pair.line.x, pair.line.y)
-
-
-def _gap(pair: Pair) -> Floats:
-    """How far a curve is above a line where it has values."""
-    return pair.curve.y[known(pair.curve)] - _heights(pair)
 
 
 def is_bound_in_limit(line: LineView) -> bool:

@@ -100,7 +100,7 @@ def test_what_does_not_come_down_goes_from_where_to_where():
     [
         (1, None, "GD is below it by 0.2 at k = 1, as a single run may be"),
         (5, 0.01, "GD is below it by 0.2 at k = 1, as so few runs may be"),
-        (100, 0.1, "GD is below it only within standard errors"),
+        (100, 0.1, "GD stays above it within standard errors"),
         (100, 0.01, "GD is below it by 0.2 at k = 1, against the theorem"),
     ],
 )
@@ -280,7 +280,7 @@ def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
     many = {"stderr": np.full(len(K), 0.1), "replicas": 99}
     curves = [curve("GD", K, GD.y + 0.1), curve("LLS", K, y, **many)]
     view = losses(*curves, lines=(line(GD.y, applies_to=("GD", "LLS")),))
-    assert "GD stays above it, LLS is below it only within standard errors" in caption(view)
+    assert "GD stays above it, LLS stays above it within standard errors" in caption(view)
     assert caption(view, room=Room(80)).endswith("GD and LLS stay above 1 − k/d.")
 
 
@@ -770,3 +770,13 @@ def test_bounds_from_above_come_before_those_from_below():
     upper = line(2 * EGU.y, kind="many", direction="upper", formula="2^−k", group=None, applies_to=("EGU",))
     told = caption(losses(GD, EGU, lines=(BOUND, upper)))
     assert told.index("2^−k") < told.index("1 − k/d")
+
+
+def test_a_line_says_nothing_where_it_has_no_value():
+    half = line(1 - K[:65] / D, K[:65], kind="once", formula="once", group=None, applies_to=("net",))
+    low = curve("GD", K, np.where(K <= 64, 1.0, 0.3))
+    assert "GD, which it does not bind, does not fall below it, either" in caption(
+        losses(low, curve("net", K, 0 * K + 1), lines=(half,))
+    )
+    promise = replace(half, direction="reference", kind="promise", applies_to=("GD",))
+    assert caption(losses(low, lines=(promise,))).endswith("GD stays above the line promise.")
