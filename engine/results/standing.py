@@ -129,13 +129,13 @@ class Standing:
     def _binds_none(self, line: LineView) -> Iterator[Clause]:
         """A lower bound where nobody is whom it binds."""
         what, free = self._what([line]), self._free(line.kind)
-        text = f"{_never_below([line], what)}{self._kept_out([line])}; none here is one of those"
-        if all(map(self._falls_below, free)):
-            text += ", and all fall below it" if len(free) > 1 else ", and it falls below it"
-            brief = f"{what} binds none here, and all fall below it"
-            yield Clause(text, brief, of_theory=True, named=False)
-        else:
-            yield Clause(text, f"{what} binds none here", of_theory=True, named=False)
+        all_fall = all(map(self._falls_below, free))
+        subject = "all fall" if len(free) > 1 else "it falls"
+        falls = f", and {subject} below it" if all_fall else ""
+        long = f"{_never_below([line], what)}{self._kept_out([line])}; none here is one of those{falls}"
+        brief, is_formula = f"{what} binds none here{falls}", not what.startswith("the ")
+        yield Clause(long, brief, of_theory=True, named=False, brief_named=is_formula)
+        if not all_fall:
             yield from self._others(line.kind)
 
     def _lower_bound(self, pairs: Sequence[Pair]) -> Clause:
@@ -148,7 +148,7 @@ class Standing:
         said = self._predicates(pairs, "it")
         text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
         those = listed([self._names.brief(pair.curve) for pair in pairs])
-        if line.group == ROTATIONS and len(those) > len(ROTATION_INVARIANT) and not strays:
+        if _is_of_rotations(lines) and len(those) > len(ROTATION_INVARIANT) and not strays:
             brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)
         return Clause(text, self._told(pairs)[1], of_theory=True, named=False)
@@ -362,10 +362,15 @@ def _strongest(lines: Sequence[LineView]) -> LineView:
     return min(equal, key=lambda line: line.in_expectation)
 
 
+def _is_of_rotations(lines: Sequence[LineView]) -> bool:
+    """Whether bounds are on all rotation-invariant learners."""
+    return all(line.group == ROTATIONS for line in lines)
+
+
 def _never_below(lines: Sequence[LineView], what: str) -> str:
     """Who never falls below a lower bound."""
     kind = lines[0].kind
-    if all(line.group == ROTATIONS for line in lines):
+    if _is_of_rotations(lines):
         return f"no rotation-invariant learner falls below {what}"
     if what.endswith(f" {kind}"):
         return f"no learner that {what} binds falls below it"

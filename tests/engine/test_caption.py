@@ -125,6 +125,11 @@ def test_a_curve_above_its_bound_and_a_bound_without_learners():
     assert "GD stays above it" in caption(losses(above, EGU, lines=(BOUND,)))
     told = caption(losses(EGU, lines=(BOUND,)))
     assert told.endswith("k = 116; none here is one of those, and it falls below it.")
+    assert caption(losses(EGU, lines=(BOUND,)), room=Room(90)).endswith(
+        " 1 − k/d binds none here, and it falls below it."
+    )
+    long = replace(BOUND, formula="x" * 41)
+    assert " The line ri-signed binds none here" in caption(losses(EGU, lines=(long,)), room=Room(90))
     net = replace(above, name="net", learner="net")
     two = caption(losses(EGU, net, lines=(replace(BOUND, applies_to=()),)))
     assert "one of those; EGU, which it does not bind, falls below it, net does not" in two
