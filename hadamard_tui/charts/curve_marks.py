@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +75,19 @@ def curve_marks(
             if lines.shown[index, column * across] and free[1, cell]:
                 put(index, int(cell))
     return marks
+
+
+def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
+    """At the foot of a logarithmic axis, where curves whose points stand apart are 0, maybe but for rounding."""
+    if not axes.y_log:
+        return
+    across = Scale(axes.x_limits, axes.x_log, columns)
+    for index, one in enumerate(series):
+        there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+        places = np.floor(across.place(one.x[there]) + 0.5).astype(int)
+        if one.mark and (np.abs(np.diff(places)) >= _ROOM).all():
+            for column in places[np.abs(one.y[there]) <= axes.y_rounding].tolist():
+                yield MarkAt(index, rows - 1, column)
 
 
 def _data(one: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from hadamard_tui.widgets.cell_view import CellView
 # There is a legend from this height on, of two lines, or of one for so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
 # Rather than hide a name it takes more lines, one for so many rows, as long as so many are left to the chart.
-_LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 12
+_LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartView(CellView):
