@@ -78,7 +78,7 @@ def curve_marks(
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """At the foot of a logarithmic axis, where curves whose points stand apart are 0, maybe but for rounding."""
+    """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
     if not axes.y_log:
         return
     across = Scale(axes.x_limits, axes.x_log, columns)
