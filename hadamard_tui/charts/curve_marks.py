@@ -27,7 +27,13 @@ class MarkAt(NamedTuple):
 
 
 def curve_marks(
-    series: Sequence[Series], axes: Axes, lines: Spans, rows: int, columns: int, across: int, down: int
+    series: Sequence[Series],
+    axes: Axes,
+    lines: Spans,
+    groups: Sequence[tuple[int, ...]],
+    shape: tuple[int, int],
+    across: int,
+    down: int,
 ) -> list[MarkAt]:
     """Where each series' letter goes: at its end, or left of there if taken, and where its points are few at
     these, else now and then along its way, each series at columns of its own, so that no colour is needed.
@@ -35,9 +41,14 @@ def curve_marks(
     Letters stand apart, so that they do not read as a word, where there is room for that.
 
     Args:
+        groups: the positions of series of which only the first is drawn, wherever it is.
+        shape: the rows and columns of the picture.
         across, down: how many dots a cell has.
     """
+    rows, columns = shape
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
+    for lead, *others in groups:
+        cells[others] = np.where(lines.shown[lead], cells[lead], cells[others])
     data = [_data(one, axes, lines.shown[at], across) for at, one in enumerate(series)]
     free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
     marks: list[MarkAt] = []

@@ -74,7 +74,9 @@ def paint(
         if line_owner[row, column] < 0:
             glyphs[row, column], colours[row, column] = ZERO, index
             line_owner[row, column] = index
-    for index, row, column in curve_marks(series, axes, lines, rows, columns, DOTS_ACROSS, DOTS_DOWN):
+    for index, row, column in curve_marks(
+        series, axes, lines, groups, (rows, columns), DOTS_ACROSS, DOTS_DOWN
+    ):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
     close = alike(series, axes, groups)

@@ -52,3 +52,14 @@ def test_where_a_curve_is_0_on_a_logarithmic_axis_a_sign_stands_at_its_foot():
     assert not places("▾", curve(y, [0, 6, 12, 19], mark="A"))
     many = curve(np.where(np.arange(200) % 2, 0.5, 0), np.linspace(0, 19, 200), mark="A")
     assert not places("▾", many, **on)
+
+
+def test_a_letter_stands_on_the_line_that_is_drawn_for_curves_that_run_along_each_other():
+    y = np.full(40, 0.443)
+    same = [
+        curve(y, np.linspace(0, 19, 40), "A", mark="A"),
+        curve(y + 0.023, np.linspace(0, 19, 40), "B", mark="B"),
+    ]
+    assert {row for name in "AB" for _, row in places(name, *same)} == {places("A", *same)[0][1]}
+    alone = [places("B", same[1])[0][1], places("A", same[0])[0][1]]
+    assert alone[0] != alone[1], "apart they are on rows of their own"
