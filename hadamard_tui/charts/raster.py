@@ -188,8 +188,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans, rows: int) -> Iterator[tuple[int, int, int]]:
-    """Where points that no line joins are, as (series, row, column)."""
-    for index in (index for index, one in enumerate(series) if one.style == "points"):
-        for column in np.flatnonzero(lines.shown[index]).tolist():
+    """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
+    single ones of lines beside the curves, which would be lost as a dot."""
+    for index, one in enumerate(series):
+        alone = lines.shown[index] if one.style == "points" else lines.lone[index] & is_line(one)
+        for column in np.flatnonzero(lines.shown[index] & alone).tolist():
             for row in {lines.top[index, column] // DOTS_DOWN, lines.bottom[index, column] // DOTS_DOWN}:
                 yield index, row, column // DOTS_ACROSS
