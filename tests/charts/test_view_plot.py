@@ -465,6 +465,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
 
     assert note(whole) == note(whole, at_work) == ""
     assert note(whole, *few) == "B, C: not run beyond α = 0.01"
+    assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
     assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
 
 
