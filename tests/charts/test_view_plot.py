@@ -471,6 +471,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
 
     assert note(whole) == note(whole, at_work) == ""
     assert note(whole, *few) == "B, C: not run beyond α = 0.01"
+    assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
     assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
 
 
@@ -499,3 +500,11 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
     level = named(list(plot(Look(of_margin(passing("A", x, x), least))).series), "least")
     assert (level.x.min(), level.x.max()) == (0.1, 1.0)
     assert (level.y == 2.0).all()
+
+
+def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
+    assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
+        "nor words for a run that is played back"
+    )
