@@ -20,6 +20,7 @@ import numpy as np
 from contest import Contender, Record, contest
 from numpy.typing import NDArray
 
+from engine.core.spectrum import looked_at
 from engine.problems.hadamard_matrices import sylvester
 from engine.runtime.drawn_data import DrawnData
 from hadamard_tui.headless import jobs
@@ -211,11 +212,17 @@ def by_expert(learner: str, closed: bool = False) -> Callable[[], Record]:
         import fused
 
         experiment = jobs.all_targets(learner)
-        expected = jobs.measure(experiment).trace.curves[0].mean("loss")
+        trace = jobs.measure(experiment).trace.curves[0]
+        expected, errors = trace.mean("loss"), trace.mean("error")
         X, lr = DrawnData().of(experiment, "cpu").instances.rows[0].numpy(), FUSED[learner]
         curve = fused.closed_curve if closed else fused.curve
-        record = timed(lambda: curve(learner, X, lr))
-        return {**record, "off": float(np.abs(curve(learner, X, lr) - expected).max())}
+        counted = np.array([looked_at(record, dense=3) for record in range(D + 1)])
+        record = timed(lambda: curve(learner, X, lr, counted)[0])
+        found = curve(learner, X, lr, counted)
+        off = {"off": float(np.abs(found[0] - expected).max())}
+        if not closed:
+            off["errors off"] = float(np.nanmax(np.abs(found[1] - errors)))
+        return {**record, **off}
 
     return work
 

@@ -33,6 +33,9 @@ AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}
 
 PACKAGES = ("torch", "numpy", "jax", "numba", "scikit-learn")
 
+WIDTH = 110
+"""Columns of tables, which logs have too."""
+
 Record = dict[str, Any]
 """What a contender says of one repeat: cpu and wall in seconds, first and peak where they are measured."""
 
@@ -85,17 +88,23 @@ class Outcome(NamedTuple):
 
 
 def contest(
-    text: str, contenders: Mapping[str, Contender], repeats: int = 5, rows: Sequence[Row] = ()
+    text: str,
+    contenders: Mapping[str, Contender],
+    repeats: int = 5,
+    rows: Sequence[Row] = (),
+    draw: Callable[[Mapping[str, Record], str], None] | None = None,
 ) -> None:
     """Run all contenders turn by turn and print the medians and the rows, as tables or as JSON.
 
-    Called again with `--only NAME` it is the process of one contender.
+    `draw` draws the medians into a file. Called again with `--only NAME` it is the process of one contender.
     """
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
     parser.add_argument("--repeats", type=int, default=repeats, help="turns of every contender")
     parser.add_argument("--quick", action="store_true", help="one turn of every contender")
     parser.add_argument("--only", help=argparse.SUPPRESS)
+    if draw is not None:
+        parser.add_argument("--picture", help="draw what was measured into this file")
     arguments = parser.parse_args()
     if arguments.only:
         if not contenders[arguments.only].all_cores:
@@ -113,6 +122,8 @@ def contest(
             threads = {} if contenders[name].all_cores else ONE_THREAD
             found.append(child(name, {**threads, **contenders[name].environment}))
     medians = {name: median(found) for name, found in records.items()}
+    if draw is not None and arguments.picture:
+        draw(medians, arguments.picture)
     found_rows = [outcome(row, medians) for row in rows]
     if arguments.json:
         result = {"job": text, "machine": machine(), "repeats": records, "medians": medians}
@@ -182,7 +193,7 @@ def show_rows(text: str, rows: Iterable[Outcome]) -> None:
         words = "not measured" if row.met is None else "met" if row.met else "NOT MET"
         cells = (row.cold, row.warm, row.outsider, row.ratio, row.goal)
         table.add_row(row.job, *map(_cell, cells), words)
-    Console().print(table)
+    Console(width=WIDTH).print(table)
 
 
 def machine() -> dict[str, str]:
@@ -200,7 +211,7 @@ def show(text: str, medians: Mapping[str, Record], missing: Mapping[str, str | N
     table = Table("", *keys, title=text)
     for name, record in medians.items():
         table.add_row(name, *(_cell(record.get(key)) for key in keys))
-    console = Console()
+    console = Console(width=WIDTH)
     console.print(table)
     for name, module in missing.items():
         console.print(f"{name} is left out: {module} is not installed (`make bench` installs it)")

@@ -48,6 +48,7 @@ class ByRows(Backend):
     words: ClassVar[str] = "from inner products of the instances"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
     takes_matrix: ClassVar[bool] = True
+    predicts: ClassVar[bool] = False
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture

@@ -34,6 +34,8 @@ class OneByOne(Backend):
     place: ClassVar[int] = 20
     words: ClassVar[str] = "from single predictions, since the examples are orthogonal"
     knows: ClassVar[frozenset[str]] = Backend.knows | {"layer_rates"}
+    predicts: ClassVar[bool] = False
+    in_place: ClassVar[bool] = True
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         if reason := why_not_rotated(learner, experiment):

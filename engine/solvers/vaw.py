@@ -51,7 +51,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
         return Forecast(data, self.eps)
 
     def size(self, n: int, d: int) -> int:
-        return 2 * d * d + (AHEAD + PIECE) * d + (AHEAD + 4) * n
+        return 2 * d * d + (min(AHEAD, n) + min(PIECE, n)) * d + (min(AHEAD, n) + 4) * n
 
     def bytes_held(self, sizes: Sizes) -> int:
         return super().bytes_held(sizes) + DERIVED * sizes.batch * sizes.n

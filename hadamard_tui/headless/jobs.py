@@ -105,14 +105,14 @@ def described(
     target: str | dict[str, Any],
     protocol: dict[str, Any],
     learners: dict[str, Any],
-    matrix: str = "hadamard",
+    matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
     """An experiment on a matrix of this family, with what presets leave to their defaults."""
     return reading.parse(
         {
             "problem": {
-                "matrix": {"kind": matrix, "d": d},
+                "matrix": {"kind": matrix, "d": d} if isinstance(matrix, str) else matrix,
                 "target": {"kind": target} if isinstance(target, str) else target,
             },
             "protocol": protocol,

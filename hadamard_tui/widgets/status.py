@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
+from engine.core.notation import number
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
@@ -203,7 +204,7 @@ def _numbers(look: Look, learner: str) -> tuple[str, ...]:
         return NOT_YET if look.view.is_risk and look.view.along_records else 6 * ("",)
     measure, name = look.view.picture.measure, _who(look, found)
     word = "best" if measure.is_risk else elided(measure.name, LONGEST_MEASURE)
-    where, at = _place(look)
+    where, at = place_forms(look)
     four, three, two = (_fixed(found.value, count, found) for count in (4, 3, 2))
     long, medium, short, shorter, shortest, least = line_forms(look, found)
     return (
@@ -227,15 +228,17 @@ def _who(look: Look, found: Value) -> str:
     return f"{found.name} and {more} more" if more > 0 else found.name
 
 
-def _place(look: Look) -> tuple[str, str]:
+def place_forms(look: Look) -> tuple[str, str]:
     """Where on x a person looks, at length and in brief; nothing along a run, whose clock says it."""
     if look.view.along_records or look.x is None:
         return "", ""
     x = look.view.x_name
     if look.y is None:
         word = look.view.name_at(look.x)
-        return f"  at {x} = {word or format(look.x, '.4g')}:", f" at {word or format(look.x, '.3g')}"
-    return f"  at {x} = {look.x:.4g}, {look.view.y_name} = {look.y:.4g}:", f" at {look.x:.3g},{look.y:.3g}"
+        return f"  at {x} = {word or number(look.x, 4)}:", f" at {word or number(look.x)}"
+    y = look.view.y_name
+    at = f"  at {x} = {number(look.x, 4)}, {y} = {number(look.y, 4)}:"
+    return at, f" at {number(look.x)},{number(look.y)}"
 
 
 def line_forms(look: Look, found: Value) -> tuple[str, ...]:

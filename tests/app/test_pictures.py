@@ -335,8 +335,8 @@ async def test_pinned_runs_are_in_every_picture_that_they_have() -> None:
 @pytest.mark.parametrize(
     ("size", "whose"),
     [
-        (SMALL, "EGU is below 0.1 after k = 11, EGU± after 12, spindly after 12, GD after 15."),
-        (WIDE, "follow that line exactly."),
+        (SMALL, "C is below 0.1 after k = 11, D and E after 12, A and B after 15."),
+        (WIDE, "follow it exactly"),
     ],
 )
 async def test_a_caption_says_what_the_chart_shows_once_the_run_is_over(
@@ -365,7 +365,7 @@ def test_a_caption_is_made_once_for_what_there_is(editable: EditableExperiment):
     (picture,) = pictures_of(experiment)
     found = views.view(picture, results)
     said = views.caption(found, experiment, outcomes)
-    assert "follow that line exactly" in said
+    assert "follow it exactly" in said
     assert views.caption(views.view(picture, results), experiment, outcomes) is said
     assert views.caption(found, experiment, []) is not said
 

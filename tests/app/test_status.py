@@ -25,7 +25,7 @@ from hadamard_tui.charts.values import Value, looked_at, lowest_ratio, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import line_forms, status_text
+from hadamard_tui.widgets.status import line_forms, place_forms, status_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -126,6 +126,20 @@ def test_no_form_of_the_status_cuts_the_height_of_a_line(height: float, is_count
         shown = re.search(r"(?:bound |/)([\d.e+-]+)", form)
         assert shown is not None, form
         assert float(shown.group(1)) == pytest.approx(height, rel=0.05), form
+
+
+@pytest.mark.parametrize(
+    ("x", "long", "brief"),
+    [
+        (1048576.0, "  at d = 1048576:", " at 1048576"),
+        (1024.0, "  at d = 1024:", " at 1024"),
+        (0.12345, "  at d = 0.1235:", " at 0.123"),
+    ],
+)
+def test_the_status_writes_whole_places_in_full(x: float, long: str, brief: str) -> None:
+    shown = SimpleNamespace(along_records=False, x_name="d", name_at=lambda x: None)
+    look: Any = SimpleNamespace(view=shown, x=x, y=None)
+    assert place_forms(look) == (long, brief)
 
 
 def said(app: HadamardApp, width: int) -> str:

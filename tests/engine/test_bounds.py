@@ -617,6 +617,15 @@ def test_lines_name_their_direction_formula_and_source(kind):
     assert made.direction in get_args(Direction)
     assert made.formula
     assert made.source
+    assert bool(made.limit) == (made.direction == "asymptotic")
+
+
+@looped("kind", catalogue.members("theory"))
+def test_no_formula_has_a_letter_that_the_legend_gives_to_a_curve(kind):
+    formulas = [bound(kind).formula]
+    formulas += [bound(kind).formula_in(one) for one in every_problem() if bound(kind).holds(one).holds]
+    for formula in formulas:
+        assert not re.search(r"(?<!\w)[ABCDF](?!\w)", formula)
 
 
 def drawn(described, kind):
