@@ -209,6 +209,9 @@ class Measure(Part, frozen=True):
     is_risk: ClassVar[bool] = False
     """Whether it is what learning is to make small, and never below 0: learners are compared by it."""
 
+    per_learner: ClassVar[bool] = False
+    """Whether every learner has its own thing to make small, so that learners cannot be compared by it."""
+
     of_labels: ClassVar[bool] = False
     """Whether it is what is predicted along instances, so that examples can be shown beside it."""
 

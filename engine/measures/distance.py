@@ -23,6 +23,7 @@ class Distance(Measure, frozen=True, tag="distance"):
 
     label: ClassVar[str] = "distance to the predicted solution"
     is_risk: ClassVar[bool] = True
+    per_learner: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True
     of_start: ClassVar[bool] = True

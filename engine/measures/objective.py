@@ -21,6 +21,7 @@ class Objective(Measure, frozen=True, tag="objective"):
 
     label: ClassVar[str] = "loss with its penalty"
     is_risk: ClassVar[bool] = True
+    per_learner: ClassVar[bool] = True
     of_parameters: ClassVar[bool] = True
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -446,12 +446,16 @@ class View:
         return max(highest, key=lambda line: line.mean) if len(highest) > 1 else next(iter(highest), None)
 
     def line_for(self, curve: CurveView, x: float) -> LineView | None:
-        """The strongest bound at x, else the first of the lines that tell what a curve is, by EXACTNESS."""
+        """The strongest bound at x, else the line that tells best what a curve is: its own, by EXACTNESS.
+
+        The two edges of a band are no line.
+        """
         if (bound := self.strongest(curve, x)) is not None:
             return bound
         others = [line for line in self.lines if line.direction in EXACTNESS and line.says(curve)]
         known = [line for line in others if line.binds(curve) and not np.isnan(line.at(x))]
-        return min(known, key=lambda line: EXACTNESS.index(line.direction), default=None)
+        single = [line for line in known if sum(line.kind == other.kind for other in known) == 1]
+        return min(single, key=lambda line: (not line.curve, EXACTNESS.index(line.direction)), default=None)
 
     def heights(self, curve: CurveView, x: Floats) -> Floats:
         """The height at every x of the strongest bound; 0 where there is none, or none but for rounding."""

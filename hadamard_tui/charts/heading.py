@@ -39,7 +39,7 @@ def heading(axes: Axes, width: int, height: int, centre: int) -> Heading:
         y_label = "" if told else y_label
     if height < _LABEL_HEIGHT:
         return Heading(above)
-    x_label = elided(x_label, width)
+    x_label = elided(f"← {x_label}, falling" if axes.x_falls and x_label else x_label, width)
     y_label = f"{_UP}{y_label}" if x_label and y_label else y_label
     room = width - (cell_len(x_label) + _APART if x_label else 0)
     y_label = elided(y_label, room) if room >= min(_LEAST, cell_len(y_label)) else ""

@@ -8,8 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.core.notation import number
 from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.chart_options import ChartOptions
+
+SMALL, HALF = 0.01, 0.5
+"""Bounds that end below this share of their start tell learners apart no more; numbers are told at this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,8 @@ class Look:
         stopped: whether the run was, before its end.
         guesses: where learners were guessed to come below a tenth, None for never, by name.
         ghost: the same picture of the run before, which stays faint behind it.
+        moved: whether a person has put the playhead somewhere.
+        whole: whether all points of the axes are computed.
     """
 
     view: View
@@ -41,6 +47,8 @@ class Look:
     stopped: bool = False
     ghost: View | None = None
     guesses: Mapping[str, float | None] = field(default_factory=dict)
+    moved: bool = False
+    whole: bool = False
 
     def is_as(self, other: Look) -> bool:
         """Whether this shows what another shows, so that what was made of that is good for this."""
@@ -64,9 +72,44 @@ class Look:
         places = self.view.known_places
         if not len(places):
             return None
+        if self.whole and self.cursor is None:
+            return self._common
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.x_of(newest, self.shown) if self.cursor is None else self.cursor
         return float(places[-1]) if wanted is None else self.nearest(wanted)
+
+    @property
+    def _common(self) -> float:
+        """The last of the places at which most of the curves are."""
+        places = self.view.known_places
+        every = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
+        here = np.sum([np.isin(places, x) for x in every], 0)
+        return float(places[here == here.max()][-1])
+
+    @cached_property
+    def told(self) -> float | None:
+        """Where on x the numbers are that are told: where a person looks.
+
+        At the end of a run whose bounds have come down to nothing, whoever has seen all rows looks alike:
+        until the playhead is moved, numbers are told where the bounds were half as high as at the start.
+        """
+        lengths = [len(curve.x) for curve in self.view.curves if curve.increases]
+        if self.moved or self.place < self.shown or not self.at_end or not any(lengths):
+            return self.x
+        along = max((curve for curve in self.view.curves if curve.increases), key=lambda one: len(one.x)).x
+        heights = np.max([self.view.heights(curve, along) for curve in self.view.curves], 0)
+        if heights[-1] >= SMALL * heights[0]:
+            return self.x
+        above = np.flatnonzero(heights >= HALF * heights[0])
+        return float(along[above[-1]]) if above[-1] else self.x
+
+    @property
+    def told_in_words(self) -> str:
+        """Where the numbers are that are told, as in "k = 64"; nothing where the clock of the run says it."""
+        if self.told is None or (self.view.along_records and self.told == self.x):
+            return ""
+        words = f"{self.view.x_name} = {self.view.name_at(self.told) or number(self.told)}"
+        return words if self.y is None else f"{words}, {self.view.y_name} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
         """The place that is nearest to x, on a logarithmic axis by factors."""
@@ -121,16 +164,16 @@ class Look:
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Which place of a curve is looked at; None where it has none there."""
-        if self.is_played(curve) and not pinned:
+        """Which place of a curve the numbers are of; None where it has none there."""
+        if self.is_played(curve) and not pinned and self.told == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
-        if self.x is None or not len(curve.x):
+        if self.told is None or not len(curve.x):
             return None
         if curve.clock is None:
-            return curve.place(self.x)
+            return curve.place(self.told)
         if not curve.increases:
-            return int(np.abs(curve.x - self.x).argmin())
-        reached = _until(curve.x, self.x)
+            return int(np.abs(curve.x - self.told).argmin())
+        reached = _until(curve.x, self.told)
         return reached - 1 if reached else None
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from engine.core.notation import number
 from engine.pictures.view import ZERO, CurveView, HeatView, LineView, View
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, colour_of, letter_of, mark
+
+MOST_TIMES = 1e5
+"""What is so many times its line or more is no multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,11 @@ class Value:
 
     @property
     def ratio(self) -> float | None:
-        """Value by line; None where there is none, or where the line is 0 but for rounding."""
+        """Value by line; None where there is none, or where the line is next to nothing beside the value."""
         if self.value is None or self.height is None or abs(self.height) <= ZERO:
             return None
-        return self.value / self.height
-
-
-def counted(number: float) -> str:
-    """A whole number, or a place that was read off, in digits as long as these are few."""
-    if abs(number) < 1e5:
-        return f"{number:.5g}"
-    return f"{number:.0f}" if abs(number) < 1e8 else f"{number:.3g}"
+        ratio = self.value / self.height
+        return ratio if abs(ratio) < MOST_TIMES else None
 
 
 _of: WeakKeyDictionary[Look, list[Value]] = WeakKeyDictionary()
@@ -84,16 +80,39 @@ def _values(look: Look) -> list[Value]:
 
 
 def looked_at(look: Look, learner: str) -> Value | None:
-    """Of a risk the lowest value, of learners of which no replica has diverged; else that of one learner."""
-    own = len(look.view.curves) + len(look.view.heats)
-    found = [one for one in values(look)[:own] if one.value is not None]
-    if look.view.picture.measure.is_risk:
+    """The best of learners of which no replica has diverged, where they are compared; else one learner's."""
+    found = [one for one in _own(look) if one.value is not None]
+    if look.view.picture.measure.is_risk:  # a mean over those that have not diverged says nothing
+        found = [one for one in found if not one.diverged]
+    if compares(look.view):
         some = all(curve.is_reference for curve in look.view.curves)
         compared = [one for one in found if one.curve is None or some or not one.curve.is_reference]
-        return min((one for one in compared if not one.diverged), key=_value, default=None)
+        return min(compared, key=_value, default=None)
     wanted = [one for one in found if one.learner == learner] or found
     here = [one for one in wanted if one.curve is None or one.curve.point in (None, look.point)] or wanted
     return here[0] if here else None
+
+
+def compares(view: View) -> bool:
+    """Whether the least value is the best one: of several learners that are to make the same thing small."""
+    measure = view.picture.measure
+    return measure.is_risk and not measure.per_learner and len(view.curves) + len(view.heats) > 1
+
+
+def equals(look: Look, best: Value) -> int:
+    """How many others have the same value, but for rounding."""
+    lowest = _value(best)
+    found = [one for one in _own(look) if one.value is not None and not one.diverged]
+    return sum(_is_same(_value(one), lowest, one.rounding) for one in found) - 1
+
+
+def _is_same(one: float, other: float, rounding: float) -> bool:
+    return abs(one - other) <= rounding * max(abs(one), abs(other)) or max(abs(one), abs(other)) <= rounding
+
+
+def _own(look: Look) -> list[Value]:
+    """The values of the run itself, without those of pinned ones."""
+    return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
 def _value(one: Value) -> float:
@@ -101,34 +120,10 @@ def _value(one: Value) -> float:
     return one.value
 
 
-def lowest_ratio(look: Look) -> tuple[float, str, float] | None:
-    """Who has been lowest in relation to the bound along the run so far, and where."""
-    if not look.view.along_records:
-        return None
-    return _lowest_ratio(weakref.ref(look.view), tuple(look.past(curve) for curve in look.view.curves))
-
-
-@lru_cache(maxsize=1)
-def _lowest_ratio(of: weakref.ref[View], counts: tuple[int, ...]) -> tuple[float, str, float] | None:
-    """The same among so many places of every curve; the view is not kept alive."""
-    view = of()
-    assert view is not None, "whoever asks holds the view"
-    found = []
-    for curve, count in zip(view.curves, counts, strict=True):
-        sound = len(curve.x) if not len(curve.divergences) else int(np.count_nonzero(curve.sound))
-        whole = min(count, sound)  # a mean over the replicas that have not diverged is no lowest loss
-        x, y = curve.x[:whole], curve.y[:whole]
-        heights = view.heights(curve, x)
-        if heights.any():
-            ratios = np.divide(y, heights, out=np.full_like(y, np.inf), where=heights > 0)
-            found.append((float(np.nanmin(ratios)), view.in_words(curve), float(x[np.nanargmin(ratios)])))
-    return min(found, default=None)
-
-
 def _pinned(look: Look) -> Iterator[Value]:
-    for number, (name, view) in enumerate(look.pinned, start=1):
+    for place, (name, view) in enumerate(look.pinned, start=1):
         for curve in view.curves:
-            yield _of_curve(look, view, curve, number, name)
+            yield _of_curve(look, view, curve, place, name)
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
@@ -139,24 +134,24 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
         name=f"{view.in_words(curve)} · {name}" if run else view.in_words(curve),
         tint=colour_of(curve, run > 0),
         learner=curve.learner,
-        state=_without_value(curve, run > 0),
-        rounding=view.rounding,
+        state=_without_value(look, curve, run > 0),
+        rounding=_rounding(look),
         is_count=_is_count(view),
         curve=curve,
     )
-    place = look.number_at(curve, pinned=run > 0)
-    if place is None:
+    number = look.number_at(curve, pinned=run > 0)
+    if number is None:
         return found
-    x, y = float(curve.x[place]), float(curve.y[place])
+    x, y = float(curve.x[number]), float(curve.y[number])
     line = view.line_for(curve, x)
     return replace(
         found,
-        state=_state(look, curve, place, run > 0),
+        state=_state(look, curve, number, run > 0),
         value=None if np.isnan(y) else y,
         line=line,
         height=None if line is None else line.at(x),
         binds=line is None or line.binds(curve),
-        diverged=curve.lost_by(place),
+        diverged=curve.lost_by(number),
     )
 
 
@@ -165,11 +160,11 @@ def _is_count(view: View) -> bool:
     return (how is not None and how.is_place) or (view.picture.measure.whole and view.as_measured)
 
 
-def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
-    if lost := curve.lost_by(place):
+def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
+    if lost := curve.lost_by(number):
         where = f" at {curve.diverged_at:g}" if curve.clock is not None else ""
         return f"diverged{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
-    at_last = place == len(curve.x) - 1
+    at_last = number == len(curve.x) - 1
     if pinned or (curve.ended and (at_last or not look.is_played(curve))):
         return "done"
     if look.is_played(curve) and look.at_end:
@@ -178,11 +173,22 @@ def _state(look: Look, curve: CurveView, place: int, pinned: bool) -> str:
     return "stopped" if look.stopped and not ended else "learning"
 
 
-def _without_value(curve: CurveView, pinned: bool) -> str:
+def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
+    """Why a curve has no value, and of one that is elsewhere from where or to where it goes."""
     if curve.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.complete or len(curve.x) >= curve.planned
-    return "not here" if curve.clock is None and is_whole else "waiting"
+    if curve.clock is not None or not is_whole:
+        return "waiting"
+    there = curve.x[~np.isnan(curve.y)]
+    if not len(there) or look.told is None or there.min() < look.told < there.max():
+        return "not here"
+    return f"to {number(there.max())}" if there.max() < look.told else f"from {number(there.min())}"
+
+
+def _rounding(look: Look) -> float:
+    """What is 0 but for rounding; on a logarithmic axis nothing is 0 that has a place there."""
+    return 0.0 if look.resolved.y_log else look.view.rounding
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
@@ -197,6 +203,6 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
         learner=heat.learner,
         state="done" if there or not np.isnan(heat.z).any() else "waiting",
         value=value if there else None,
-        rounding=look.view.rounding,
+        rounding=_rounding(look),
         is_count=_is_count(look.view),
     )

@@ -43,6 +43,8 @@ class Playback:
         self.position = 0.0
         self.playing = True
         self.replaying = False
+        self.moved = False
+        """Whether a person has put the playhead somewhere."""
         self._head: float | None = None
 
     @property
@@ -68,7 +70,7 @@ class Playback:
 
     def seek(self, record: int) -> None:
         """Put the playhead to a record; at the last that is shown it goes on with the run."""
-        self.replaying = False
+        self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
     def replay(self) -> None:

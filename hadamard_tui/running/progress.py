@@ -34,9 +34,10 @@ def points_done(results: Results) -> tuple[float, float]:
 
 
 def skipped(results: Results) -> str:
-    """What is not computed along an axis that goes on only until something is read off, in words."""
+    """How many runs, of all points together, an axis that goes on until something is read off leaves out."""
     runs = sum(map(len, results.skipped.values()))
-    return f"{runs} {'run' if runs == 1 else 'runs'} skipped: {WHY}" if runs else ""
+    planned = sum(len(point.experiment.learners) for point in results.plan.points)
+    return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
 def done(trace: Trace) -> int:

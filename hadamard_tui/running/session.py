@@ -77,6 +77,8 @@ class Session:
         self.looking: Looking | None = None
         self.guesses: dict[str, float | None] = {}
         """Where learners were guessed to come below a tenth, None for never, by name."""
+        self._left_beside: list[Measuring | Looking] = []
+        """What trained beside runs that are no longer on the screen."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
@@ -177,11 +179,36 @@ class Session:
             stopped=self.stopped,
             ghost=ghost,
             guesses={} if number else self.guesses,
+            moved=self.playback.moved,
+            whole=whole is not None and whole.complete,
         )
         asked = number, options is None
         if asked not in self._looks or not look.is_as(self._looks[asked]):
             self._looks[asked] = look
         return self._looks[asked]
+
+    def go_to(self, look: Look) -> bool:
+        """Have the run at a place of a picture on the screen, once all runs are over; whether it is another.
+
+        Of several it is the last, but the one on the screen if it is one of these.
+        """
+        if self.results is None or not self.over:
+            return False
+        plan, found = self.results.plan, look.view
+        there = [number for number in self.results.traces if plan.points[number].is_in(found.picture)]
+        if not found.along_records:
+            at_x = [number for number in there if found.x_of(number, np.inf) == look.x]
+            there = at_x or there
+            there = [number for number in there if found.y_of(number) == look.y] or there
+        if not there or self.point in there:
+            return False
+        self._left_beside += self._stop_beside()
+        self.measuring = self.looking = None
+        self.point = there[-1]
+        self.trace = self.results.traces[self.point]
+        self._begin_playback(self.experiment)
+        self.playback.position = float(self.trace.frontier)
+        return True
 
     def view(self, number: int) -> View | None:
         """A picture of what there is by now; None for one that these results do not have."""
@@ -362,7 +389,7 @@ class Session:
     def end(self, seconds: float = 0.0) -> bool:
         """End the engine's work; whether its threads ended within `seconds`."""
         self._worker.stop()
-        beside = self._stop_beside()
+        beside = self._left_beside + self._stop_beside()
         return self._worker.join(seconds) and all(one.join(min(seconds, 0.1)) for one in beside)
 
     def _stop_beside(self) -> list[Measuring | Looking]:

@@ -271,6 +271,8 @@ class Laboratory(StyledOnce, Predicting, Comparing):
         session = self.session
         if session is not None:
             session.tick(seconds)
+            if session.over and self.query_one(Stage).picture:
+                session.go_to(self.picture_of(session)[0])
             if (context := self.context) is not None:
                 self._show(session, context)
             if session.trace is None or session.trace.reached < 0:

@@ -10,9 +10,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Label, Static
 
+from engine.core.notation import number
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import looked_at, lowest_ratio
+from hadamard_tui.charts.values import looked_at
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.tours.tour import Tour
 
@@ -85,23 +86,20 @@ class Banner(Horizontal):
             self._words = words
             static.update(Text.assemble((head, "bold"), "\n", fitting(*words)))
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
-        if look is None or look.x is None:
+        if look is None or look.told is None:
             seen.show(NOTHING, "loading engine", "loading")
             best.show(NOTHING, "least loss")
             ratio.show(NOTHING, "of the bound")
             return
-        last = f"of {look.view.places[-1]:g}"
-        seen.show(f"{look.x:g}", f"{look.view.x_label} {last}", last)
-        now, lowest = looked_at(look, ""), lowest_ratio(look)
-        if now is None:
+        last = f"of {number(look.view.places[-1])}"
+        seen.show(number(look.told), f"{look.view.x_label} {last}", last)
+        now = looked_at(look, "")
+        if now is None or now.value is None:
             best.show(NOTHING, "least loss")
         else:
             best.show(f"{now.value:z.3f}", f"loss of {now.name}")
-        if lowest is None:
-            ratio.show(NOTHING, "of the bound")
-        else:
-            where = f": {lowest[1]} at {lowest[2]:g}" if self.screen.has_class("-huge") else ""
-            ratio.show(f"{lowest[0]:z.3f}", f"of the bound{where}")
+        known = now is not None and now.ratio is not None
+        ratio.show(f"{now.ratio:z.3f}" if now is not None and known else NOTHING, "of the bound")
 
 
 def fitting(head: str, story: str, width: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -11,31 +11,44 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.widgets import DataTable
 
+from engine.core.notation import written
 from engine.pictures.bound_class import FROM_BELOW, BoundClass
 from engine.pictures.view import CurveView, View
+from hadamard_tui.charts import digits
 from hadamard_tui.charts.abbreviations import within
+from hadamard_tui.charts.digits import decimals
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.charts.values import Value, counted, values
+from hadamard_tui.charts.values import Value, values
 from hadamard_tui.keyboard.motions import motions
 
-WIDTHS = {"": 1, "learner": 10, "value": 7, "line": 9, "ratio": 7, "state": 8, "rate": 19, "invariant": 12}
+WIDTHS = {
+    "": 1,
+    "learner": 10,
+    "value": 8,
+    "line": 10,
+    "which": 10,
+    "ratio": 8,
+    "state": 8,
+    "rate": 19,
+    "invariant": 12,
+}
 """The least width of every column. Fixed, so that nothing moves in a run."""
 
 LONGEST_MEASURE = 14
 """Letters of what is measured, at the head of its column, at most, before names and all columns have room."""
 
-OPTIONAL = ("rate", "invariant")
-"""The columns that are there only where there is room."""
+OPTIONAL = ("which", "rate", "invariant")
+"""The columns that are there only where there is room, and something to be said in them."""
 
 LEGIBLE = 18
-"""So much of a learner's name comes before any of these."""
+"""So much of a learner's name comes before any of these, and more where names begin alike."""
 
-ORDER = ("", "learner", "value", "line", "ratio", "invariant", "rate", "state")
+ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
 """The order of the columns on the screen."""
 
-PADDING, WHOLE_STATE, WHOLE_RATE = 2, 20, 28
+PADDING, WHOLE_STATE, WHOLE_RATE, LONGEST_LINE = 2, 20, 28, 18
 
 CUTS = {"state": " at ", "rate": ":"}
 """Where the text of a column is cut if it is too long for it."""
@@ -48,22 +61,41 @@ class Heads(NamedTuple):
     line: str = "bound"
     """Nothing where no line of the theory speaks of the picture."""
 
-    rates: bool = False
-    """Whether any learner has a rate to be told, oracle-tuned or one of several."""
+    there: frozenset[str] = frozenset()
+    """The optional columns in which something is said of a learner."""
+
+    place: str = ""
+    """Where the numbers are, as in "at k = 64"; nothing where the status says it."""
 
     def of(self, column: str) -> str:
         """What is above a column."""
-        return {"value": self.value, "line": self.line}.get(column, column)
+        named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
+        return named.get(column, column)
 
 
-def heads(view: View, rates: bool) -> Heads:
-    """What the columns of a view are about."""
-    how = view.picture.reading
-    clock = view.picture.measure.name if how is None or not how.is_place else how.over
-    about = view.clock if clock == "record" else clock
-    directions = {line.direction for line in view.lines}
-    line = "bound" if directions & {*FROM_BELOW} else "line" if directions else ""
-    return Heads(about, line, rates)
+def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
+    """What the columns of a picture are about, whose rows say these texts."""
+    known = [one for one in rows if one.value is not None]
+    compared = [one.line for one in known if one.line is not None] if known else look.view.lines
+    line = "bound" if {one.direction for one in compared} & {*FROM_BELOW} else "line" if compared else ""
+    said = {column for one in texts for column in OPTIONAL if one[column]}
+    if len({one.kind for one in compared}) < 2:
+        said.discard("which")
+    where = look.told_in_words
+    return Heads(measured(look.view), line, frozenset(said), f"at {where}" if where else "")
+
+
+def measured(view: View) -> str:
+    """What the numbers of a picture are, in few words: what the axis says, but of what is known by a word."""
+    picture = view.picture
+    if (how := picture.reading) is not None and how.is_place:
+        return view.clock if how.over == "record" else how.over
+    name = picture.measure.name
+    if not name.isalpha():
+        return view.y_label
+    if picture.times is not None:
+        name = f"{name} × {written(picture.times, view.words)}"
+    return f"{name}, relative to {view.divisor}" if view.divisor else name
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
@@ -84,16 +116,26 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         if name in chosen:
             chosen[name] += max(0, min(spare(), most - chosen[name]))
 
-    longest = max(map(cell_len, names), default=0)
-    grow("learner", min(longest, LEGIBLE))
+    longest = max(map(cell_len, [*names, heads.place]), default=0)
+    grow("learner", min(longest, max(LEGIBLE, told_apart_from(names))))
     for name in OPTIONAL:
-        if (name != "rate" or heads.rates) and WIDTHS[name] + PADDING <= spare():
+        if name in heads.there and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
     grow("learner", longest)
     grow("value", cell_len(heads.value))
+    grow("which", LONGEST_LINE)
     grow("rate", WHOLE_RATE)
     grow("state", WHOLE_STATE)
     return {name: chosen[name] for name in ORDER if name in chosen}
+
+
+def told_apart_from(names: Sequence[str]) -> int:
+    """From how many cells on the names differ, with an ellipsis for what is cut."""
+    longest = max(map(cell_len, names), default=0)
+    for width in range(1, longest):
+        if len({elided(name, width) for name in names}) == len({*names}):
+            return width
+    return longest
 
 
 class Scoreboard(DataTable[Text], inherit_bindings=False):
@@ -135,13 +177,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
     def show(self, look: Look) -> None:
         """Show the numbers at the place that is looked at; a learner has a row for each of its curves."""
         rows = values(look)
-        every = [one.curve for one in rows if one.curve is not None]
-        about = heads(look.view, any(curve.rate is not None for curve in every))
+        notation = column_notation(rows, bool(look.resolved.y_log))
+        texts = [row(one, notation) for one in rows]
+        about = heads(look, rows, texts)
         own = len(look.view.curves) + len(look.view.heats)
         self.learners = [one.learner for one in rows[:own]]
         self._rows([(one.mark, one.name, one.tint) for one in rows], about)
-        for number, one in enumerate(rows):
-            for column, text in row(one).items():
+        for number, said in enumerate(texts):
+            for column, text in said.items():
                 self._write(number, column, text)
 
     @property
@@ -190,27 +233,34 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 self.update_cell(str(number), column, cell)
 
 
-def row(one: Value) -> dict[str, str]:
-    """The texts of a row by column."""
+def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
+    """The decimals that values and lines have; two digits of each are to be seen where y is logarithmic."""
+    numbers = [number for one in rows for number in (one.value, one.height) if number is not None]
+    rounding = max((one.rounding for one in rows), default=0.0)
+    return decimals(numbers, rounding, 2 if by_factors else 1)
+
+
+def row(one: Value, places: int | None) -> dict[str, str]:
+    """The texts of a row by column; values and lines have so many decimals, None for powers of ten."""
     verdict = None if one.curve is None else one.curve.verdict
-    height, ratio = one.height, one.ratio
-    line = "none" if height is None else _value(height, one)
-    texts = {
+    height = None if one.height is None or one.value is None else _number(one.height, one, places)
+    ratio = "" if height is None else "–" if one.ratio is None else digits.ratio(one.ratio)
+    return {
         "invariant": "" if verdict is None else verdict.answer,
         "rate": "" if one.curve is None else rate(one.curve),
         "state": one.state,
-        "value": "" if one.value is None else _value(one.value, one),
-        "line": line if one.binds else f"({line})",
-        "ratio": "–" if ratio is None else _decimals(ratio, 3),
+        "value": "" if one.value is None else _number(one.value, one, places),
+        "line": "" if height is None else height if one.binds else f"({height})",
+        "which": "" if height is None or one.line is None else one.line.kind,
+        "ratio": ratio,
     }
-    return texts if one.value is not None else texts | {"line": "", "ratio": ""}
 
 
-def _value(number: float, one: Value) -> str:
+def _number(number: float, one: Value, places: int | None) -> str:
     """The value of a row, or the height of its line."""
     if one.is_count and math.isfinite(number):
-        return counted(number)
-    return _decimals(number, 5, one.rounding)
+        return digits.counted(number)
+    return digits.written(number, places, one.rounding)
 
 
 def rate(curve: CurveView) -> str:
@@ -220,15 +270,3 @@ def rate(curve: CurveView) -> str:
     if not curve.grid:
         return f"η = {curve.rate:.3g}"
     return f"{curve.rate:.3g}, best of {len(curve.grid)}: {min(curve.grid):.1g}…{max(curve.grid):.1g}"
-
-
-def _decimals(number: float, count: int, rounding: float = math.inf) -> str:
-    """A number within its column: with so many decimals, or in powers of ten where these say less.
-
-    What is no more than rounding is 0.
-    """
-    if math.isinf(number):
-        return "never" if number > 0 else "–"
-    text = f"{number:z.{count}f}"
-    is_small = rounding < abs(number) < 10 ** (2 - count)
-    return text if len(text) <= count + 3 and not is_small else f"{number:.1e}"

@@ -11,14 +11,16 @@ from textual.widgets import Static
 
 from engine.core.notation import number
 from engine.pictures.bound_class import FROM_BELOW
+from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import Value, counted, looked_at, lowest_ratio, values
+from hadamard_tui.charts.values import Value, compares, equals, looked_at
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.place_words import in_words
 from hadamard_tui.keyboard.keymap import key
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
+from hadamard_tui.widgets.scoreboard import measured
 
 STYLES = {
     "running": "bold green",
@@ -95,7 +97,7 @@ def _forms(
     said: Piece = (state, STYLES.get(state, "bold"))
     run = keys_to_run(in_field)
     todo, brief = _pending(session, editable, run)
-    where, shorter, shortest = _points(session)
+    where, shorter, shortest = _points(session, facts.place)
     if session is None:
         hint = "" if editable.error is not None else f"  press {run} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
@@ -105,15 +107,15 @@ def _forms(
             [said, todo, facts.short, hint],
         ]
     else:
-        pace_shown = f"  shown {session.playback.describe()}" if session.last else ""
-        told = [[said, todo, where, facts.long, (pace_shown, "dim")]]
+        pace_shown = f"  shown {session.playback.describe()}" if session.last and not session.over else ""
+        told = [[said, todo, where, facts.long, (pace_shown, "dim")], [said, todo, where, facts.long]]
     return [
         *told,
-        *([said, todo, where, fact] for fact in (facts.long, facts.medium, facts.short)),
-        *([said, todo, fact] for fact in (facts.shorter, facts.shortest) if editable.error is not None),
-        *([said, brief, shorter, fact] for fact in (facts.short, facts.shorter, facts.shortest)),
-        [said, shorter, facts.shortest],
-        [said, shortest, facts.shortest],
+        *([said, todo, where, fact] for fact in (facts.medium, facts.named, facts.short, facts.plain)),
+        *([said, todo, fact] for fact in (facts.shorter, facts.brief) if editable.error is not None),
+        *([said, brief, shorter, fact] for fact in (facts.plain, facts.shorter, facts.brief)),
+        [said, brief, shortest, facts.brief],
+        [said, shortest, facts.brief],
         [said, shortest, facts.least],
         [said, facts.least],
     ]
@@ -124,15 +126,23 @@ def keys_to_run(in_field: bool) -> str:
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
-def _points(session: Session | None) -> tuple[str, str, str]:
-    """Which point of the axes is shown, at length, in brief, and as a mere number."""
+def _points(session: Session | None, place: str) -> tuple[str, str, str]:
+    """Which point of the axes is shown, at length, in brief, and as a mere number.
+
+    `place` says where the numbers are; if that is the point it is not said twice.
+    """
     if session is None or not session.count:
         return "", "", ""
     where, count, left = session.where, session.count, session.remaining
     brief, left = where.replace(" = ", "=").replace(", ", ","), f", {left}" if left else ""
-    skipped = f", {session.skipped}" if session.skipped else ""
-    long = f"  {where} ({count.replace('/', ' of ')}{skipped}{left})"
-    return long, f" {brief} {count}{left}", f" {count}{left}"
+    point = f"point {count.replace('/', ' of ')}, {session.skipped}"
+    told = f"({point if session.skipped else count.replace('/', ' of ')}{left})"
+    number = f" {count}{left}"
+    return (
+        (f"  {told}", number, number)
+        if where == place
+        else (f"  {where} {told}", f" {brief}{number}", number)
+    )
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
@@ -145,14 +155,14 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
     return "", ""
 
 
-NOT_YET = (*2 * ("  best –  bound –  ratio –",), *2 * (" best – bound – ratio –",), *2 * (" –/–=–",))
+NOT_YET = (*2 * ("  best –  bound –  ratio –",), *3 * (" best – bound – ratio –",))
 """What there is to say of numbers before there are any, from the longest form to the shortest."""
 
 LONGEST_MEASURE = 20
 """Letters of what is measured, at most."""
 
-UNITS = {"epoch": "epochs", "time": "time"}
-"""What the engine takes per second where it is not steps, by the clock of the x-axis."""
+UNITS = {"epoch": "epochs", "time": ""}
+"""What the engine takes per second where it is not steps, by the clock of the x-axis; time has no speed."""
 
 
 class _Facts:
@@ -167,29 +177,40 @@ class _Facts:
         learner: str,
     ) -> None:
         experiment = editable.experiment if session is None else session.experiment
-        device, speed, x, brief, of = experiment.run.device, 0.0, "–", "–", ""
+        device, speed, x, of, along_axis = experiment.run.device, 0.0, "–", "", False
         numbers: tuple[str, ...] = NOT_YET
+        self.place = ""
         clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
             device, speed = trace.environment["device"], session.speed
-            x, brief = f"{place:g}", _short(place)
-            of = f" of {shown:g} shown" if place < shown < last else ""
-            numbers = _numbers(look or session.look(), learner)
-        long, medium, short, shorter, shortest, least = numbers
-        unit, steps, frames = UNITS.get(clock, "steps"), _short(speed), f"{fps:.0f} fps"
-        along, pace = f"  {clock} {x}/{last:g}", f"{steps} {unit}/s"
-        shorter_along, shorter_pace = f" {brief}/{_short(last)}", f"{steps}/s"
-        if not last:  # nothing goes along a clock
-            along = pace = shorter_along = shorter_pace = ""
+            x = number(place)
+            of = f" of {number(shown)} shown" if place < shown < last else ""
+            seen = look or session.look()
+            along_axis = session.over and not seen.view.along_records
+            self.place = seen.told_in_words
+            if along_axis and {*self.place.split(", ")} <= {*session.where.split(", ")}:
+                self.place = session.where
+            numbers = _numbers(seen, learner, self.place)
+        long, medium, short, shorter, least = numbers
+        unit, frames, end = UNITS.get(clock, "steps"), f"{fps:.0f} fps", number(last)
+        along, pace, brief = (
+            f"  {clock} {x}/{end}",
+            f"{_short(speed)} {unit}/s" if unit else "",
+            f" {x}/{end}",
+        )
+        if not last or along_axis:  # nothing goes along a clock, or what is in sight does not
+            along = brief = ""
+        pace = pace if last else ""
         name = device.split(" ", 1)[0]
         self.long = along + of + long + _spaced("  ", device, pace, frames)
         self.medium = along + of + medium + _spaced("  ", name, pace, frames)
-        self.short = f"{along}{short} {_spaced(' ', name, pace, frames)}"
-        self.shorter = along + shorter + _spaced(" ", name, shorter_pace, frames)
-        frames = f"{fps:.0f}fps"
-        self.shortest = shorter_along + shortest + _spaced(" ", name, shorter_pace, frames)
-        self.least = shorter_along + least + _spaced(" ", name, shorter_pace, frames)
+        self.short = f"{along}{short}{_spaced('  ', name, pace)}"
+        self.named = along + medium
+        self.plain = along + short
+        self.shorter = along + shorter
+        self.brief = brief + shorter
+        self.least = brief + least
 
 
 def _spaced(space: str, *pieces: str) -> str:
@@ -197,87 +218,53 @@ def _spaced(space: str, *pieces: str) -> str:
     return "".join(f"{space}{piece}" for piece in pieces if piece)
 
 
-def _numbers(look: Look, learner: str) -> tuple[str, ...]:
-    """What is to be said of the place that is looked at, from the longest form to the shortest."""
+def _numbers(look: Look, learner: str, where: str) -> tuple[str, ...]:
+    """What is to be said of the place that is looked at, in words, from the longest form to the shortest."""
     found = looked_at(look, learner)
     if found is None or found.value is None:
-        return NOT_YET if look.view.is_risk and look.view.along_records else 6 * ("",)
-    measure, name = look.view.picture.measure, _who(look, found)
-    word = "best" if measure.is_risk else elided(measure.name, LONGEST_MEASURE)
-    where, at = place_forms(look)
-    four, three, two = (_fixed(found.value, count, found) for count in (4, 3, 2))
-    long, medium, short, shorter, shortest, least = line_forms(look, found)
+        return NOT_YET if look.view.is_risk and look.view.along_records else 5 * ("",)
+    best, name = compares(look.view), found.name
+    if best and (more := equals(look, found)):
+        name = f"{name} and {more} more"
+    word = "best" if best else elided(measured(look.view), LONGEST_MEASURE)
+    at, brief = (f"  at {where}:", f" at {look.told_in_words}:") if where else ("", "")
+    four, three = (_fixed(found.value, count, found) for count in (4, 3))
+    long, medium, short, shorter = line_forms(found)
     return (
-        f"{where}  {word} {four} {name}{long}",
-        f"{where}  {word} {four} {name}{medium}",
-        f"{where}  {word} {four}{short}",
-        f"{at} {word} {three}{shorter}",
-        f"{at} {three}{shortest}",
-        f"{at} {two}{least}",
+        f"{at}  {word} {four} {name}{long}",
+        f"{at}  {word} {four} {name}{medium}",
+        f"{at}  {word} {four}{short}",
+        f"{brief} {word} {three}{short}",
+        f"{brief} {word} {three}{shorter}",
     )
 
 
-def _who(look: Look, found: Value) -> str:
-    """Whose value it is, and of a lowest risk how many more have the same to four decimals."""
-    if not look.view.picture.measure.is_risk or found.value is None:
-        return found.name
-    own = values(look)[: len(look.view.curves) + len(look.view.heats)]
-    said = _fixed(found.value, 4, found)
-    heights = [one.value for one in own if one.value is not None and not one.diverged]
-    more = sum(_fixed(height, 4, found) == said for height in heights) - 1
-    return f"{found.name} and {more} more" if more > 0 else found.name
+def line_forms(found: Value) -> tuple[str, ...]:
+    """The line that a value is compared with, and how, from the longest form to the shortest.
 
-
-def place_forms(look: Look) -> tuple[str, str]:
-    """Where on x a person looks, at length and in brief; nothing along a run, whose clock says it."""
-    if look.view.along_records or look.x is None:
-        return "", ""
-    x = look.view.x_name
-    if look.y is None:
-        word = look.view.name_at(look.x)
-        return f"  at {x} = {word or number(look.x, 4)}:", f" at {word or number(look.x)}"
-    y = look.view.y_name
-    at = f"  at {x} = {number(look.x, 4)}, {y} = {number(look.y, 4)}:"
-    return at, f" at {number(look.x)},{number(look.y)}"
-
-
-def line_forms(look: Look, found: Value) -> tuple[str, ...]:
-    """The line that a value is compared with, and how, from the longest form to the shortest."""
+    The height of a bound that does not bind it stands in brackets, as in the table.
+    """
     if found.line is None or found.height is None:
-        return 6 * ("",)
+        return 4 * ("",)
     line = "bound" if found.line.direction in FROM_BELOW else found.line.kind
-    ratio, lowest = _ratio(look, found)
-    brief, sign = (f"lowest ratio {ratio}", " min ") if lowest else (f"ratio {ratio}", "=")
-    height, brief_height, low = (_fixed(found.height, decimals, found) for decimals in (4, 3, 2))
+    ratio = "" if found.ratio is None else f"ratio {digits.ratio(found.ratio)}"
+    heights = (_fixed(found.height, decimals, found) for decimals in (4, 3))
+    four, three = (height if found.binds else f"({height})" for height in heights)
     return (
-        f"  {line} {height}  {lowest or brief}",
-        f"  {line} {height}  {brief}",
-        f" {line} {height} {brief}",
-        f" {line} {brief_height} {brief}",
-        f"/{brief_height}{sign}{ratio}",
-        f"/{low}{sign}{ratio}",
+        f"  {line} {four}{_spaced('  ', ratio)}",
+        f"  {line} {four}{_spaced(' ', ratio)}",
+        f" {line} {three}{_spaced(' ', ratio)}",
+        f" {line} {three}",
     )
-
-
-def _ratio(look: Look, found: Value) -> tuple[str, str]:
-    """Value by line; once the line has come to 0, the lowest there was, and in words where."""
-    if found.ratio is not None:
-        return f"{found.ratio:z.3f}", ""
-    lowest = lowest_ratio(look)
-    if lowest is None:
-        return "–", ""
-    ratio, name, x = lowest
-    return f"{ratio:z.3f}", f"lowest ratio {ratio:z.3f} {name} at {x:g}"
 
 
 def _fixed(number: float, decimals: int, of: Value) -> str:
     """A number with so many decimals, or where these say little in powers of ten."""
-    if not math.isfinite(number):
-        return "never" if number > 0 else "–"
-    if of.is_count:
-        return counted(number)
+    if of.is_count and math.isfinite(number):
+        return digits.counted(number)
     is_small = of.rounding < abs(number) < 10 ** (1 - decimals)
-    return f"{number:.1e}" if is_small or abs(number) >= 1e5 else f"{number:z.{decimals}f}"
+    in_powers = is_small or abs(number) >= digits.LARGEST
+    return digits.written(number, None if in_powers else decimals, of.rounding)
 
 
 def _short(number: float) -> str:

@@ -79,7 +79,8 @@ def check(app: HadamardApp, size: tuple[int, int]) -> None:
     board = laboratory.query_one(Scoreboard)
     if "#scoreboard" in regions:
         assert board.virtual_size.width <= board.size.width, f"the table is cut at {size}"
-        assert {"learner", "loss", "bound", "ratio", "state"} <= set(board.heads)
+        assert {"loss", "bound", "ratio", "state"} <= set(board.heads)
+        assert board.heads[1] in ("learner", "at k = 8"), f"the head of names is cut at {size}"
     for words in laboratory.query("#panel-words, #story"):
         assert words.virtual_size.width <= words.size.width or not words.size, f"words are cut at {size}"
 
@@ -103,8 +104,10 @@ async def test_nothing_is_cut_off_and_nothing_overlaps_at_any_size(app: Hadamard
             await pilot.pause(0.1)
             check(app, size)
             text = screen_text(app)
-            for word in ("finished", "3/16", "cpu", "fps"):
-                assert word in text, f"{word} is missing at {size}, step {number}"
+            words = ["finished", "3/16", "best", "bound", *(["ratio"] if size[0] > 60 else [])]
+            words += ["cpu", "fps"] if size[0] >= 120 else []
+            for word in words:
+                assert word in text.splitlines()[-2], f"{word} is missing at {size}, step {number}"
         app.laboratory.editable.put("run.seed", 5)
         for size in some(1):
             await pilot.resize_terminal(*size)
@@ -223,14 +226,22 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 
 @looped("width", range(58, 210, 7))
 def test_the_columns_fill_the_width_and_never_more(width: int):
-    for rates in (False, True):
-        shape = columns(width, ["a name of some length", "b"], Heads(rates=rates))
+    for there in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
+        shape = columns(width, ["a name of some length", "b"], Heads(there=there))
         assert sum(shape.values()) + 2 * len(shape) <= width
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
-    assert ("rate" in columns(width, ["GD"], Heads(rates=True))) == (width >= 76)
+    assert ("rate" in columns(width, ["GD"], Heads(there=frozenset({"rate"})))) == (width >= 79)
     assert "rate" not in columns(width, ["GD"], Heads())
     measured = columns(width, ["GD"], Heads("weights-dot-gradient"))["value"]
     assert measured == 20 or (width < 120 and measured >= 14)
+
+
+def test_names_have_room_before_other_columns_until_they_are_told_apart():
+    names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
+    for width in (75, 100):
+        shape = columns(width, names, Heads(there=frozenset({"rate"})))
+        assert shape["learner"] == 25
+        assert ("rate" in shape) == (width == 100)
 
 
 async def test_the_key_that_comes_to_panels_without_a_name_stands_beside_them(app: HadamardApp):

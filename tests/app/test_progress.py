@@ -84,9 +84,11 @@ def test_a_session_goes_from_point_to_point_that_is_run_and_says_what_is_skipped
     results = sweep(points, notify=heard)
     assert at == [(number, number) for number in results.traces]
     assert len(at) < len(points.points)
-    count = len(results.left_out)
+    skipped = sum(map(len, results.skipped.values()))
+    planned = sum(len(point.experiment.learners) for point in points.points)
     line = status_text(session, EditableExperiment(INNER_AXIS, None), Pace(), 30, 300).plain
-    assert f"{count} runs skipped: the reading is known" in line
+    assert f"(point {session.point + 1} of {len(points.points)}, " in line
+    assert f"{skipped} of {planned} runs skipped: the reading is known" in line
 
 
 def test_where_points_may_be_skipped_the_time_left_is_the_longest() -> None:

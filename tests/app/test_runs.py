@@ -363,20 +363,27 @@ async def test_numbers_too_long_for_their_column_are_shown_in_powers_of_ten(edit
         assert all(len(cells[column]) <= width for column, width in scoreboard.shape.items())
 
 
-async def test_the_status_keeps_the_lowest_ratio_when_the_bound_has_come_to_zero(app: HadamardApp):
+async def test_at_the_end_numbers_are_told_where_the_bound_was_half_until_the_playhead_is_moved(
+    app: HadamardApp,
+):
     async with opened(app, WIDE) as pilot:
         await pilot.press("r")
         await until(pilot, lambda: session_of(app).trace is not None)
         await pilot.press("f")
-        await until(pilot, lambda: "finished" in status_of(app))
+        await until(pilot, lambda: "finished  k 16/16  at k = 8:  best" in status_of(app))
+        scoreboard = app.laboratory.query_one(Scoreboard)
+        assert scoreboard.heads[1] == "at k = 8"
+        assert [str(cell) for cell in scoreboard.get_row_at(0)][1:5] == ["GD", "0.50000", "0.50000", "1.000"]
+        assert "(0.50000)" in str(scoreboard.get_row_at(2)), "the bound does not bind EGU"
         trace = session_of(app).trace
         assert trace is not None
-        lowest = min(
-            (loss / (1 - x / 16), curve.name, x)
-            for curve in trace.curves
-            for x, loss in zip(curve.x[:-1], curve.mean("loss"), strict=False)
-        )
-        assert f"lowest ratio {lowest[0]:.3f} {lowest[1]} at {lowest[2]:g}" in status_of(app)
+        losses = {curve.name: curve.mean("loss")[8] for curve in trace.curves}
+        best = min(losses, key=losses.__getitem__)
+        ratio = losses[best] / 0.5
+        assert f"best {losses[best]:.4f} {best}  bound (0.5000)  ratio {ratio:.3f}" in status_of(app)
+        await pilot.press("end")
+        await until(pilot, lambda: scoreboard.heads[1] == "learner")
+        assert [str(cell) for cell in scoreboard.get_row_at(0)][1:5] == ["GD", "0.00000", "0.00000", "–"]
 
 
 async def test_points_that_cannot_be_kept_are_a_note(app: HadamardApp):

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import gc
 import re
-import weakref
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.cells import cell_len
 
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
-from engine.runtime.run import Loaded, run
+from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment
 from engine.spec.pictures import of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import Value, looked_at, lowest_ratio, values
+from hadamard_tui.charts.values import Value, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import line_forms, place_forms, status_text
+from hadamard_tui.widgets.status import line_forms, status_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -35,7 +32,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 WIDTHS = (60, 66, 72, 80, 100, 120, 160, 200)
 NUMBER = r"(–|none|\d+(\.\d+)?)"
-LOSSES = rf"best {NUMBER}.* bound {NUMBER} +(lowest )?ratio {NUMBER}|{NUMBER}/{NUMBER}(=| min ){NUMBER}"
+LOSSES = rf"best {NUMBER}.* bound \(?{NUMBER}\)?( +ratio {NUMBER}|$)"
 
 
 def small(*settings: str) -> list[str]:
@@ -55,7 +52,7 @@ def test_a_run_in_which_all_diverged_has_no_best_and_is_not_learning() -> None:
     assert gd.diverged_at is not None
     assert trace.frontier < gd.diverged_at
     [now] = values(look(experiment, trace, trace.frontier))
-    assert row(now)["state"] == f"diverged at {gd.diverged_at:g}"
+    assert row(now, 5)["state"] == f"diverged at {gd.diverged_at:g}"
     [before] = values(look(experiment, trace, trace.frontier - 1))
     assert before.state == ("learning" if trace.frontier else "waiting")
     assert looked_at(look(experiment, trace, trace.frontier), "GD") is None
@@ -71,75 +68,22 @@ def test_a_learner_of_which_some_replicas_diverged_says_how_many_and_is_no_best(
     first = gd.diverged_at
     assert first is not None
     [before], [after] = (values(look(experiment, trace, place)) for place in (first - 1, 32))
-    assert row(before)["state"] == "learning"
-    assert row(after)["state"] == f"diverged at {first:g}: {gd.diverged}/20"
-    assert row(after)["value"]
+    assert row(before, 5)["state"] == "learning"
+    assert row(after, 5)["state"] == f"diverged at {first:g}: {gd.diverged}/20"
+    assert row(after, 5)["value"]
     assert looked_at(look(experiment, trace, first - 1), "GD") is not None
     assert looked_at(look(experiment, trace, first), "GD") is None
-    heights = np.max(
-        [np.interp(gd.x, bound.x, bound.values) for bound in trace.lines_of("loss") if bound.applies_to], 0
-    )
-    ratios = gd.mean("loss")[: gd.sound] / heights[: gd.sound]
-    lowest = lowest_ratio(look(experiment, trace, 32))
-    assert lowest is not None
-    assert lowest[0] == ratios.min(), "of means over all replicas"
-
-
-def test_the_lowest_ratio_is_never_one_of_before() -> None:
-    loaded: list[Trace] = []
-    early: list[object] = []
-    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
-
-    def gate() -> int:
-        early.append(lowest_ratio(look(experiment, loaded[0], 16.0)))
-        return 1
-
-    run(experiment, gate, lambda event: loaded.append(event.trace) if isinstance(event, Loaded) else None)
-    [trace] = loaded
-    naive = min(
-        (loss / height, curve.name, x)
-        for curve in trace.curves
-        for x, loss in zip(curve.x, curve.mean("loss"), strict=True)
-        if (height := max(bound.at(x) for bound in trace.lines_of("loss") if len(bound.values))) > 1e-12
-    )
-    assert lowest_ratio(look(experiment, trace, 16.0)) == pytest.approx(naive)
-    assert len(set(early)) > 3
-
-
-def test_the_lowest_ratio_keeps_no_view_alive() -> None:
-    experiment = presets.load("hadamard-128", small("learners.GD.update.lr=0.03125"))
-    seen = look(experiment, run(experiment), 16.0)
-    assert lowest_ratio(seen) is not None
-    ended = weakref.ref(seen.view)
-    del seen
-    gc.collect(1)  # it is young
-    assert ended() is None
 
 
 @pytest.mark.parametrize("is_count", [True, False])
 @pytest.mark.parametrize("height", [943718.4, 3.2e9, 258.26, 0.00026, 1e-7, 0.5])
 def test_no_form_of_the_status_cuts_the_height_of_a_line(height: float, is_count: bool) -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
-    anything: Any = None  # of which nothing is asked where there is a ratio
     one = Value("A", "EGU", "", "EGU", "done", 2 * height, line, height, is_count=is_count)
-    for form in line_forms(anything, one):
-        shown = re.search(r"(?:bound |/)([\d.e+-]+)", form)
+    for form in line_forms(one):
+        shown = re.search(r"bound ([\d.e+-]+)", form)
         assert shown is not None, form
         assert float(shown.group(1)) == pytest.approx(height, rel=0.05), form
-
-
-@pytest.mark.parametrize(
-    ("x", "long", "brief"),
-    [
-        (1048576.0, "  at d = 1048576:", " at 1048576"),
-        (1024.0, "  at d = 1024:", " at 1024"),
-        (0.12345, "  at d = 0.1235:", " at 0.123"),
-    ],
-)
-def test_the_status_writes_whole_places_in_full(x: float, long: str, brief: str) -> None:
-    shown = SimpleNamespace(along_records=False, x_name="d", name_at=lambda x: None)
-    look: Any = SimpleNamespace(view=shown, x=x, y=None)
-    assert place_forms(look) == (long, brief)
 
 
 def said(app: HadamardApp, width: int) -> str:
@@ -147,8 +91,8 @@ def said(app: HadamardApp, width: int) -> str:
     laboratory = app.laboratory
     line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, width).plain
     assert cell_len(line) <= width, line
-    assert re.search(r"20 ?fps", line), line
-    assert re.search(r"[\d.]+[kM]?( steps)?/s ", line), line
+    assert width < 120 or re.search(r"cpu|auto|cuda", line), line
+    assert width < 160 or re.search(r"[\d.]+[kM]? steps/s +20 fps", line), line
     assert re.search(LOSSES, line), line
     return line
 
@@ -162,9 +106,11 @@ async def test_the_status_names_what_is_lowest_and_says_who_shares_the_best(app:
         await finished(app, pilot)
         laboratory = app.laboratory
         line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, 110).plain
-        assert re.search(r"best 0\.0000 \S.* and [1-4] more  bound 0\.0000  lowest ratio 0\.\d{3}", line), (
-            line
-        )
+        assert "at k = 8:  best 0.4254 EGU  bound (0.5000)  ratio 0.851" in line
+        await pilot.press("home")
+        await until(pilot, lambda: laboratory.session is not None and laboratory.session.place == 0)
+        line = status_text(laboratory.session, laboratory.editable, Pace(), 20.0, 110).plain
+        assert re.search(r"best 0\.9375 EGU and 1 more  bound \(1\.0000\)  ratio 0\.938", line), line
 
 
 async def test_the_status_says_everything_before_a_run_and_after(app: HadamardApp):
@@ -172,12 +118,10 @@ async def test_the_status_says_everything_before_a_run_and_after(app: HadamardAp
         for line in at_every_width(app):
             assert line.startswith(" ready ")
             assert "–/16 " in line
-            assert " auto " in line or " cpu " in line
         await finished(app, pilot)
         for line in at_every_width(app):
             assert line.startswith(" finished ")
             assert "16/16 " in line
-            assert " cpu " in line
 
 
 async def test_a_set_up_that_cannot_run_is_told_on_80_columns(app: HadamardApp):
@@ -199,7 +143,6 @@ async def test_a_long_device_and_a_pending_restart_push_nothing_out(app: Hadamar
         app.laboratory.editable.put("run.seed", 7)
         for line in at_every_width(app):
             assert line.startswith(" replaying ")
-            assert " cuda:1 " in line
 
 
 async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() -> None:
@@ -213,13 +156,4 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
         for width in WIDTHS:
             told = status_text(session_of(app), app.laboratory.editable, Pace(), 20.0, width).plain
             assert "finished" in told
-            assert "cpu" in told
             assert not re.search(r"0/0|/s\b", told), told
-
-
-def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
-    line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
-    anything: Any = None
-    one = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
-    assert (row(one)["value"], row(one)["ratio"]) == ("0.00000", "0.000")
-    assert not any("-" in form for form in line_forms(anything, one))

@@ -92,7 +92,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         assert any("begins here" in note.message for note in app._notifications)
         await pilot.press("f")
         await until(pilot, lambda: session_of(app).state == "finished")
-        await until(pilot, lambda: "128 0.000 0.018" in banner(app))
+        await until(pilot, lambda: "64 0.012 0.023" in banner(app))
         await until(pilot, lambda: "after k = 20" in screen_text(app))
         assert size == SMALL or "before k = 116" in screen_text(app), "there is room for two sentences"
         assert "> Next" in screen_text(app)

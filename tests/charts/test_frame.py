@@ -72,6 +72,11 @@ def test_in_a_low_chart_the_label_gives_way_to_the_title():
     assert frame(Axes(title, "k", LONG, (0, 1), (0, 1)), 54, 9).lines[0].strip() == title
 
 
+def test_an_arrow_says_that_x_falls_in_time():
+    lines = frame(Axes("", "loss", "norm", (0, 1), (0, 1), x_falls=True), 60, 20).lines
+    assert lines[-1].strip().endswith("← loss, falling")
+
+
 def test_small_frames_give_up_labels_then_the_title_then_ticks():
     assert "examples" not in "".join(frame(LOSS, 80, 9).lines)
     assert "Square" in "".join(frame(LOSS, 80, 9).lines)

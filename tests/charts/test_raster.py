@@ -163,7 +163,7 @@ def test_faint_series_are_told_apart():
 
 
 def test_marks_stand_at_the_last_visible_point_and_make_room_for_each_other():
-    flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "AB"]
+    flat = [curve([1.0] * 20, mark=letter) for letter in "AB"]
     picture = painted([*flat, curve([0.0, 0.0, math.nan], [0, 9, 19], mark="C")])
     assert text(picture)[0].endswith("A")
     assert text(picture)[0][-3] == "B"

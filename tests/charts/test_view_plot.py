@@ -14,7 +14,7 @@ from hadamard_tui.charts.chart_options import ChartOptions
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import mark, number_of
-from hadamard_tui.charts.values import looked_at, lowest_ratio, values
+from hadamard_tui.charts.values import compares, equals, looked_at, values
 from hadamard_tui.charts.view_plot import plot
 
 RECORDS = 41
@@ -218,6 +218,74 @@ def test_the_place_that_is_looked_at_is_the_nearest_one_and_by_default_the_newes
     assert best.name == "D = 2", "of a risk the lowest"
 
 
+def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_curves_have():
+    view = replace(along("a", "b"), x_of=lambda point, clock: float(RATES[::-1][point]))
+    a, b = view.curves
+    short = [replace(one, x=RATES[:2], y=one.y[:2], planned=2) for one in (a, b)]
+    late = replace(a, name="c", x=RATES[2:], y=a.y[2:], planned=2)
+    assert Look(view, point=2, whole=True).x == 1.0, "though the run at 0.01 came last"
+    look = Look(replace(view, curves=[short[0], b]), point=2, whole=True)
+    assert look.x == 0.01
+    look = Look(replace(view, curves=[*short, late]), point=0, whole=True)
+    assert (look.x, look.told_in_words) == (0.01, "α = 0.01")
+    assert [one.state for one in values(look)][2] == "from 0.1"
+    assert [one.state for one in values(replace(look, cursor=1.0))] == ["to 0.01", "to 0.01", "learning"]
+
+
+def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
+    """A run of GD along its bound, which falls from 1 to `end`, and of a net at a tenth of that."""
+    height = 1 - (1 - end) * K / K[-1]
+    curves = [
+        played(name, y, 1.0, 0, at) for at, (name, y) in enumerate({"GD": height, "net": height / 10}.items())
+    ]
+    line = LineView(name="ri", kind="ri", direction="lower", formula="", applies_to=("GD",), x=K, y=height)
+    view = of_runs(*curves, measure="loss", lines=[line], x_of=lambda point, clock: min(clock, K[-1]))
+    return Look(view, place=place, moved=moved)
+
+
+def test_at_the_end_of_a_run_whose_bound_is_0_there_numbers_are_told_where_it_was_half():
+    look = bounded(0.0)
+    assert (look.x, look.told, look.told_in_words) == (40, 20, "η·step = 20")
+    gd, net = values(look)
+    assert (gd.value, gd.height, gd.ratio, gd.binds) == (0.5, 0.5, 1.0, True)
+    assert (net.value, net.binds) == (0.05, False)
+    best = looked_at(look, "GD")
+    assert best is not None
+    assert best.name == "net"
+    assert look.past(look.view.curves[0]) == len(K), "the curves are drawn to their end"
+
+
+@pytest.mark.parametrize("look", [bounded(0.0, moved=True), bounded(0.02)])
+def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told_at_the_end(look: Look):
+    assert look.told == look.x == 40
+    assert not look.told_in_words
+    assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
+
+
+def test_a_looked_back_at_place_is_where_numbers_are_told():
+    assert bounded(0.0, place=7.0).told == 7
+
+
+def test_learners_that_have_nothing_in_common_to_make_small_have_no_best_and_only_equals_are_told_together():
+    same, near = along("a", "b", y=np.full(4, 4e-11)), along("a", "b", y=RATES)
+    for view, count in (
+        (same, 1),
+        (replace(near, curves=[near.curves[0], curve("b", RATES * 1.1, RATES)]), 0),
+    ):
+        best = looked_at(Look(replace(view, y_log=True)), "b")
+        assert best is not None
+        assert (best.name, equals(Look(replace(view, y_log=True)), best)) == ("a", count)
+    distance = replace(same, picture=replace_measure(same, "distance"))
+    chosen = looked_at(Look(distance), "b")
+    assert chosen is not None
+    assert (chosen.name, compares(distance), compares(same)) == ("b", False, True)
+    assert not compares(along("a")), "one alone is no best"
+
+
+def replace_measure(view: View, name: str) -> Picture:
+    return Picture(x=view.picture.x, measure=catalogue.make("measures", name))
+
+
 def test_values_are_those_at_the_same_x_for_all_runs_of_a_picture():
     [first, second] = values(Look(TWO, point=1, shown=20.0, place=10.0))
     assert second.value == pytest.approx(2 * np.sqrt(10))
@@ -269,7 +337,11 @@ def test_a_curve_is_compared_with_the_strongest_bound_else_with_the_line_that_sa
         beaten = free.line.kind if free.line is not None else None
         assert (beaten, free.binds) == ("ahead", False) if low in lines else (None, True)
     assert values(Look(view, cursor=0.1))[0].line is None
-    assert lowest_ratio(Look(replace(view, lines=[low]))) is None, "there is none along an axis"
+    edges = [line("far", "reference", height, name=f"{height}") for height in (1.0, 2.0)]
+    assert values(Look(replace(view, lines=edges), cursor=0.1))[0].line is None, "two edges of a band"
+    own = line("own", "asymptotic", 5.0, curve="GD", applies_to=("GD",))
+    [gd, free] = values(Look(replace(view, lines=[replace(far, applies_to=("GD", "free")), own]), cursor=0.1))
+    assert [one.line is not None and one.line.kind for one in (gd, free)] == ["own", "far"]
 
 
 def test_the_cell_that_is_looked_at_has_the_value_of_every_learner():
@@ -369,3 +441,55 @@ def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
     view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
     series, axes, *_ = plot(Look(view))
     assert tuple(named(list(series), "here").y) == axes.y_limits
+
+
+def test_an_axis_of_few_places_has_its_ticks_there_and_others_at_round_numbers():
+    assert [place for place, _ in plot(Look(along("D = 2"))).axes.x_names] == RATES.tolist()
+    assert plot(Look(TWO)).axes.x_names == ()
+
+
+def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) -> CurveView:
+    return curve(name, y, x, number=number, ended=True, stderr=None, **more)
+
+
+def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
+    whole = ended("whole", RATES, RATES, 0)
+    view = replace(along("x"), places_of=lambda found: RATES)
+    few = [ended(name, RATES[:2], RATES[:2], at) for at, name in enumerate(("b", "c"), start=1)]
+    late = ended("late", RATES[2:], RATES[2:], 3)
+    lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, missing=np.array([0, 0, 1, 4]))
+    at_work = curve("at work", RATES[:2], RATES[:2], number=5, planned=4)
+
+    def note(*curves: CurveView) -> str:
+        return plot(Look(replace(view, curves=[*curves]))).note
+
+    assert note(whole) == note(whole, at_work) == ""
+    assert note(whole, *few) == "B, C: not run beyond α = 0.01"
+    assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
+
+
+def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveView:
+    return curve(name, y, x, clock=np.arange(float(len(x))), missing=None, is_passed=True, **more)
+
+
+def of_margin(*curves: CurveView) -> View:
+    return of_runs(*curves, places_of=lambda found: found.known_places, x_of=lambda point, clock: None)
+
+
+def test_what_goes_back_on_a_measured_x_is_not_drawn():
+    x = np.array([0.0, -0.5, 0.3, 0.2, 0.4, 1.0])
+    series = plot(Look(of_margin(passing("A", x, np.arange(6.0))))).series
+    assert named(list(series), "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]
+    falling = plot(Look(of_margin(passing("A", 1 - x, np.arange(6.0)))))
+    assert named(list(falling.series), "A").y.tolist() == [0.0, 2.0, 4.0, 5.0]
+    assert falling.axes.x_falls
+    assert not plot(Look(of_margin(passing("A", x, np.arange(6.0))))).axes.x_falls
+    assert not plot(Look(TWO)).axes.x_falls
+
+
+def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
+    x = np.linspace(1.0, 0.1, 6)
+    least = passing("least", np.where(np.arange(6) < 1, 1.0, 0.0), np.full(6, 2.0), is_reference=True)
+    level = named(list(plot(Look(of_margin(passing("A", x, x), least))).series), "least")
+    assert (level.x.min(), level.x.max()) == (0.1, 1.0)
+    assert (level.y == 2.0).all()

@@ -97,7 +97,8 @@ def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
 def test_progress_and_json_say_what_is_skipped_and_why():
     results = sweep(plan(document()))
     count = sum(map(len, results.skipped.values()))
-    assert skipped(results) == f"{count} runs skipped: the reading is known"
+    planned = sum(len(point.experiment.learners) for point in results.plan.points)
+    assert skipped(results) == f"{count} of {planned} runs skipped: the reading is known"
     assert state(results)[0].endswith(skipped(results))
     assert share(results) == 1.0
     assert points_done(results) == (len(results.traces), 0)
