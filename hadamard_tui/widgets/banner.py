@@ -97,9 +97,9 @@ class Banner(Horizontal):
         if now is None or now.value is None:
             best.show(NOTHING, "least loss")
         else:
-            best.show(f"{now.value:z.3f}", f"loss of {now.name}")
+            best.show(f"{now.value:.3f}", f"loss of {now.name}")
         known = now is not None and now.ratio is not None
-        ratio.show(f"{now.ratio:z.3f}" if now is not None and known else NOTHING, "of the bound")
+        ratio.show(f"{now.ratio:.3f}" if now is not None and known else NOTHING, "of the bound")
 
 
 def fitting(head: str, story: str, width: int) -> str:
