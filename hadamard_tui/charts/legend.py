@@ -122,16 +122,27 @@ def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[Part, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
-    those here, and those of the same name are told once."""
+    those here, nor at which values, and those of the same name are told once."""
     found: list[Part] = []
     for at in group:
         one, name, mark = series[at], series[at].name, marks[at] or ""
-        for other in (series[number].name for number in group if number != at):
-            name = name.removesuffix(f" of {other}").removesuffix(f", {other}")
+        for curve in (series[number] for number in group if series[number].mark and not one.mark):
+            name = _without(name, curve.name)
         if mark or all(part.name != name for part in found):
             relation = _relation(series, group[0], at, y_log)
             found.append(Part(name, at, one.formula, mark, SAMPLES[one.style], relation))
     return tuple(found)
+
+
+def _without(name: str, curve: str) -> str:
+    """The name of a line without that of the curve whose own it is, and without the values that it shares
+    with it: "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" are "limit"."""
+    first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
+    others = curve.split(", ")[1:]
+    while parts and others and parts[-1] == others[-1]:
+        parts.pop()
+        others.pop()
+    return ", ".join([first, *parts])
 
 
 @lru_cache(maxsize=64)

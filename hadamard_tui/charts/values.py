@@ -59,7 +59,7 @@ class Value:
         """Value by line; None where there is none, or where the line is next to nothing beside the value."""
         if self.value is None or self.height is None or abs(self.height) <= ZERO:
             return None
-        ratio = self.value / self.height
+        ratio = 0.0 if abs(self.value) <= self.rounding else self.value / self.height
         return ratio if abs(ratio) < MOST_TIMES else None
 
 

@@ -162,3 +162,15 @@ def test_the_longest_formulas_go_first():
     (row,) = lines(series, 50, 1)
     assert "1 − k/d" in row
     assert "s_i" not in row
+
+
+def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
+    series = [
+        curve([1.0, 2.0], name="elimination, r = 3, side = 16", mark="E"),
+        curve([1.0, 2.0], name="ladder, r = 3, side = 16", style="dashed"),
+        curve([5.0, 9.0], name="ladder, r = 4, side = 16", style="dashed"),
+    ]
+    (row,) = legend(series, 120, 1, groups=[(0, 1), (2,)])
+    assert [piece.text for piece in row] == [
+        "E ─── elimination, r = 3, side = 16", "= ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
+    ]  # fmt: skip
