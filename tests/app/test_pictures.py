@@ -121,6 +121,7 @@ TITLES = "the run", "Margin in ‖·‖₂ of the nets", "Margin in ‖·‖₁ 
 def test_pictures_without_room_have_their_short_names_beside_the_chosen_one() -> None:
     short = "the run", "l2", "l1", "max"
     assert texts(TITLES, short, 2, 60) == ["the run", "l2", TITLES[2], "max"]
+    assert texts(TITLES, ("the run", "permutations", "l1", "max"), 2, 48)[1] == "permutations"
     assert shortened(TITLES) == ["the run", "…‖·‖₂ of the nets", "…‖·‖₁ of the nets", "…‖·‖_∞ of the nets"]
     assert shortened(["Loss", "Loss"]) == ["Loss", "Loss"]
 
