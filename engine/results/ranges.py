@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ MOST_TURNS = 2
 """Of a curve that turns more often the least and the greatest value are told."""
 
 
+BLOCK = 4096
+
+
 class Range:
     """From where to where a curve goes."""
 
@@ -40,14 +44,15 @@ class Range:
     ) -> None:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
-        self.x, self.y = curve.x[known(curve)], values_of(curve)
+        there = known(curve)
+        self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
         self._place, self._zero, self._is_named = place, zero, is_named
-        errors = np.zeros_like(curve.y) if curve.stderr is None else np.nan_to_num(curve.stderr)
-        self._errors = ERRORS * errors[known(curve)]
+        errors = None if curve.stderr is None else np.nan_to_num(curve.stderr[known(curve)])
+        self._errors = None if errors is None else ERRORS * errors
         self._is_log = is_log and zero > 0
         self._heights = np.log(np.maximum(self.y, zero)) if self._is_log else self.y
 
-    @property
+    @cached_property
     def change(self) -> float:
         """How far its values are apart: by which ratio on a logarithmic axis."""
         return float(np.ptp(self._heights))
@@ -64,7 +69,7 @@ class Range:
 
     def told(self, along: str = "", with_turns: bool = False) -> str:
         """The same, with the places on an axis of this name, and with the values where it turns."""
-        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns())):
+        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
             return "is " + ", ".join(f"{value} at {listed(places)}" for value, places in there.items())
         begin, end = (self._place(float(x)) for x in self.x[[0, -1]])
@@ -82,7 +87,7 @@ class Range:
     @property
     def _stays(self) -> bool:
         spread, greatest = float(np.ptp(self.y)), float(np.abs(self.y).max())
-        within = bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
+        within = self._errors is not None and bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
         return spread <= (WITHIN_ERRORS if within else STILL) * greatest
 
     @property
@@ -94,43 +99,51 @@ class Range:
     def _way(self) -> str:
         """The values at which it turns; where it turns often, the least and the greatest if they are
         beyond those at the ends."""
-        turns = self._turns()
+        turns = self._turns
         if len(turns) > MOST_TURNS:
-            turns = [at for at in turns if self._is_extreme(at)]
+            h, room = self._heights, TURN * self.change
+            low, high, ends = int(h.argmin()), int(h.argmax()), h[[0, -1]]
+            extremes = ((low, h[low] < ends.min() - room), (high, h[high] > ends.max() + room))
+            turns = sorted(at for at, is_beyond in extremes if is_beyond)
         told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
         return f" by way of {listed(told)}" if told else ""
 
-    def _is_extreme(self, at: int) -> bool:
-        ends, height = self._heights[[0, -1]], self._heights[at]
-        room = TURN * self.change
-        least = height == self._heights.min() and height < ends.min() - room
-        return bool(least or (height == self._heights.max() and height > ends.max() + room))
-
+    @cached_property
     def _turns(self) -> list[int]:
-        """The places from which it goes back far enough, as TURN says, in order."""
-        h, found, low, high = self._heights, list[int](), 0, 0
-        rising: bool | None = None
-        for at in range(1, len(h)):
-            low, high = (at if h[at] < h[low] else low), (at if h[at] > h[high] else high)
-            if rising is not False and h[high] - h[at] > self._room(high):
-                if rising:
-                    found.append(high)
-                rising, low, high = False, at, at
-            elif rising is not True and h[at] - h[low] > self._room(low):
-                if rising is False:
-                    found.append(low)
-                rising, low, high = True, at, at
+        """The places from which it goes back far enough, as TURN says, in order: MOST_TURNS and one more at
+        the most."""
+        found, rising = list[int](), 0
+        low = high = (float(self._heights[0]), 0)
+        for at, height in enumerate(_floats(self._heights)):
+            low, high = min(low, (height, at)), max(high, (height, -at))
+            if rising >= 0 and high[0] - height > self._room(-high[1]):
+                found += [-high[1]] if rising else []
+                rising, low, high = -1, (height, at), (height, -at)
+            elif rising <= 0 and height - low[0] > self._room(low[1]):
+                found += [low[1]] if rising else []
+                rising, low, high = 1, (height, at), (height, -at)
+            if len(found) > MOST_TURNS:
+                break
         return found
 
     def _room(self, at: int) -> float:
         """How far from a place it has to go back to have turned there."""
-        error = self._errors[at] / max(abs(self.y[at]), self._zero) if self._is_log else self._errors[at]
-        return max(TURN * self.change, float(error))
+        if self._errors is None:
+            return TURN * self.change
+        error = float(self._errors[at])
+        relative = error / max(abs(float(self.y[at])), self._zero) if self._is_log else error
+        return max(TURN * self.change, relative)
 
     def _value(self, place: int) -> str:
         """The value at a place, 0 where it is no more than rounding."""
         value = float(self.y[place])
         return "0" if abs(value) <= self._zero else number(value)
+
+
+def _floats(values: Floats) -> Iterator[float]:
+    """The values one by one, a block of them at a time as Python's: all would take four times their room."""
+    for start in range(0, len(values), BLOCK):
+        yield from values[start : start + BLOCK].tolist()
 
 
 def known(curve: CurveView) -> NDArray[np.bool_]:
@@ -140,4 +153,5 @@ def known(curve: CurveView) -> NDArray[np.bool_]:
 
 def values_of(curve: CurveView) -> Floats:
     """Those values."""
-    return curve.y[known(curve)]
+    there = known(curve)
+    return curve.y if there.all() else curve.y[there]
