@@ -95,13 +95,18 @@ def drawn_once(series: Sequence[Series], axes: Axes, lines: Spans) -> list[Serie
 def _with_gaps(one: Series, gaps: np.ndarray, axes: Axes) -> Series:
     """A line without what is between the two ends of each of its gaps [G, 2], where it has points then."""
     order = np.argsort(one.x, kind="stable")
-    x, y = one.x[order], one.y[order]
-    heights = np.array([_height(x, y, place, axes) for place in gaps.ravel()])
+    x = one.x[order]
     kept = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
     places = np.concatenate([x[kept], gaps.ravel(), gaps.mean(1)])
-    values = np.concatenate([y[kept], heights, np.full(len(gaps), np.nan)])
-    order = np.argsort(places, kind="stable")
-    return replace(one, x=places[order], y=values[order])
+    by_place = np.argsort(places, kind="stable")
+
+    def cut(y: np.ndarray) -> np.ndarray:
+        y = y[order]
+        heights = np.array([_height(x, y, place, axes) for place in gaps.ravel()])
+        return np.concatenate([y[kept], heights, np.full(len(gaps), np.nan)])[by_place]
+
+    band = None if one.band is None else (cut(one.band[0]), cut(one.band[1]))
+    return replace(one, x=places[by_place], y=cut(one.y), band=band)
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:

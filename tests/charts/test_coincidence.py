@@ -172,6 +172,18 @@ def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_th
     assert not np.array_equal(alone.glyphs, both.glyphs)
 
 
+def test_a_band_has_the_gaps_of_its_line():
+    whole = replace(BOUND, band=(BOUND.y - 0.1, BOUND.y + 0.1))
+    lines = laid([SHORT, whole], axes())
+    _, once = drawn_once([SHORT, whole], axes(), lines)
+    assert once.band is not None
+    gone = np.isnan(once.y)
+    assert gone.any()
+    for edge, away in zip(once.band, (-0.1, 0.1), strict=True):
+        assert np.array_equal(np.isnan(edge), gone)
+        np.testing.assert_allclose(edge[~gone], once.y[~gone] + away, atol=1e-9)
+
+
 def test_lines_that_run_along_each_other_for_a_while_are_printed_once_there():
     lines = printed([BOUND, PARTING], axes(), 80, 24, colour=False).split("\n")
     chart = [line[line.find("│") + 1 : 40] for line in lines if line.endswith("│")]
