@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.notation import number
+from engine.pictures import reductions
 from engine.pictures.view import CurveView
 from engine.results.wording import grouped, listed
 
@@ -29,6 +30,9 @@ WITHIN_ERRORS = 0.1
 TURN = 0.05
 """A curve has turned once it goes back by this share of its whole change, and by more than its errors."""
 
+MOST_PAIRED = 32
+"""Of so many replicas the error of a difference is computed from differences."""
+
 MOST_TURNS = 2
 """Of a curve that turns more often the least and the greatest value are told."""
 
@@ -45,9 +49,10 @@ class Range:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
         there = known(curve)
+        self._curve, self._there = curve, there
         self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
         self._place, self._zero, self._is_named = place, zero, is_named
-        errors = None if curve.stderr is None else np.nan_to_num(curve.stderr[known(curve)])
+        errors = None if curve.stderr is None else np.nan_to_num(curve.stderr[there])
         self._errors = None if errors is None else ERRORS * errors
         self._is_log = is_log and zero > 0
         self._heights = np.log(np.maximum(self.y, zero)) if self._is_log else self.y
@@ -101,12 +106,31 @@ class Range:
         beyond those at the ends."""
         turns = self._turns
         if len(turns) > MOST_TURNS:
-            h, room = self._heights, TURN * self.change
-            low, high, ends = int(h.argmin()), int(h.argmax()), h[[0, -1]]
-            extremes = ((low, h[low] < ends.min() - room), (high, h[high] > ends.max() + room))
-            turns = sorted(at for at, is_beyond in extremes if is_beyond)
+            turns = self._extremes
+        elif not turns and self._errors is not None:
+            turns = [at for at in self._extremes if self._differ(at, 0) and self._differ(at, -1)]
         told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
         return f" by way of {listed(told)}" if told else ""
+
+    @property
+    def _extremes(self) -> list[int]:
+        """Where it is least and greatest, if that is beyond its ends."""
+        h, room = self._heights, TURN * self.change
+        low, high, ends = int(h.argmin()), int(h.argmax()), h[[0, -1]]
+        found = ((low, h[low] < ends.min() - room), (high, h[high] > ends.max() + room))
+        return sorted(at for at, is_beyond in found if is_beyond)
+
+    def _differ(self, at: int, end: int) -> bool:
+        """Whether two values differ by more than the error of their difference: replicas may have much in
+        common, so that it is far less than that of either."""
+        curve = self._curve
+        if curve.replicas > MOST_PAIRED or curve.summary == "median":
+            return False
+        places = np.flatnonzero(self._there)[[at, end]]
+        error = reductions.standard_error(
+            curve.summary, curve.replicas, lambda some: np.diff(curve.over(some)[places])
+        )
+        return error is not None and abs(float(self.y[at] - self.y[end])) > ERRORS * float(error[0])
 
     @cached_property
     def _turns(self) -> list[int]:

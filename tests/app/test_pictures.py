@@ -74,7 +74,13 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert session is not None
         assert session.results is not None
         assert session.results.complete
-        await until(pilot, lambda: "GD" in shown(app) and len(shown(app)["GD"].x) == 3)
+        await until(
+            pilot,
+            lambda: (
+                [len(shown(app)[name].x) for name in ("GD", "LLS") if name in shown(app)] == [3, 2]
+                and "finished" in screen_text(app)
+            ),
+        )
         expected = view(session.plan.experiment.pictures[0], session.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]

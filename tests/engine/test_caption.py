@@ -272,11 +272,23 @@ def test_what_a_logarithmic_axis_shows_is_told():
     assert caption(view) == "net goes from 1 at rows = 0 to 1.58e-13 at 128."
 
 
-def test_a_valley_within_the_errors_is_not_told():
-    y = np.where(K == 40, 0.9, 1.0)
-    error = {"stderr": np.full(len(K), 0.05), "replicas": 9}
-    assert caption(losses(curve("flat", K, y, **error))) == "flat stays at 1."
-    assert "by way of 0.9 at 40" in caption(losses(curve("valley", K, y)))
+def of_replicas(x: np.ndarray, values: np.ndarray) -> CurveView:
+    """A curve of replicas [R, N]."""
+    stderr = values.std(0, ddof=1) / np.sqrt(len(values))
+    return curve(
+        "net", x, values.mean(0), stderr=stderr, replicas=len(values), over=lambda some: values[some].mean(0)
+    )
+
+
+def test_a_valley_within_the_errors_is_not_told_but_one_is_that_all_replicas_have():
+    random = np.random.default_rng(0)
+    assert "by way of 0.9 at 40" in caption(losses(curve("net", K, np.where(K == 40, 0.9, 1.0))))
+    x = K[::16]
+    valley = 1 - 0.4 * np.minimum(x / 96, 1) + 0.05 * np.maximum(x - 96, 0) / 32
+    noisy = valley + 0.2 * random.standard_normal((30, len(x)))
+    assert "by way of" not in caption(losses(of_replicas(x, noisy)))
+    together = valley + 0.2 * random.standard_normal((30, 1))
+    assert re.search(r"by way of \S+ at 96\.$", caption(losses(of_replicas(x, together))))
 
 
 def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
