@@ -12,7 +12,7 @@ from engine.pictures.bound_class import FROM_BELOW
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory
-from hadamard_tui.charts.view_plot import twice_the_start
+from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, plot
 

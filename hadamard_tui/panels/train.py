@@ -10,7 +10,7 @@ from engine.measures import named
 from engine.spec.asked import is_recorded
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
-from hadamard_tui.charts.view_plot import twice_the_start
+from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
 

@@ -10,7 +10,8 @@ from textual import on
 from engine.core.parts import BadInput
 from hadamard_tui.charts.chart_options import ChartOptions, why_not_log
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.view_plot import view_axes, view_series
+from hadamard_tui.charts.view_axes import view_axes
+from hadamard_tui.charts.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.panels.panel import Remedy

@@ -508,3 +508,13 @@ def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
     assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
         "nor words for a run that is played back"
     )
+
+
+def test_marks_at_the_same_places_are_one_and_others_are_of_their_curves():
+    def names(*marks: Marked) -> list[str]:
+        return [one.name for one in plot(Look(replace(along("D = 2"), marks=marks))).series][:-1]
+
+    same = [Marked(f"2/(πd), labels = {label}", y=(0.1,)) for label in ("x₁", "sign x₁")]
+    assert names(*same) == ["2/(πd)"]
+    assert names(same[0], same[1]._replace(y=(0.2,))) == [mark.name for mark in same]
+    assert names(Marked("here", x=(0.1,)), Marked("there", x=(0.1,))) == ["here", "there"]

@@ -1,0 +1,49 @@
+"""The marks of a picture: straight lines through all that it shows, and lines along its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+import numpy as np
+
+from engine.pictures.picture import Marked
+from engine.pictures.view import View
+from hadamard_tui.charts.patterns import is_line
+from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.series_builder import others
+
+STYLE: LineStyle = "pairs"
+
+
+def marks(view: View, series: Sequence[Series]) -> list[Series]:
+    """Marks, straight ones through all that the series show."""
+    xs, ys = (np.concatenate([getattr(one, name) for one in series] or [np.empty(0)]) for name in "xy")
+    ys = ys[np.isfinite(ys)]
+    if not len(ys):
+        return []
+    found = []
+    for mark in _once(view.marks):
+        x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
+        found.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
+    return found
+
+
+def upright(one: Series, axes: Axes) -> Series:
+    """A mark at one place on x, from the foot of the chart to its top; all else as it is."""
+    is_upright = one.style == STYLE and is_line(one) and len(one.x) == 2 and one.x[0] == one.x[1]
+    return replace(one, y=np.array(axes.y_limits)) if is_upright else one
+
+
+def _once(marks: Sequence[Marked]) -> list[Marked]:
+    """The marks to draw: those at the same places, whatever tells curves apart, are one, of that title."""
+    at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
+    for mark in marks:
+        at_places.setdefault((mark.x, mark.y), []).append(mark)
+    found = []
+    for same in at_places.values():
+        parts = zip(*(mark.name.split(", ") for mark in same), strict=False)
+        shared = ", ".join(part[0] for part in takewhile(lambda part: len({*part}) == 1, parts))
+        found += [same[0]._replace(name=shared)] if len(same) > 1 and shared else same
+    return found

@@ -1,0 +1,105 @@
+"""The axes of a view: they hold what it shows, and stay still while a run goes on as far as they can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from engine.pictures.view import View
+from hadamard_tui.charts.bars import ends_of_bars
+from hadamard_tui.charts.curve_marks import FEW
+from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.series import Axes, Limits, Series, are_whole, limits
+from hadamard_tui.charts.ticks import Tick, at_places
+from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
+
+
+def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
+    """Axes that hold what the series show in the window, and why y is linear although that was not asked for.
+
+    Along the records of a run they stay still while it goes on. There, a risk has 0 at its foot, and curves
+    that end beyond linear axes of twice its start are diverging.
+    """
+    view, options = look.view, look.resolved
+    title = view.picture.title or f"{view.y_label} against {view.x_label}"
+    x_axis, x_log = _x_axis(look)
+    whole, names = are_whole(view.places), tuple(sorted(view.names.items())) or _few(view)
+    axes = partial(
+        Axes,
+        title,
+        view.x_label,
+        view.y_label,
+        x_axis,
+        x_log=x_log,
+        x_whole=whole,
+        x_names=names,
+        x_falls=_falls(view),
+    )
+    most, refused = twice_the_start(view), ""
+    if options.y_log or options.window is not None or most == np.inf:
+        ys = [_finite(one, x_axis) for one in series]
+        rounding = rounded_off([y for one, y in zip(series, ys, strict=True) if one.mark], view.rounding)
+        values = np.concatenate([*ys, np.empty(0)])
+        y_axis, refused = y_limits(values[(values > rounding) | (values <= 0)], look.options, view.y_log)
+        if y_axis is not None:
+            return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
+    if most < np.inf and options.window is None:
+        return axes(y_limits=_of_risk(series)), refused
+    held = values.clip(-most, most)
+    return axes(y_limits=still_limits(held) if view.along_records else limits(held)), refused
+
+
+def _falls(view: View) -> bool:
+    """Whether x is measured, and falls as runs go on."""
+    ends = [curve.x[[0, -1]] for curve in view.curves if curve.is_passed and len(curve.x) > 1]
+    return bool(ends) and all(start > end for start, end in ends)
+
+
+def _few(view: View) -> tuple[Tick, ...]:
+    """Ticks at the places on x where there is something, if these are few."""
+    places = view.places
+    is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
+    return at_places(places.tolist()) if is_few else ()
+
+
+def _finite(one: Series, x_axis: Limits) -> np.ndarray:
+    """The finite values of a series in the window."""
+    seen: np.ndarray = one.y[(one.x >= x_axis[0]) & (one.x <= x_axis[1]) & np.isfinite(one.y)]
+    return seen
+
+
+def twice_the_start(view: View) -> float:
+    """Twice the highest value at the start of a risk along the records of runs; infinite for all others."""
+    starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
+    known = view.is_risk and view.along_records and np.isfinite(starts).any()
+    return 2 * float(np.nanmax(starts)) if known else np.inf
+
+
+def _of_risk(series: Sequence[Series]) -> Limits:
+    starts = [float(one.y[0]) for one in series if len(one.y) and (one.mark or one.name)]
+    known = [y for one in series if len(y := one.y[~np.isnan(one.y)])]
+    return risk_limits(starts or [1.0], known or [np.ones(1)])
+
+
+def _x_axis(look: Look) -> tuple[Limits, bool]:
+    """From the first place to the last, of pinned runs too, or the window; and whether it is logarithmic."""
+    options = look.resolved
+    views = [look.view, *(view for _, view in look.pinned), *([] if look.ghost is None else [look.ghost])]
+    every = [view.places for view in views if len(view.places)]
+    marks = [x for mark in look.view.marks if not mark.y for x in mark.x]
+    if not every:
+        return (0.0, 1.0), False
+    if look.view.along_records or options.window is not None:
+        longest = max(every, key=lambda places: float(places[-1]))
+        log = bool(options.x_log) and longest[-1] > 0
+        low, high = options.x_limits(longest)
+        return (low, high), log and low > 0
+    values = np.concatenate([*every, np.array(marks)])
+    if look.view.picture.draw == "bars":
+        log = bool(options.x_log) and bool((values > 0).all())
+        return ends_of_bars(values, log), log
+    if options.x_log and (values > 0).any():
+        return log_limits(values, np.inf), True
+    return limits(values), False
