@@ -182,6 +182,8 @@ class Stage(Vertical):
         applies = {one.name for one in PANELS if one.lacks(context.experiment) is None}
         if not weights.are_there(context.trace):
             applies.discard(weights.PANEL.name)
+        if len(context.trace.x) < 2:  # nothing goes along it
+            applies -= {"gap", "error"}
         if (first := next(name for name in OPENING if name in applies)) != self.chosen:
             self._put(first)
 
