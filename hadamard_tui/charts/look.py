@@ -11,6 +11,7 @@ import numpy as np
 from engine.core.notation import number
 from engine.pictures.view import CurveView, View
 from hadamard_tui.charts.chart_options import ChartOptions
+from hadamard_tui.charts.y_limits import rounded_off
 
 SMALL, HALF = 0.01, 0.5
 """Bounds that end below this share of their start tell learners apart no more; numbers are told at this."""
@@ -102,6 +103,13 @@ class Look:
             return self.x
         above = np.flatnonzero(heights >= HALF * heights[0])
         return float(along[above[-1]]) if above[-1] else self.x
+
+    @cached_property
+    def rounding(self) -> float:
+        """What is 0 but for rounding; on a logarithmic axis only what a gap parts from all else."""
+        if not self.resolved.y_log:
+            return self.view.rounding
+        return rounded_off([curve.y[np.isfinite(curve.y)] for curve in self.view.curves], self.view.rounding)
 
     @property
     def told_in_words(self) -> str:

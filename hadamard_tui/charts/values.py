@@ -135,7 +135,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
         tint=colour_of(curve, run > 0),
         learner=curve.learner,
         state=_without_value(look, curve, run > 0),
-        rounding=_rounding(look),
+        rounding=look.rounding,
         is_count=_is_count(view),
         curve=curve,
     )
@@ -186,11 +186,6 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     return f"to {number(there.max())}" if there.max() < look.told else f"from {number(there.min())}"
 
 
-def _rounding(look: Look) -> float:
-    """What is 0 but for rounding; on a logarithmic axis nothing is 0 that has a place there."""
-    return 0.0 if look.resolved.y_log else look.view.rounding
-
-
 def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
     """The value of a cell of a heat map."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
@@ -203,6 +198,6 @@ def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
         learner=heat.learner,
         state="done" if there or not np.isnan(heat.z).any() else "waiting",
         value=value if there else None,
-        rounding=_rounding(look),
+        rounding=look.rounding,
         is_count=_is_count(look.view),
     )

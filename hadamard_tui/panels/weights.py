@@ -1,10 +1,12 @@
-"""Every weight of the selected learner against k; that of the target on top, in colour.
+"""Every weight of the selected learner against k; those of the target on top, in colour.
 
-Of a run with one evaluation point every weight is a point, feature by feature.
+Of a learner that takes no steps, and of a start and an end alone, every weight is a point, feature by
+feature.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -12,16 +14,22 @@ import numpy as np
 from rich.text import Text
 
 from engine.core.streams import Streams
+from engine.learners.learner import Learner
 from engine.problems.matrices import Matrix
 from engine.problems.targets import Target
+from engine.results.trace import Trace
 from engine.spec.experiment import Experiment
 from hadamard_tui.charts.series import Axes, Series, are_whole, limits
 from hadamard_tui.charts.series_builder import Plot, colour_of, others
+from hadamard_tui.charts.y_limits import still_limits
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Panel, nothing
 
 MOST_LINES = 256
 """More weights than a screen has dots are thinned to so many."""
+
+MOST_MARKED = 8
+"""A target has stars at its features where these are no more."""
 
 MOST_POINTS = 1 << 15
 """All lines together have no more points than this; a screen has fewer dots."""
@@ -33,34 +41,54 @@ def show(context: PanelContext) -> Plot | Text:
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
     if curve.weights is None:
-        why = f"{curve.name} is not linear in the instance, so it has no weight per feature"
-        return nothing(f"{why}. The weights of nets are in the panel “network”.")
-    if len(context.trace.x) == 1:
+        why = f"The learner “{curve.name}” is not linear in the instance, so it has no weight per feature."
+        return nothing(f"{why} The weights of nets are in the panel “network”." if _is_net(context) else why)
+    if not _has_course(context):
         return _by_feature(context)
     series = weight_series(context)
     options = replace(context.chart_options, x_log=context.x_log)
-    low, high = options.x_limits(context.trace.x)
+    low, high = options.x_limits(curve.weights_x if curve.ended else context.trace.x)
     x_log = context.x_log and low > 0
     on = Axes(_title(context), context.trace.x_label, "weight", (low, high), _limits(series), x_log)
     return Plot(series, on, _note(context), context.playhead)
 
 
+def are_there(trace: Trace) -> bool:
+    """Whether some learner has a weight per feature, or may have one: it has not begun yet."""
+    return any(curve.weights is not None or not curve.length for curve in trace.curves)
+
+
+def _learner(context: PanelContext) -> Learner:
+    return next(one for one in context.experiment.learners if one.name == context.curve.learner)
+
+
+def _is_net(context: PanelContext) -> bool:
+    """Whether the selected learner is a function with parameters that can be drawn as a net."""
+    return _learner(context).solver is None
+
+
+def _has_course(context: PanelContext) -> bool:
+    """Whether lines may join the weights: a solver has none but along examples, and two points make none."""
+    solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
+    return len(context.trace.x) > 2 and not solved_once
+
+
 def _by_feature(context: PanelContext) -> Plot:
-    """The weights at the only evaluation point, the target's on top."""
-    curve, target = context.curve, target_feature(context.experiment)
+    """The weights at the playhead, those of the target on top."""
+    curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
-    weights = curve.weights[0]
-    features = np.arange(float(len(weights)))
-    rest = features if target is None else np.delete(features, target)
-    tint, other = colour_of(context.drawn(curve)), "" if target is None else "other "
-    series = [Series(f"{len(rest)} {other}weights", rest, weights[rest.astype(int)], others(), "points")]
-    if target is not None:
-        at = features[[target]]
-        name = f"weight {target}, the target: {weights[target]:.3f}"
-        series.append(Series(name, at, weights[[target]], tint, mark="★"))
-    on = Axes(
-        _title(context), "feature", "weight", limits(features), _limits(series), x_whole=are_whole(features)
-    )
+    record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
+    weights = curve.weights[record]
+    features = np.arange(len(weights))
+    rest = np.delete(features, marked)
+    tint, other = colour_of(context.drawn(curve)), "other " if marked else ""
+    series = [Series(f"{len(rest)} {other}weights", rest.astype(float), weights[rest], others(), "points")]
+    if marked:
+        name = f"{_named(marked)}, the target{_values(weights[list(marked)])}"
+        at = np.array(marked)
+        series.append(Series(name, at.astype(float), weights[at], tint, "points", mark="★"))
+    x = features.astype(float)
+    on = Axes(_title(context), "feature", "weight", limits(x), _limits(series), x_whole=are_whole(x))
     return Plot(series, on, _note(context))
 
 
@@ -81,19 +109,29 @@ def _title(context: PanelContext) -> str:
 
 def target_feature(experiment: Experiment) -> int | None:
     """The number of the entry of the instances that the first target is; None if it is none of them."""
+    return next(iter(found), None) if len(found := target_features(experiment)) == 1 else None
+
+
+def target_features(experiment: Experiment) -> tuple[int, ...]:
+    """The numbers of the entries of the instances that the first target is made of, where these are few."""
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
-        return None  # what a target names is none of the features that learners see
-    return first_feature(problem.target, problem.matrix, experiment.run.seed)
+        return ()  # what a target names is none of the features that learners see
+    found = features_of(problem.target, problem.matrix, experiment.run.seed)
+    return found if len(found) <= MOST_MARKED else ()
 
 
 @lru_cache(maxsize=4)
+def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
+    """The numbers of the features that the first target is made of, in the first replica."""
+    combination = target.combination(matrix, Streams([seed]))
+    return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
+
+
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
     """The number of the feature that the first target is, in the first replica; None if it is none."""
-    combination = target.combination(matrix, Streams([seed]))
-    if combination is None or combination.places.shape[2] != 1:
-        return None
-    return int(combination.places[0, 0, 0])
+    found = features_of(target, matrix, seed)
+    return found[0] if len(found) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
@@ -105,44 +143,56 @@ def weight_series(context: PanelContext) -> list[Series]:
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
     d = curve.weights.shape[1]
-    target = target_feature(context.experiment)
-    rest = _rest(d, target)
-    drawn = rest if target is None else np.append(rest, target)
+    marked = target_features(context.experiment)
+    rest = _rest(d, marked)
+    drawn = np.append(rest, np.array(marked, int))
     every = max(1, -(-count * len(drawn) // MOST_POINTS))
     x = curve.weights_x[:count:every]
     weights = np.ascontiguousarray(curve.weights[:count:every, drawn].T)
-    other = "other " if target is not None else ""
     count_of_targets = problem.target.columns(problem.matrix)
     whose = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
-    name = f"{len(rest)} {other}weights" + (f" of {d}" if len(drawn) < d else "")
-    if target is None and count_of_targets > 1:
+    name = f"{len(rest)} {'other ' if marked else ''}weights" + (f" of {d}" if len(drawn) < d else "")
+    if not marked and count_of_targets > 1:
         name += f" for {whose}"
-    of_target = f"weight {target}, {whose}"
+    of_target = f"{_named(marked)}, {whose}"
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
-        of_target += "" if target is None else f": {now[target]:.3f}"
-        name += f": {now[rest].min():.3f} … {now[rest].max():.3f}" if len(rest) else ""
+        of_target += _values(now[list(marked)])
+        name += _values(now[rest])
     lines = [
         Series("" if number else name, x, line, others(), faint=True)
         for number, line in enumerate(weights[: len(rest)])
     ]
-    if target is not None:
-        lines.append(Series(of_target, x, weights[-1], colour_of(context.drawn(curve)), mark="★"))
+    tint = colour_of(context.drawn(curve))
+    for number, line in enumerate(weights[len(rest) :]):
+        lines.append(Series("" if number else of_target, x, line, tint, mark="★"))
     return lines
 
 
-def _rest(d: int, target: int | None) -> np.ndarray:
-    """Which of d features are drawn beside the target: all, or so many as a screen can tell apart."""
-    many = d if target is None else d - 1
-    rest = np.linspace(0, many - 1, min(many, MOST_LINES)).astype(int)
-    return rest if target is None else rest + (rest >= target)
+def _named(marked: Sequence[int]) -> str:
+    """Weights by their numbers."""
+    return f"weight{'s' * (len(marked) > 1)} {', '.join(map(str, marked))}"
+
+
+def _values(weights: np.ndarray) -> str:
+    """The value of a weight, or the range of those of several."""
+    if not len(weights):
+        return ""
+    low, high = weights.min(), weights.max()
+    return f": {low:.3f}" if len(weights) == 1 else f": {low:.3f} … {high:.3f}"
+
+
+def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
+    """Which of d features are drawn beside those: all, or so many as a screen can tell apart."""
+    every: np.ndarray = np.delete(np.arange(d), marked)
+    some = np.linspace(0, len(every) - 1, min(len(every), MOST_LINES)).astype(int)
+    return np.asarray(every[some])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Limits that hold every weight seen so far, in quarter steps so that they move rarely."""
-    values = np.concatenate([one.y[np.isfinite(one.y)] for one in series] or [np.empty(0)])
-    low, high = weight_limits(values)
-    return low - 0.05, high + 0.05
+    """Limits that hold every weight seen so far and 0, in steps so that they move rarely."""
+    values = np.concatenate([[0.0], *(one.y[np.isfinite(one.y)] for one in series)])
+    return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:

@@ -27,9 +27,9 @@ WIDTHS = {
     "": 1,
     "learner": 10,
     "value": 8,
-    "line": 10,
+    "line": 9,
     "which": 10,
-    "ratio": 8,
+    "ratio": 7,
     "state": 8,
     "rate": 19,
     "invariant": 12,
@@ -48,7 +48,7 @@ LEGIBLE = 18
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
 """The order of the columns on the screen."""
 
-PADDING, WHOLE_STATE, WHOLE_RATE, LONGEST_LINE = 2, 20, 28, 18
+PADDING, WHOLE_STATE, WHOLE_RATE, WHOLE_LINE, LONGEST_LINE = 2, 20, 28, 10, 18
 
 CUTS = {"state": " at ", "rate": ":"}
 """Where the text of a column is cut if it is too long for it."""
@@ -122,6 +122,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         if name in heads.there and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
     grow("learner", longest)
+    grow("line", WHOLE_LINE)
     grow("value", cell_len(heads.value))
     grow("which", LONGEST_LINE)
     grow("rate", WHOLE_RATE)

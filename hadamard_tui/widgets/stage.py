@@ -22,7 +22,7 @@ from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.panels import ABOUT, PANELS, TABLE
+from hadamard_tui.panels import ABOUT, PANELS, TABLE, weights
 from hadamard_tui.panels.context import PanelContext
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.caption import Caption
@@ -40,6 +40,9 @@ HEAT, MULTIPLES = "heat", "multiples"
 
 LIVE = "the run"
 """The picture of losses as they come."""
+
+OPENING = ("weights", "gap", "error", "theory")
+"""The first of these panels with something to show is open until a person chooses: none of them computes."""
 
 TALL = 32
 """From so many rows on, the table of learners stays below the panel."""
@@ -168,9 +171,21 @@ class Stage(Vertical):
             self.suggest(self._wanted)
 
     def suggest(self, panel: str | None = None) -> None:
-        """Until a person chooses: this panel, or the first where there is room for one above the table."""
+        """Until a person chooses: this panel, or where there is room for one above the table a first one."""
         self._asked, self._wanted = False, panel
-        self._put(panel or (PANELS[0].name if self.app.size.height >= TALL else TABLE))
+        self._put(panel or (OPENING[0] if self.app.size.height >= TALL else TABLE))
+
+    def _open_for(self, context: PanelContext) -> None:
+        """Until a person chooses: the first panel with something to show, where there is room for one."""
+        if self._asked or self._wanted is not None or self.app.size.height < TALL:
+            return
+        applies = {one.name for one in PANELS if one.lacks(context.experiment) is None}
+        if not weights.are_there(context.trace):
+            applies.discard(weights.PANEL.name)
+        if len(context.trace.x) < 2:  # nothing goes along it
+            applies -= {"gap", "error"}
+        if (first := next(name for name in OPENING if name in applies)) != self.chosen:
+            self._put(first)
 
     @property
     def chosen(self) -> str:
@@ -266,8 +281,9 @@ class Stage(Vertical):
         )
         if state == self._drawn:
             return
-        self._drawn = state
         self.dim(context.experiment)
+        self._open_for(context)
+        self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
         title = context.experiment.title if refused else ""
         caption.say(instead or title or context.caption(look.view, caption.room))

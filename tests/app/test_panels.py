@@ -751,3 +751,68 @@ def test_what_cannot_be_trained_once_more_is_told_in_words(one: PanelContext):
     assert "once the run has finished" in words(network.show(one))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
     assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
+
+
+@pytest.mark.parametrize(("kind", "opens"), [("tanh", "gap"), ("identity", "weights")])
+async def test_until_a_person_chooses_a_panel_is_open_that_has_something_to_show(kind: str, opens: str):
+    architecture = f'{{kind = "dense", widths = [4], activation = "{kind}"}}'
+    net = f'{{name = "net", architecture = {architecture}, update = {{kind = "gd", lr = 0.01}}}}'
+    document = presets.document("hadamard-128", ["problem.matrix.d=16", "claims=[]", f"learners=[{net}]"])
+    app = HadamardApp(EditableExperiment(document, None))
+    async with opened(app, WIDE) as pilot:
+        await finished(app, pilot)
+        stage = app.laboratory.query_one(Stage)
+        await until(pilot, lambda: stage.chosen == opens)
+        await pilot.press("1")
+        await pilot.pause(0.3)
+        assert stage.chosen == "weights", "a person has chosen"
+
+
+def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_lines():
+    steps = 'protocol={kind="steps", steps=8, records=1, train=8}'
+    several = 'protocol={kind="steps", steps=8, records=4, train=8}'
+    for protocol, learner, joined in ((steps, 0, False), (several, 0, True), (several, 1, False)):
+        context = context_of("hadamard-128", protocol, learner=learner)
+        shown = weights_panel.show(context)
+        assert isinstance(shown, Plot)
+        assert (shown.axes.x_label != "feature") == joined
+        if not joined:
+            assert context.curve.weights is not None
+            [of_target] = [one for one in shown.series if one.mark]
+            assert of_target.y.tolist() == [context.curve.weights[-1][3]]
+    assert weights_panel.show(context_of("hadamard-128", learner=1)).axes.x_label != "feature"  # type: ignore[union-attr]
+
+
+def test_every_feature_of_a_sparse_target_has_a_star_and_is_drawn():
+    sparse = 'problem.target={kind="sparse", r=3}'
+    context = context_of("gaussian-128", sparse, "problem.matrix.d=512", "problem.matrix.n=8")
+    shown = weights_panel.show(context)
+    assert isinstance(shown, Plot)
+    stars = [one for one in shown.series if one.mark == "★"]
+    features = weights_panel.target_features(context.experiment)
+    assert len(stars) == len(features) == 3
+    assert context.curve.weights is not None
+    for star, feature in zip(stars, features, strict=True):
+        assert (star.y == context.curve.weights[:, feature]).all()
+    assert len(shown.series) == weights_panel.MOST_LINES + 3
+
+
+def test_the_axes_of_weights_hold_the_learners_own_run_and_its_weights(one: PanelContext):
+    curve = one.curve
+    assert curve.weights is not None
+    small = SimpleNamespace(**{name: getattr(curve, name) for name in ("name", "learner", "length", "ended")})
+    small.weights, small.weights_x = curve.weights[:5] / 100, curve.weights_x[:5]
+    shown = weights_panel.show(replace(one, curve=small))  # type: ignore[arg-type]
+    assert isinstance(shown, Plot)
+    assert shown.axes.x_limits == (0, 4), "though the others go on to 16"
+    low, high = shown.axes.y_limits
+    largest = float(np.abs(small.weights).max())
+    assert largest < high - low < 4 * largest
+    assert low <= 0 <= high
+
+
+def test_a_kernel_is_not_sent_to_the_panel_of_nets():
+    kernel = 'learners=[{name="K", solver={kind="kernel", kernel="rbf"}}]'
+    said = words(weights_panel.show(context_of("hadamard-128", "learners.GD.update.lr=0.03125", kernel)))
+    assert "The learner “K” is not linear" in said
+    assert "network" not in said

@@ -288,6 +288,15 @@ def test_learners_that_have_nothing_in_common_to_make_small_have_no_best_and_onl
     assert not compares(along("a")), "one alone is no best"
 
 
+def test_on_a_logarithmic_axis_numbers_are_0_where_the_chart_says_so():
+    falling = np.array([1e3, 1e-6, 1.1e-9, 4.4e-12])
+    for y, rounding in ((falling, 0.0), (np.array([1.0, 0.1, 0.01, 1e-29]), 1e-29)):
+        view = along("a", y=y)
+        [value] = values(Look(view, cursor=1.0))
+        assert (value.value, value.rounding) == (y[-1], rounding)
+        assert values(Look(replace(view, y_log=False), cursor=1.0))[0].rounding == view.rounding
+
+
 def replace_measure(view: View, name: str) -> Picture:
     return Picture(x=view.picture.x, measure=catalogue.make("measures", name))
 
