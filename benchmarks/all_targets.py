@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contest import Contender, Record, contest
+from contest import Contender, Record, Row, contest
 from numpy.typing import NDArray
 
 from engine.core.spectrum import looked_at
@@ -31,6 +31,9 @@ LR = {"GD": 1 / (2 * D), "EGU": 0.15, "EGU±": 0.15, "spindly": 0.0375, "AdaGrad
 
 FUSED = {**LR, "hypentropy": 0.15, "private rates": 0.125, "momentum": 1 / (8 * D)}
 CLOSED = ("GD", "momentum")
+WHOLE = ("expert", "closed form", "JAX", "numba")
+"""Outsiders that do all of the job, of which the best counts."""
+
 BLOCK = 64
 """Steps of an outsider that are made together."""
 
@@ -293,6 +296,19 @@ for learner in CLOSED:
 CONTENDERS["GD on random signs: hadamard-tui"] = Contender(ours("GD", "rademacher"))
 CONTENDERS["GD on random signs: products of blocks"] = Contender(in_blocks)
 CONTENDERS["GD: scikit-learn"] = Contender(in_sklearn)
+SIGNS = "GD on random signs"
+ROWS = [
+    Row(
+        f"J2 {learner}",
+        f"{learner}: hadamard-tui",
+        tuple(
+            name for name in CONTENDERS if name.startswith(f"{learner}: ") and name.split(": ")[1] in WHOLE
+        ),
+        times=1.0,
+    )
+    for learner in FUSED
+]
+ROWS.append(Row(f"J2 {SIGNS}", f"{SIGNS}: hadamard-tui", (f"{SIGNS}: products of blocks",), most=0.39))
 
 if __name__ == "__main__":
-    contest("J2: 1024 targets, d = 1024, one pass, seconds on one thread", CONTENDERS)
+    contest("J2: 1024 targets, d = 1024, one pass, seconds on one thread", CONTENDERS, rows=ROWS)

@@ -53,7 +53,10 @@ def table(signs: bool) -> tuple[Floats, Floats]:
 
 
 def ours(name: str) -> Callable[[], Record]:
-    """The engine, from the description of an experiment on files to its finished trace."""
+    """The engine, from the description of an experiment on files to its finished trace.
+
+    The first time it reads the files, the second it has their tables, as outsiders have.
+    """
 
     def work() -> Record:
         signs = name.startswith("logistic")
@@ -74,9 +77,10 @@ def ours(name: str) -> Callable[[], Record]:
                 "run": {"device": "cpu"},
                 "learners": [{"name": name, **LEARNERS[name]}],
             }
-            done = jobs.measure(reading.parse(described))
+            first, done = (jobs.measure(reading.parse(described)) for _ in range(2))
         losses = done.trace.curves[0].mean("loss")
-        return {"cpu": done.cpu, "wall": done.wall, "peak": done.peak, **some(losses)}
+        times = {"cpu": done.cpu, "wall": done.wall, "first": first.cpu}
+        return {**times, "peak": first.peak, **some(losses)}
 
     return work
 

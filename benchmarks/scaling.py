@@ -94,7 +94,7 @@ class Found(NamedTuple):
 SWEEPS = {
     "d, compiled": Sweep(compiled, range(8, 27), 5, 1.0),
     "d, by structure": Sweep(structured, range(8, 25), 5, 1.0),
-    "d, on the matrix": Sweep(dense, range(8, 14), 3, 2.0),
+    "d, on the matrix": Sweep(dense, range(8, 15), 2, 2.0),
     "d = m targets": Sweep(targets, range(8, 13), 3, 2.0),
     "n rows": Sweep(rows, range(8, 18), 4, 1.0),
     "width of nets": Sweep(width, range(6, 15), 4, 1.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from engine.backends import Backend, why_no_single_pass
@@ -93,39 +93,47 @@ class OrthogonalRows:
         self._first = self._predictions[:, 0, :: data.targets].clone()  # [n, V]
         before = self._predictions[:1].clone()
         self.changes, self.place = Changes(self._labels[:1], before, before), 0
-        self._rows: list[int | torch.Tensor] = [0]
+        self._rows: range | torch.Tensor = range(1)
+        self._written = 1
 
     @property
     def exhausted(self) -> bool:
         """Whether `step` has come to the last of the rows that were learnt ahead."""
         return self.place + 1 == len(self._rows)
 
-    def learn_ahead(self, rows: Sequence[int] | torch.Tensor) -> None:
+    def learn_ahead(self, rows: range | torch.Tensor) -> None:
         """Learn rows by their numbers, which are all others, or one row [1, R] by that of every replica.
 
         No step along one of them changes what is predicted of another.
         """
-        if isinstance(rows, torch.Tensor):
-            places: Any = rows, self._replicas
-            self._rows = [*rows]
-        else:
-            places, self._rows = slice(rows[0], rows[-1] + 1), [*rows]
+        self._write()
+        self._rows, self.place, self._written = rows, -1, 0
+        places = self._places(slice(None))
         labels, before = self._labels[places], self._predictions[places].clone()
         slopes = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
         self.changes = Changes(labels, before, torch.sub(before, steps, alpha=self._data.instances.d))
-        self.place = -1
 
     def step(self) -> None:
         """Go on to the next of the rows that were learnt ahead."""
         self.place += 1
-        row, after = self._rows[self.place], self.changes.after[self.place]
-        place = (row, self._replicas) if isinstance(row, torch.Tensor) else row
-        self._predictions[place] = after
-        if isinstance(row, int):
-            self._first[row] = after[0, :: self._data.targets]
-        else:
-            self._first[row[0]] = after[0, :: self._data.targets]
+
+    def _places(self, some: slice) -> Any:
+        """Where some of these rows stand among all, [K, R]."""
+        if isinstance(self._rows, range):
+            rows = self._rows[some]
+            return slice(rows.start, rows.stop)
+        return self._rows[some], self._replicas
+
+    def _write(self) -> None:
+        """Put what was learnt since the last call among the predictions of all rows."""
+        if self._written <= self.place:
+            new = slice(self._written, self.place + 1)
+            places, after = self._places(new), self.changes.after[new]
+            self._predictions[places] = after
+            first = places if isinstance(places, slice) else places[0][:, 0]
+            self._first[first] = after[:, 0, :: self._data.targets]
+            self._written = self.place + 1
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Predictions [B, n]."""
@@ -133,10 +141,12 @@ class OrthogonalRows:
 
     def weights(self) -> torch.Tensor:
         """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def kept(self) -> torch.Tensor:
         """Those of the first replica and target [V, d]."""
+        self._write()
         return self._first.T / math.sqrt(self._data.instances.d)
 
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core import catalogue
+from engine.core.notation import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.pictures import reductions
@@ -153,7 +154,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         """The outcome of the comparison of a number; `what` says which it is, and where."""
         tolerance = float(self.tolerance(stderr))
         given = self.within is not None or self.standard_errors is not None
-        allowed = f" ± {tolerance:.2g}" if given else ""
+        allowed = f" ± {number(tolerance, 2)}" if given else ""
 
         def told(value: float) -> str:
             return f"{value:.{digits(value, tolerance)}g}"
@@ -170,7 +171,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             low, high = self.between
             holds = low - tolerance <= measured <= high + tolerance
             sign, other = "in", f"[{told(low)}, {told(high)}]{allowed}"
-        error = f" (standard error {stderr:.2g})" if what and stderr is not None else ""
+        error = f" (standard error {number(stderr, 2)})" if what and stderr is not None else ""
         detail = f"{what}{told(measured)}{error} {sign if holds else OPPOSITE[sign]} {other}"
         return Outcome(self, bool(holds), measured, detail, stderr)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.notation import number
+from engine.pictures import reductions
 from engine.pictures.view import CurveView
 from engine.results.wording import grouped, listed
 
@@ -28,8 +30,14 @@ WITHIN_ERRORS = 0.1
 TURN = 0.05
 """A curve has turned once it goes back by this share of its whole change, and by more than its errors."""
 
+MOST_PAIRED = 32
+"""Of so many replicas the error of a difference is computed from differences."""
+
 MOST_TURNS = 2
 """Of a curve that turns more often the least and the greatest value are told."""
+
+
+BLOCK = 4096
 
 
 class Range:
@@ -40,14 +48,16 @@ class Range:
     ) -> None:
         """`place` says of an x in words where that is; values up to `zero` are rounding; `is_log`: change is
         a matter of ratios; `is_named`: places are named, and nothing lies between them."""
-        self.x, self.y = curve.x[known(curve)], values_of(curve)
+        there = known(curve)
+        self._curve, self._there = curve, there
+        self.x, self.y = curve.x if there.all() else curve.x[there], values_of(curve)
         self._place, self._zero, self._is_named = place, zero, is_named
-        errors = np.zeros_like(curve.y) if curve.stderr is None else np.nan_to_num(curve.stderr)
-        self._errors = ERRORS * errors[known(curve)]
+        errors = None if curve.stderr is None else np.nan_to_num(curve.stderr[there])
+        self._errors = None if errors is None else ERRORS * errors
         self._is_log = is_log and zero > 0
         self._heights = np.log(np.maximum(self.y, zero)) if self._is_log else self.y
 
-    @property
+    @cached_property
     def change(self) -> float:
         """How far its values are apart: by which ratio on a logarithmic axis."""
         return float(np.ptp(self._heights))
@@ -64,7 +74,7 @@ class Range:
 
     def told(self, along: str = "", with_turns: bool = False) -> str:
         """The same, with the places on an axis of this name, and with the values where it turns."""
-        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns())):
+        if len(self.y) > 1 and (self._is_named or (len(self.y) <= FEW and self._turns)):
             there = grouped((self._value(at), self._place(float(x))) for at, x in enumerate(self.x))
             return "is " + ", ".join(f"{value} at {listed(places)}" for value, places in there.items())
         begin, end = (self._place(float(x)) for x in self.x[[0, -1]])
@@ -82,7 +92,7 @@ class Range:
     @property
     def _stays(self) -> bool:
         spread, greatest = float(np.ptp(self.y)), float(np.abs(self.y).max())
-        within = bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
+        within = self._errors is not None and bool((np.abs(self.y - self.y.mean()) <= self._errors).all())
         return spread <= (WITHIN_ERRORS if within else STILL) * greatest
 
     @property
@@ -94,43 +104,70 @@ class Range:
     def _way(self) -> str:
         """The values at which it turns; where it turns often, the least and the greatest if they are
         beyond those at the ends."""
-        turns = self._turns()
+        turns = self._turns
         if len(turns) > MOST_TURNS:
-            turns = [at for at in turns if self._is_extreme(at)]
+            turns = self._extremes
+        elif not turns and self._errors is not None:
+            turns = [at for at in self._extremes if self._differ(at, 0) and self._differ(at, -1)]
         told = [f"{self._value(at)} at {self._place(float(self.x[at]))}" for at in turns]
         return f" by way of {listed(told)}" if told else ""
 
-    def _is_extreme(self, at: int) -> bool:
-        ends, height = self._heights[[0, -1]], self._heights[at]
-        room = TURN * self.change
-        least = height == self._heights.min() and height < ends.min() - room
-        return bool(least or (height == self._heights.max() and height > ends.max() + room))
+    @property
+    def _extremes(self) -> list[int]:
+        """Where it is least and greatest, if that is beyond its ends."""
+        h, room = self._heights, TURN * self.change
+        low, high, ends = int(h.argmin()), int(h.argmax()), h[[0, -1]]
+        found = ((low, h[low] < ends.min() - room), (high, h[high] > ends.max() + room))
+        return sorted(at for at, is_beyond in found if is_beyond)
 
+    def _differ(self, at: int, end: int) -> bool:
+        """Whether two values differ by more than the error of their difference: replicas may have much in
+        common, so that it is far less than that of either."""
+        curve = self._curve
+        if curve.replicas > MOST_PAIRED or curve.summary == "median":
+            return False
+        places = np.flatnonzero(self._there)[[at, end]]
+        error = reductions.standard_error(
+            curve.summary, curve.replicas, lambda some: np.diff(curve.over(some)[places])
+        )
+        return error is not None and abs(float(self.y[at] - self.y[end])) > ERRORS * float(error[0])
+
+    @cached_property
     def _turns(self) -> list[int]:
-        """The places from which it goes back far enough, as TURN says, in order."""
-        h, found, low, high = self._heights, list[int](), 0, 0
-        rising: bool | None = None
-        for at in range(1, len(h)):
-            low, high = (at if h[at] < h[low] else low), (at if h[at] > h[high] else high)
-            if rising is not False and h[high] - h[at] > self._room(high):
-                if rising:
-                    found.append(high)
-                rising, low, high = False, at, at
-            elif rising is not True and h[at] - h[low] > self._room(low):
-                if rising is False:
-                    found.append(low)
-                rising, low, high = True, at, at
+        """The places from which it goes back far enough, as TURN says, in order: MOST_TURNS and one more at
+        the most."""
+        found, rising = list[int](), 0
+        low = high = (float(self._heights[0]), 0)
+        for at, height in enumerate(_floats(self._heights)):
+            low, high = min(low, (height, at)), max(high, (height, -at))
+            if rising >= 0 and high[0] - height > self._room(-high[1]):
+                found += [-high[1]] if rising else []
+                rising, low, high = -1, (height, at), (height, -at)
+            elif rising <= 0 and height - low[0] > self._room(low[1]):
+                found += [low[1]] if rising else []
+                rising, low, high = 1, (height, at), (height, -at)
+            if len(found) > MOST_TURNS:
+                break
         return found
 
     def _room(self, at: int) -> float:
         """How far from a place it has to go back to have turned there."""
-        error = self._errors[at] / max(abs(self.y[at]), self._zero) if self._is_log else self._errors[at]
-        return max(TURN * self.change, float(error))
+        if self._errors is None:
+            return TURN * self.change
+        error = float(self._errors[at])
+        relative = error / max(abs(float(self.y[at])), self._zero) if self._is_log else error
+        return max(TURN * self.change, relative)
 
     def _value(self, place: int) -> str:
         """The value at a place, 0 where it is no more than rounding."""
         value = float(self.y[place])
         return "0" if abs(value) <= self._zero else number(value)
+
+
+def _floats(values: Floats) -> Iterator[float]:
+    """The values one by one, a block of them at a time as Python's: all would take four times their room."""
+    for start in range(0, len(values), BLOCK):
+        yield from values[start : start + BLOCK].tolist()
 
 
 def known(curve: CurveView) -> NDArray[np.bool_]:
@@ -140,4 +177,5 @@ def known(curve: CurveView) -> NDArray[np.bool_]:
 
 def values_of(curve: CurveView) -> Floats:
     """Those values."""
-    return curve.y[known(curve)]
+    there = known(curve)
+    return curve.y if there.all() else curve.y[there]

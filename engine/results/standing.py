@@ -10,7 +10,7 @@ import numpy as np
 from engine.core.groups import ROTATIONS
 from engine.core.notation import number
 from engine.pictures.respect import respect
-from engine.pictures.view import ZERO, CurveView, LineView
+from engine.pictures.view import ZERO, CurveView, Floats, LineView
 from engine.results.clause import Clause, Named
 from engine.results.ranges import ERRORS, known
 from engine.results.wording import grouped, listed, percent, plural
@@ -35,6 +35,19 @@ class Pair(NamedTuple):
     line: LineView
 
 
+class Beside(NamedTuple):
+    """A curve and a line where both have values, [S]."""
+
+    gap: Floats
+    """How far the curve is above the line."""
+
+    heights: Floats
+    """The line."""
+
+    errors: Floats
+    """What the error of the curve may account for."""
+
+
 class Stands(NamedTuple):
     """How a curve stands to a bound, as predicates with a place for what the bound is called."""
 
@@ -43,6 +56,9 @@ class Stands(NamedTuple):
     is_beyond: bool = False
     """Whether it is on the wrong side, be it that it may."""
 
+    is_broken: bool = False
+    """Whether the theorem says that it may not."""
+
 
 class Standing:
     """The clauses on the bounds of a view. A curve is set beside the strongest that binds it."""
@@ -50,6 +66,7 @@ class Standing:
     def __init__(self, names: Named, low: float | None) -> None:
         """`low`: the height to which curves come down, as other clauses tell; None where none does."""
         self._names, self._low = names, low
+        self._known: dict[Pair, Stands] = {}
         lines = [line for line in names.view.lines if (line.y > ZERO).any()]
         self._lower = [line for line in lines if line.direction == "lower"]
         self._upper = [line for line in lines if line.direction == "upper"]
@@ -57,10 +74,12 @@ class Standing:
         self._guesses = [line for line in lines if line.direction == "conjecture"]
 
     def __iter__(self) -> Iterator[Clause]:
+        for pairs in self._kinds(self._upper):
+            yield Clause(*self._told(pairs), of_theory=True)
         yield from self._from_below()
-        for pairs in [*self._kinds(self._upper), *self._kinds(self._limits)]:
-            text, brief = self._told(pairs)
-            yield Clause(text, brief, of_theory=True)
+        for pairs in self._kinds(self._limits):
+            yield Clause(*self._told(pairs), of_theory=True)
+        yield from self._compared()
         yield from self._conjectured()
 
     @property
@@ -85,7 +104,7 @@ class Standing:
                 always = [line for line in own if not line.in_expectation]
                 beyond = self._stands(Pair(curve, first)).is_beyond
                 more = [_strongest(always)] if beyond and always else []
-                more += [line for line in own if respect(curve, line, self._rounding).holds is False]
+                more += [line for line in own if self._stands(Pair(curve, line)).is_broken]
                 pairs += [Pair(curve, line) for line in dict.fromkeys((first, *more))]
         found = grouped((pair.line.kind, pair) for pair in pairs).values()
         return sorted(found, key=lambda some: -_strength(_strongest([pair.line for pair in some])))
@@ -110,13 +129,13 @@ class Standing:
     def _binds_none(self, line: LineView) -> Iterator[Clause]:
         """A lower bound where nobody is whom it binds."""
         what, free = self._what([line]), self._free(line.kind)
-        text = f"{_never_below([line], what)}{self._kept_out([line])}; none here is one of those"
-        if all(map(self._falls_below, free)):
-            text += ", and all fall below it" if len(free) > 1 else ", and it falls below it"
-            brief = f"{what} binds none here, and all fall below it"
-            yield Clause(text, brief, of_theory=True, named=False)
-        else:
-            yield Clause(text, f"{what} binds none here", of_theory=True, named=False)
+        all_fall = all(map(self._falls_below, free))
+        subject = "all fall" if len(free) > 1 else "it falls"
+        falls = f", and {subject} below it" if all_fall else ""
+        long = f"{_never_below([line], what)}{self._kept_out([line])}; none here is one of those{falls}"
+        brief, is_formula = f"{what} binds none here{falls}", not what.startswith("the ")
+        yield Clause(long, brief, of_theory=True, named=False, brief_named=is_formula)
+        if not all_fall:
             yield from self._others(line.kind)
 
     def _lower_bound(self, pairs: Sequence[Pair]) -> Clause:
@@ -129,7 +148,7 @@ class Standing:
         said = self._predicates(pairs, "it")
         text = f"{average}{_never_below(lines, what)}{self._kept_out(lines)}; {said}"
         those = listed([self._names.brief(pair.curve) for pair in pairs])
-        if line.group == ROTATIONS and len(those) > len(ROTATION_INVARIANT) and not strays:
+        if _is_of_rotations(lines) and len(those) > len(ROTATION_INVARIANT) and not strays:
             brief = f"{ROTATION_INVARIANT} stay above {self._what(lines, in_brief=True)}"
             return Clause(text, brief, of_theory=True, named=False, brief_named=False)
         return Clause(text, self._told(pairs)[1], of_theory=True, named=False)
@@ -153,6 +172,11 @@ class Standing:
 
     def _stands(self, pair: Pair) -> Stands:
         """How a curve stands to a bound that binds it."""
+        if pair not in self._known:
+            self._known[pair] = self._judged(pair)
+        return self._known[pair]
+
+    def _judged(self, pair: Pair) -> Stands:
         curve, line = pair
         stays, falls = ("above", "below") if line.direction != "upper" else ("below", "above")
         if is_bound_in_limit(line):
@@ -165,20 +189,19 @@ class Standing:
             by = "" if close is None else f" by at most {percent(100 * close)}"
             return Stands(f"stays {stays} {{}}{by}", f"stays {stays} {{}}")
         if found.holds:
-            return Stands(f"is {falls} {{}} only within standard errors", f"stays {stays} {{}}")
+            return Stands(f"stays {stays} {{}} within standard errors", f"stays {stays} {{}}")
         at = self._names.at(found.at)
         of_one = curve.replicas == 1 or curve.summary in ("first", "min", "max")
         may = f"as {'a single run' if of_one else 'so few runs'} may be"
-        why = "against the theorem" if found.holds is False else may
-        return Stands(
-            f"is {falls} {{}} by {number(found.beyond, 1)} at {at}, {why}", f"is {falls} {{}}, {why}", True
-        )
+        is_broken = found.holds is False
+        why = "against the theorem" if is_broken else may
+        long = f"is {falls} {{}} by {number(found.beyond, 1)} at {at}, {why}"
+        return Stands(long, f"is {falls} {{}}, {why}", True, is_broken)
 
     def _stands_to_limit(self, pair: Pair) -> Stands:
         """How a curve stands to what bounds it from below in a limit."""
-        there = known(pair.curve)
-        below = np.interp(pair.curve.x[there], pair.line.x, pair.line.y) - pair.curve.y[there]
-        if below.max() <= self._rounding:
+        below = -_beside(pair).gap
+        if below.max(initial=0.0) <= self._rounding:
             return Stands("stays above {}", "stays above {}")
         said = f"is below {{}} by at most {number(float(below.max()), 1)}"
         return Stands(said, said)
@@ -245,12 +268,52 @@ class Standing:
             text = f"{listed(names)} {plural('falls', names)} even below {what}"
             yield Clause(text, text, of_theory=True)
 
+    def _compared(self) -> Iterator[Clause]:
+        """Who stays on one side of a line that is only there to compare with, or between two of a kind."""
+        lines = [line for line in self._names.view.lines if line.direction == "reference" and len(line.x)]
+        about = [Pair(curve, line) for curve in self._names.learners for line in lines if line.says(curve)]
+        beside = grouped(((one.curve, one.line.kind), one) for one in about if one.line.binds(one.curve))
+        alike = grouped(((self._sides(pairs), kind), pairs) for (_, kind), pairs in beside.items())
+        for (side, kind), some in alike.items():
+            if side:
+                callers = (self._names.name, self._names.brief)
+                long, brief = (listed([name(pairs[0].curve) for pairs in some]) for name in callers)
+                said = f"{plural(side, some)} {kind}"
+                by = self._by([pairs[0] for pairs in some]) if side.endswith("the line") else ""
+                yield Clause(f"{long} {said}{by}", f"{brief} {said}", of_theory=True)
+
+    def _sides(self, pairs: Sequence[Pair]) -> str:
+        """How a curve lies to the lines of one kind."""
+        sides = set(map(self._side, pairs))
+        if sides == {"stays above", "stays below"}:
+            return "stays between the lines"
+        return f"{side} the line" if len(sides) == 1 and (side := sides.pop()) else ""
+
+    def _side(self, pair: Pair) -> str:
+        """On which side of a line a curve stays; empty where it is on both."""
+        gap = _beside(pair).gap
+        if not len(gap):
+            return ""
+        above, below = bool((gap >= -self._names.rounding).all()), bool((gap <= self._names.rounding).all())
+        return "follows" if above and below else "stays above" if above else "stays below" if below else ""
+
+    @staticmethod
+    def _by(pairs: Sequence[Pair]) -> str:
+        """By what shares of it curves are off a line, where it is not 0."""
+        beside = [_beside(pair) for pair in pairs]
+        heights = np.abs(np.concatenate([one.heights for one in beside]))
+        if heights.min() <= ZERO:
+            return ""
+        shares = 100 * np.abs(np.concatenate([one.gap for one in beside])) / heights
+        least, most = percent(float(shares.min())), percent(float(shares.max()))
+        if shares.max() <= 100 * CLOSE:
+            return f" by at most {most}" if shares.max() > 0 else ""
+        return f" by at least {least}" if shares.min() > 0 else ""
+
     def _falls_below(self, pair: Pair) -> bool:
         """Whether a curve is somewhere below a line by more than its error."""
-        curve, there = pair.curve, known(pair.curve)
-        gap = np.interp(curve.x[there], pair.line.x, pair.line.y) - curve.y[there]
-        error = 0.0 if curve.stderr is None else ERRORS * np.nan_to_num(curve.stderr[there])
-        return bool((gap > np.maximum(error, self._names.rounding)).any())
+        gap, _, errors = _beside(pair)
+        return bool((-gap > np.maximum(errors, self._names.rounding)).any())
 
     def _conjectured(self) -> Iterator[Clause]:
         """What is only conjectured, and who falls below it."""
@@ -265,13 +328,20 @@ class Standing:
             yield Clause(text, text, of_theory=True)
 
 
+def _beside(pair: Pair) -> Beside:
+    curve, line = pair
+    there = known(curve) & (curve.x >= line.x[0]) & (curve.x <= line.x[-1])
+    heights = np.interp(curve.x[there], line.x, line.y)
+    errors = np.zeros_like(heights) if curve.stderr is None else ERRORS * np.nan_to_num(curve.stderr[there])
+    return Beside(curve.y[there] - heights, heights, errors)
+
+
 def _close(pair: Pair) -> float | None:
     """By what share of a bound a curve is off at most; None where that is not close, or the bound is 0."""
-    there = known(pair.curve)
-    bound = np.interp(pair.curve.x[there], pair.line.x, pair.line.y)
-    if bound.min() <= ZERO:
+    gap, heights, _ = _beside(pair)
+    if heights.min(initial=np.inf) <= ZERO:
         return None
-    share = float((np.abs(pair.curve.y[there] - bound) / bound).max())
+    share = float((np.abs(gap) / heights).max(initial=0.0))
     return share if share <= CLOSE else None
 
 
@@ -292,10 +362,15 @@ def _strongest(lines: Sequence[LineView]) -> LineView:
     return min(equal, key=lambda line: line.in_expectation)
 
 
+def _is_of_rotations(lines: Sequence[LineView]) -> bool:
+    """Whether bounds are on all rotation-invariant learners."""
+    return all(line.group == ROTATIONS for line in lines)
+
+
 def _never_below(lines: Sequence[LineView], what: str) -> str:
     """Who never falls below a lower bound."""
     kind = lines[0].kind
-    if all(line.group == ROTATIONS for line in lines):
+    if _is_of_rotations(lines):
         return f"no rotation-invariant learner falls below {what}"
     if what.endswith(f" {kind}"):
         return f"no learner that {what} binds falls below it"

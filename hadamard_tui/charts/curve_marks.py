@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,13 @@ class MarkAt(NamedTuple):
 
 
 def curve_marks(
-    series: Sequence[Series], axes: Axes, lines: Spans, rows: int, columns: int, across: int, down: int
+    series: Sequence[Series],
+    axes: Axes,
+    lines: Spans,
+    groups: Sequence[tuple[int, ...]],
+    shape: tuple[int, int],
+    across: int,
+    down: int,
 ) -> list[MarkAt]:
     """Where each series' letter goes: at its end, or left of there if taken, and where its points are few at
     these, else now and then along its way, each series at columns of its own, so that no colour is needed.
@@ -35,9 +41,14 @@ def curve_marks(
     Letters stand apart, so that they do not read as a word, where there is room for that.
 
     Args:
+        groups: the positions of series of which only the first is drawn, wherever it is.
+        shape: the rows and columns of the picture.
         across, down: how many dots a cell has.
     """
+    rows, columns = shape
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
+    for lead, *others in groups:
+        cells[others] = np.where(lines.shown[lead], cells[lead], cells[others])
     data = [_data(one, axes, lines.shown[at], across) for at, one in enumerate(series)]
     free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
     marks: list[MarkAt] = []
@@ -75,6 +86,19 @@ def curve_marks(
             if lines.shown[index, column * across] and free[1, cell]:
                 put(index, int(cell))
     return marks
+
+
+def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
+    """At the foot of a logarithmic axis, where curves whose points stand apart are 0 up to rounding."""
+    if not axes.y_log:
+        return
+    across = Scale(axes.x_limits, axes.x_log, columns)
+    for index, one in enumerate(series):
+        there = np.isfinite(one.y) & (one.x >= axes.x_limits[0]) & (one.x <= axes.x_limits[1])
+        places = np.floor(across.place(one.x[there]) + 0.5).astype(int)
+        if one.mark and (np.abs(np.diff(places)) >= _ROOM).all():
+            for column in places[np.abs(one.y[there]) <= axes.y_rounding].tolist():
+                yield MarkAt(index, rows - 1, column)
 
 
 def _data(one: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:

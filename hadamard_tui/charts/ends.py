@@ -29,11 +29,13 @@ def _reasons(curve: CurveView, view: View) -> Iterator[str]:
     def place(x: float) -> str:
         return f"{view.x_name} = {view.name_at(x) or number(x)}"
 
-    first, last = float(view.places[0]), float(view.places[-1])
-    if curve.x.min() > first:
-        yield f"not run below {place(float(curve.x.min()))}"
-    if curve.x.max() < last:
-        yield f"not run beyond {place(float(curve.x.max()))}"
+    first, last = float(curve.x.min()), float(curve.x.max())
+    if first == last and len(view.places) > 1:
+        yield f"run at {place(first)} alone"
+    elif first > view.places[0]:
+        yield f"not run below {place(first)}"
+    if first < last < view.places[-1]:
+        yield f"not run beyond {place(last)}"
     lost = np.isnan(curve.y) & (curve.lost == curve.replicas)
     if lost.any():
         yield f"diverged at {place(float(curve.x[lost][0]))}"

@@ -93,10 +93,10 @@ class Look:
         At the end of a run whose bounds have come down to nothing, whoever has seen all rows looks alike:
         until the playhead is moved, numbers are told where the bounds were half as high as at the start.
         """
-        lengths = [len(curve.x) for curve in self.view.curves if curve.increases]
-        if self.moved or self.place < self.shown or not self.at_end or not any(lengths):
+        curves = [curve for curve in self.view.curves if curve.clock is not None and curve.increases]
+        along = max((curve.x for curve in curves), key=len, default=np.empty(0))
+        if self.moved or self.place < self.shown or not self.at_end or not len(along):
             return self.x
-        along = max((curve for curve in self.view.curves if curve.increases), key=lambda one: len(one.x)).x
         heights = np.max([self.view.heights(curve, along) for curve in self.view.curves], 0)
         if heights[-1] >= SMALL * heights[0]:
             return self.x

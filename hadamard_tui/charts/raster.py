@@ -9,7 +9,7 @@ import numpy as np
 
 from hadamard_tui.charts.code_points import write
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.curve_marks import curve_marks
+from hadamard_tui.charts.curve_marks import curve_marks, zeros
 from hadamard_tui.charts.layers import lay
 from hadamard_tui.charts.left_out import left_out, remark
 from hadamard_tui.charts.line_names import line_names
@@ -19,7 +19,7 @@ from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import Spans
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
-PLAYHEAD, POINT = ord("┊"), ord("•")
+PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
 _TURN, _THROUGH = 4, 6  # cells of each series of those that share a line; from what shows through to the next
 _APART = 4  # dots of a column in a band
 _BLANK, BRAILLE = ord(" "), 0x2800
@@ -70,7 +70,13 @@ def paint(
     for index, row, column in _points(series, lines, rows):
         glyphs[row, column], colours[row, column] = POINT, index
         line_owner[row, column] = index
-    for index, row, column in curve_marks(series, axes, lines, rows, columns, DOTS_ACROSS, DOTS_DOWN):
+    for index, row, column in zeros(series, axes, rows, columns):
+        if line_owner[row, column] < 0:
+            glyphs[row, column], colours[row, column] = ZERO, index
+            line_owner[row, column] = index
+    for index, row, column in curve_marks(
+        series, axes, lines, groups, (rows, columns), DOTS_ACROSS, DOTS_DOWN
+    ):
         glyphs[row, column], colours[row, column] = ord(series[index].mark or " "), index
         line_owner[row, column] = index
     close = alike(series, axes, groups)
@@ -182,8 +188,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans, rows: int) -> Iterator[tuple[int, int, int]]:
-    """Where points that no line joins are, as (series, row, column)."""
-    for index in (index for index, one in enumerate(series) if one.style == "points"):
-        for column in np.flatnonzero(lines.shown[index]).tolist():
+    """Where points that no line joins are, as (series, row, column): those of what has no lines at all, and
+    single ones of lines beside the curves, which would be lost as a dot."""
+    for index, one in enumerate(series):
+        alone = lines.shown[index] if one.style == "points" else lines.lone[index] & is_line(one)
+        for column in np.flatnonzero(lines.shown[index] & alone).tolist():
             for row in {lines.top[index, column] // DOTS_DOWN, lines.bottom[index, column] // DOTS_DOWN}:
                 yield index, row, column // DOTS_ACROSS

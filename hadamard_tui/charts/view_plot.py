@@ -29,7 +29,7 @@ from hadamard_tui.charts.series_builder import (
     theory,
 )
 from hadamard_tui.charts.thinning import thinned
-from hadamard_tui.charts.ticks import Tick, at_places
+from hadamard_tui.charts.ticks import Tick, at_places, number
 from hadamard_tui.charts.y_limits import log_limits, risk_limits, rounded_off, still_limits, y_limits
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "sparse"}
@@ -52,7 +52,7 @@ def plot(look: Look) -> Plot:
     series = view_series(look)
     axes, refused = view_axes(look, series)
     upright = [_upright(one, axes) for one in series]
-    note = " · ".join(filter(None, (refused, ends(look.view))))
+    note = " · ".join(filter(None, (refused, ends(look.view), _place(look))))
     return Plot([*_region(look), *upright], axes, note, look.playhead, smoothing(look))
 
 
@@ -205,6 +205,14 @@ def _few(view: View) -> tuple[Tick, ...]:
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
+
+
+def _place(look: Look) -> str:
+    """What the line at a place of an axis is, if there is one."""
+    if look.playhead is None or look.view.along_records:
+        return ""
+    name = look.view.name_at(look.playhead) or number(look.playhead)
+    return f"┊ the table: {look.view.x_name} = {name}"
 
 
 def _upright(one: Series, axes: Axes) -> Series:

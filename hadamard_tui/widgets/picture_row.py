@@ -47,8 +47,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
     if sum(map(cell_len, names)) <= room:
         return list(names)
     others = [cell_len(name) for number, name in enumerate(short) if number != chosen]
-    needed = sum(min(length, LEAST) for length in others)
-    own = min(cell_len(names[chosen]), max(room - needed, room // 2))
+    own = min(cell_len(names[chosen]), max(room - sum(others), room // 2))
     if (most := _most(others, room - own)) is None:
         return _neighbours(names, short, chosen, width)
     shown = [_cut(name, most) for name in short]

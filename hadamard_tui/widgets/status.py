@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import Static
 
-from engine.core.notation import number
+from engine.core.notation import number, symbol
 from engine.pictures.bound_class import FROM_BELOW
 from hadamard_tui.charts import digits
 from hadamard_tui.charts.legend import elided
@@ -97,7 +97,7 @@ def _forms(
     said: Piece = (state, STYLES.get(state, "bold"))
     run = keys_to_run(in_field)
     todo, brief = _pending(session, editable, run)
-    where, shorter, shortest = _points(session, facts.place)
+    where, shorter, shortest = _points(session, facts.names_point)
     if session is None:
         hint = "" if editable.error is not None else f"  press {run} to run"
         rate = "" if pace == Pace() else f"  to be shown {pace.describe()}"
@@ -126,10 +126,10 @@ def keys_to_run(in_field: bool) -> str:
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
-def _points(session: Session | None, place: str) -> tuple[str, str, str]:
+def _points(session: Session | None, is_named: bool) -> tuple[str, str, str]:
     """Which point of the axes is shown, at length, in brief, and as a mere number.
 
-    `place` says where the numbers are; if that is the point it is not said twice.
+    By its number alone if where the numbers are names it.
     """
     if session is None or not session.count:
         return "", "", ""
@@ -138,11 +138,9 @@ def _points(session: Session | None, place: str) -> tuple[str, str, str]:
     point = f"point {count.replace('/', ' of ')}, {session.skipped}"
     told = f"({point if session.skipped else count.replace('/', ' of ')}{left})"
     number = f" {count}{left}"
-    return (
-        (f"  {told}", number, number)
-        if where == place
-        else (f"  {where} {told}", f" {brief}{number}", number)
-    )
+    if is_named:
+        return f"  {told}", number, number
+    return f"  {where} {told}", f" {brief}{number}", number
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
@@ -179,7 +177,7 @@ class _Facts:
         experiment = editable.experiment if session is None else session.experiment
         device, speed, x, of, along_axis = experiment.run.device, 0.0, "–", "", False
         numbers: tuple[str, ...] = NOT_YET
-        self.place = ""
+        self.names_point = False
         clock, last = experiment.protocol.clock, editable.last if session is None else session.last
         if session is not None and (trace := session.trace) is not None:
             place, shown = session.x_at(session.place), session.x_at(session.shown)
@@ -188,10 +186,9 @@ class _Facts:
             of = f" of {number(shown)} shown" if place < shown < last else ""
             seen = look or session.look()
             along_axis = session.over and not seen.view.along_records
-            self.place = seen.told_in_words
-            if along_axis and {*self.place.split(", ")} <= {*session.where.split(", ")}:
-                self.place = session.where
-            numbers = _numbers(seen, learner, self.place)
+            of_point = _of_point(session, seen) if along_axis else ""
+            self.names_point = bool(of_point)
+            numbers = _numbers(seen, learner, of_point or seen.told_in_words)
         long, medium, short, shorter, least = numbers
         unit, frames, end = UNITS.get(clock, "steps"), f"{fps:.0f} fps", number(last)
         along, pace, brief = (
@@ -211,6 +208,13 @@ class _Facts:
         self.shorter = along + shorter
         self.brief = brief + shorter
         self.least = brief + least
+
+
+def _of_point(session: Session, look: Look) -> str:
+    """The point that is shown, without what tells curves apart, where it is at the place of the numbers."""
+    apart = [symbol(name, look.view.words) for name in look.view.picture.told_apart]
+    named = [part for part in session.where.split(", ") if part.partition(" = ")[0] not in apart]
+    return ", ".join(named) if {*look.told_in_words.split(", ")} <= {*named} else ""
 
 
 def _spaced(space: str, *pieces: str) -> str:

@@ -74,7 +74,13 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert session is not None
         assert session.results is not None
         assert session.results.complete
-        await until(pilot, lambda: "GD" in shown(app) and len(shown(app)["GD"].x) == 3)
+        await until(
+            pilot,
+            lambda: (
+                [len(shown(app)[name].x) for name in ("GD", "LLS") if name in shown(app)] == [3, 2]
+                and "finished" in screen_text(app)
+            ),
+        )
         expected = view(session.plan.experiment.pictures[0], session.results)
         gd, lls = shown(app)["GD"], shown(app)["LLS"]
         assert gd.x.tolist() == [4, 8, 16]
@@ -121,6 +127,7 @@ TITLES = "the run", "Margin in ‖·‖₂ of the nets", "Margin in ‖·‖₁ 
 def test_pictures_without_room_have_their_short_names_beside_the_chosen_one() -> None:
     short = "the run", "l2", "l1", "max"
     assert texts(TITLES, short, 2, 60) == ["the run", "l2", TITLES[2], "max"]
+    assert texts(TITLES, ("the run", "permutations", "l1", "max"), 2, 48)[1] == "permutations"
     assert shortened(TITLES) == ["the run", "…‖·‖₂ of the nets", "…‖·‖₁ of the nets", "…‖·‖_∞ of the nets"]
     assert shortened(["Loss", "Loss"]) == ["Loss", "Loss"]
 

@@ -42,3 +42,24 @@ def test_what_is_0_but_for_rounding_has_no_letter():
     y = [0.5, 1e-30, 0.5]
     found = places("A", curve(y, [0, 10, 19], mark="A"), y_limits=(0.01, 1), y_log=True, y_rounding=1e-20)
     assert [column for column, _ in found] == [0, 59]
+
+
+def test_where_a_curve_is_0_on_a_logarithmic_axis_a_sign_stands_at_its_foot():
+    y, on = [0.5, 1e-30, 0.0, 0.5], {"y_limits": (0.01, 1), "y_log": True, "y_rounding": 1e-20}
+    found = places("▾", curve(y, [0, 6, 12, 19], mark="A"), **on)
+    assert [row for _, row in found] == [10, 10]
+    assert [column for column, _ in found] == [19, 37]
+    assert not places("▾", curve(y, [0, 6, 12, 19], mark="A"))
+    many = curve(np.where(np.arange(200) % 2, 0.5, 0), np.linspace(0, 19, 200), mark="A")
+    assert not places("▾", many, **on)
+
+
+def test_a_letter_stands_on_the_line_that_is_drawn_for_curves_that_run_along_each_other():
+    y = np.full(40, 0.443)
+    same = [
+        curve(y, np.linspace(0, 19, 40), "A", mark="A"),
+        curve(y + 0.023, np.linspace(0, 19, 40), "B", mark="B"),
+    ]
+    assert {row for name in "AB" for _, row in places(name, *same)} == {places("A", *same)[0][1]}
+    alone = [places("B", same[1])[0][1], places("A", same[0])[0][1]]
+    assert alone[0] != alone[1], "apart they are on rows of their own"

@@ -63,10 +63,10 @@ def test_decimation_keeps_the_extremes_of_every_column():
     assert found == naive_dots(x, y, (0, 19), (0, 1), 2 * COLUMNS, 4 * ROWS)
 
 
-def test_a_single_point_is_a_single_dot_in_every_style():
+def test_a_single_point_of_a_curve_is_a_single_dot_in_every_style():
     for style in ("solid", "dashed", "dotted"):
         for x in range(20):
-            assert dots(painted([curve([1.0], [x], style=style)])) == {(0, x)}
+            assert dots(painted([curve([1.0], [x], style=style, faint=True)])) == {(0, x)}
 
 
 def test_nan_interrupts_a_curve_and_is_not_counted():
@@ -175,6 +175,12 @@ def test_marks_stand_side_by_side_only_where_there_is_no_room_to_stand_apart():
     flat = [curve([1.0, 1.0], [0, 19], mark=letter) for letter in "ABCDEFGHIJ"[:COLUMNS]]
     marks = [letter for letter in text(painted(flat))[0] if letter.isalpha()]
     assert sorted(marks) == sorted("ABCDEFGHIJ"[:COLUMNS])
+
+
+def test_a_single_point_of_a_line_beside_the_curves_is_more_than_a_dot():
+    for x in range(20):
+        picture = painted([curve([0.5], [x], "", style="long"), curve([1.0], [9])])
+        assert ["•" in line for line in text(picture)] == [False, False, True, False, False]
 
 
 def test_the_playhead_stands_behind_the_curves():

@@ -262,6 +262,12 @@ def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told
     assert values(look)[0].value == pytest.approx(look.view.lines[0].y[-1])
 
 
+def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
+    bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
+    view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
+    assert Look(view, whole=True).told == Look(view).told == 1.0
+
+
 def test_a_looked_back_at_place_is_where_numbers_are_told():
     assert bounded(0.0, place=7.0).told == 7
 
@@ -465,6 +471,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
 
     assert note(whole) == note(whole, at_work) == ""
     assert note(whole, *few) == "B, C: not run beyond α = 0.01"
+    assert note(whole, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
     assert note(whole, late, lost) == "D: not run below α = 0.1 · E: diverged at α = 1"
 
 
@@ -493,3 +500,11 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
     level = named(list(plot(Look(of_margin(passing("A", x, x), least))).series), "least")
     assert (level.x.min(), level.x.max()) == (0.1, 1.0)
     assert (level.y == 2.0).all()
+
+
+def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
+    assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
+        "nor words for a run that is played back"
+    )

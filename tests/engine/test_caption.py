@@ -100,7 +100,7 @@ def test_what_does_not_come_down_goes_from_where_to_where():
     [
         (1, None, "GD is below it by 0.2 at k = 1, as a single run may be"),
         (5, 0.01, "GD is below it by 0.2 at k = 1, as so few runs may be"),
-        (100, 0.1, "GD is below it only within standard errors"),
+        (100, 0.1, "GD stays above it within standard errors"),
         (100, 0.01, "GD is below it by 0.2 at k = 1, against the theorem"),
     ],
 )
@@ -125,6 +125,11 @@ def test_a_curve_above_its_bound_and_a_bound_without_learners():
     assert "GD stays above it" in caption(losses(above, EGU, lines=(BOUND,)))
     told = caption(losses(EGU, lines=(BOUND,)))
     assert told.endswith("k = 116; none here is one of those, and it falls below it.")
+    assert caption(losses(EGU, lines=(BOUND,)), room=Room(90)).endswith(
+        " 1 − k/d binds none here, and it falls below it."
+    )
+    long = replace(BOUND, formula="x" * 41)
+    assert " The line ri-signed binds none here" in caption(losses(EGU, lines=(long,)), room=Room(90))
     net = replace(above, name="net", learner="net")
     two = caption(losses(EGU, net, lines=(replace(BOUND, applies_to=()),)))
     assert "one of those; EGU, which it does not bind, falls below it, net does not" in two
@@ -267,11 +272,23 @@ def test_what_a_logarithmic_axis_shows_is_told():
     assert caption(view) == "net goes from 1 at rows = 0 to 1.58e-13 at 128."
 
 
-def test_a_valley_within_the_errors_is_not_told():
-    y = np.where(K == 40, 0.9, 1.0)
-    error = {"stderr": np.full(len(K), 0.05), "replicas": 9}
-    assert caption(losses(curve("flat", K, y, **error))) == "flat stays at 1."
-    assert "by way of 0.9 at 40" in caption(losses(curve("valley", K, y)))
+def of_replicas(x: np.ndarray, values: np.ndarray) -> CurveView:
+    """A curve of replicas [R, N]."""
+    stderr = values.std(0, ddof=1) / np.sqrt(len(values))
+    return curve(
+        "net", x, values.mean(0), stderr=stderr, replicas=len(values), over=lambda some: values[some].mean(0)
+    )
+
+
+def test_a_valley_within_the_errors_is_not_told_but_one_is_that_all_replicas_have():
+    random = np.random.default_rng(0)
+    assert "by way of 0.9 at 40" in caption(losses(curve("net", K, np.where(K == 40, 0.9, 1.0))))
+    x = K[::16]
+    valley = 1 - 0.4 * np.minimum(x / 96, 1) + 0.05 * np.maximum(x - 96, 0) / 32
+    noisy = valley + 0.2 * random.standard_normal((30, len(x)))
+    assert "by way of" not in caption(losses(of_replicas(x, noisy)))
+    together = valley + 0.2 * random.standard_normal((30, 1))
+    assert re.search(r"by way of \S+ at 96\.$", caption(losses(of_replicas(x, together))))
 
 
 def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
@@ -280,7 +297,7 @@ def test_in_brief_those_on_one_side_of_a_bound_are_told_together():
     many = {"stderr": np.full(len(K), 0.1), "replicas": 99}
     curves = [curve("GD", K, GD.y + 0.1), curve("LLS", K, y, **many)]
     view = losses(*curves, lines=(line(GD.y, applies_to=("GD", "LLS")),))
-    assert "GD stays above it, LLS is below it only within standard errors" in caption(view)
+    assert "GD stays above it, LLS stays above it within standard errors" in caption(view)
     assert caption(view, room=Room(80)).endswith("GD and LLS stay above 1 − k/d.")
 
 
@@ -588,7 +605,7 @@ def test_who_falls_below_a_bound_of_others_is_told():
 def test_bounds_from_above_are_told():
     upper = line(2 * EGU.y, kind="many", direction="upper", formula="2^−k", group=None, applies_to=("EGU",))
     told = caption(losses(GD, EGU, lines=(BOUND, upper)), letters=LETTERS)
-    assert told.endswith("; B stays below 2^−k.")
+    assert " B stays below 2^−k; no rotation-invariant" in told
     broken = replace(upper, y=EGU.y / 2, in_expectation=False)
     assert "EGU is above 2^−k by 0.5 at k = 0, against the theorem" in caption(losses(EGU, lines=(broken,)))
 
@@ -745,3 +762,38 @@ def test_a_curve_that_comes_to_its_limit_is_told_so():
     own = [replace(limit, curve=one.name) for one in ends]
     told = caption(losses(*ends, lines=tuple(own)), room=Room(70))
     assert told == "2 curves end within 1 % to 20 % of their limits for large d."
+
+
+def test_who_stays_on_one_side_of_a_line_to_compare_with_and_how_close():
+    def promise(times: float, **more: object) -> LineView:
+        return line(times * (1 + K), kind="promise", direction="reference", group=None, **more)
+
+    loss = curve("GD", K, 1 + K)
+    assert caption(losses(loss, lines=(promise(1.01),))).endswith(
+        " GD stays below the line promise by at most 0.99 %."
+    )
+    assert caption(losses(loss, lines=(promise(0.5),))).endswith(
+        " GD stays above the line promise by at least 100 %."
+    )
+    assert caption(losses(loss, lines=(promise(1),))).endswith(" GD follows the line promise.")
+    band = (promise(0.5, name="lower"), promise(2, name="upper"))
+    assert caption(losses(loss, lines=band)).endswith(" GD stays between the lines promise.")
+    crossed = replace(promise(1), y=np.full(len(K), 60.0))
+    assert "promise" not in caption(losses(loss, lines=(crossed,)))
+    assert "promise" not in caption(losses(loss, lines=(promise(1, applies_to=("net",)),)))
+
+
+def test_bounds_from_above_come_before_those_from_below():
+    upper = line(2 * EGU.y, kind="many", direction="upper", formula="2^−k", group=None, applies_to=("EGU",))
+    told = caption(losses(GD, EGU, lines=(BOUND, upper)))
+    assert told.index("2^−k") < told.index("1 − k/d")
+
+
+def test_a_line_says_nothing_where_it_has_no_value():
+    half = line(1 - K[:65] / D, K[:65], kind="once", formula="once", group=None, applies_to=("net",))
+    low = curve("GD", K, np.where(K <= 64, 1.0, 0.3))
+    assert "GD, which it does not bind, does not fall below it, either" in caption(
+        losses(low, curve("net", K, 0 * K + 1), lines=(half,))
+    )
+    promise = replace(half, direction="reference", kind="promise", applies_to=("GD",))
+    assert caption(losses(low, lines=(promise,))).endswith("GD stays above the line promise.")

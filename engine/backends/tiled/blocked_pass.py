@@ -81,7 +81,7 @@ class BlockedPass:
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
         start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
-        self._data, self._examples = data, examples
+        self._data, self.examples = data, examples
         members = data.variants * data.targets
         self._tiling = Tiling(data.replicas, members, examples.d, LANES)
         self._places, self._sizes = (
@@ -104,7 +104,7 @@ class BlockedPass:
         self._scratches: list[Scratch] = []
         self._learnt = 0
         self._sides = self._labels() if counts else np.empty((0, 0, LANES), np.int8)
-        self._to_come: deque[Reached] = deque()
+        self.to_come: deque[Reached] = deque()
         _, _, right = self._learn([False], [counts])
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
@@ -123,7 +123,7 @@ class BlockedPass:
     @property
     def exhausted(self) -> bool:
         """Whether `step` has come to the last of the examples that were learnt ahead."""
-        return not self._to_come
+        return not self.to_come
 
     @property
     def at_once(self) -> int:
@@ -139,7 +139,7 @@ class BlockedPass:
         losses, weights, right = self._learn([False, *keep], [False, *count])
         kept, counted = iter(weights), iter(right)
         for loss, is_kept, is_counted in zip(self._data.over_targets(losses), keep, count, strict=True):
-            self._to_come.append(
+            self.to_come.append(
                 Reached(loss, next(kept) if is_kept else None, next(counted) if is_counted else None)
             )
 
@@ -151,7 +151,7 @@ class BlockedPass:
         Weights [slots, V, d] where they are to be kept, and counts [slots, B] where they are to be made.
         """
         steps, tiling = len(keep) - 1, self._tiling
-        examples = arranged(self._examples, tiling, self._learnt, steps)
+        examples = arranged(self.examples, tiling, self._learnt, steps)
         weights = self._halves[0].new_empty(sum(keep), self._data.variants, tiling.d)
         losses = torch.empty(steps, *self._sizes.shape[:2], dtype=torch.float64)
         right = torch.empty(sum(count), *self._sizes.shape[:2], dtype=torch.float64)
@@ -171,7 +171,7 @@ class BlockedPass:
 
     def step(self) -> None:
         """Go on to the next of the examples that were learnt ahead."""
-        self.reached = self._to_come.popleft()
+        self.reached = self.to_come.popleft()
 
     def kept(self) -> torch.Tensor:
         """The weights of the first replica and target [V, d]."""
