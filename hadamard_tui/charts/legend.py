@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -181,24 +181,31 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
 
 
 def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Entries in ever fewer cells."""
+    """Entries in ever fewer cells: names before lines that have the name of one before, letters at last."""
     every = [part for parts in entries for part in parts]
-    names, *cut = ever_shorter(_told_once(every))
-    bare = [["" if part.mark else name for part, name in zip(every, some, strict=True)] for some in cut]
-    for called in (names, *cut, *bare):
-        given = iter(called)
+    repeated = {part.at for number, part in enumerate(every) if _is_repeated(part, every[:number])}
+    once = [[part for part in parts if part.at not in repeated] for parts in entries]
+    whole = _called(entries, ever_shorter(["" if part.at in repeated else part.name for part in every]))
+    names, *cut = ever_shorter([part.name for parts in once for part in parts])
+    yield from whole
+    yield from _called(once, [names, *cut])
+    marks = [part.mark for parts in once for part in parts]
+    bare = [["" if mark else name for mark, name in zip(marks, some, strict=True)] for some in cut]
+    yield from _called(once, bare)
+
+
+def _called(
+    entries: Sequence[Sequence[Part]], every: Iterable[Sequence[str]]
+) -> Iterator[list[list[tuple[str, int]]]]:
+    """Entries whose parts are called by each of several lists of names."""
+    for names in every:
+        given = iter(names)
         yield [[(part.called(next(given)), part.at) for part in parts] for parts in entries]
 
 
-def _told_once(parts: Sequence[Part]) -> list[str]:
-    """Their names, but of lines that curves run along, when they have the name of one before, the sample
-    says enough."""
-    return [
-        ""
-        if part.relation and not part.mark and any(part.name == one.name for one in parts[:number])
-        else part.name
-        for number, part in enumerate(parts)
-    ]
+def _is_repeated(part: Part, before: Sequence[Part]) -> bool:
+    """Whether it is a line that curves run along with the name of one before, whose sample says enough."""
+    return bool(part.relation) and not part.mark and any(part.name == one.name for one in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:

@@ -174,3 +174,13 @@ def test_a_line_that_a_curve_runs_along_does_not_say_again_at_which_values():
     assert [piece.text for piece in row] == [
         "E ─── elimination, r = 3, side = 16", "= ╌╌╌ ladder", "╌╌╌ ladder, r = 4, side = 16"
     ]  # fmt: skip
+
+
+def test_names_of_curves_stay_before_lines_named_again():
+    curves = [curve([n, n], name=f"net number {n}, C_w = {n}", mark="ABCDEFG"[n]) for n in range(7)]
+    own = [curve([n, n], name=f"recursion of {one.name}", style="dotted") for n, one in enumerate(curves)]
+    rows = legend([*curves, *own], 78, 2, groups=[(n, 7 + n) for n in range(7)])
+    told = " ".join(piece.text for row in rows for piece in row)
+    assert len(rows) == 2
+    assert all(f"{mark} net" in told for mark in "ABCDEFG"), told
+    assert told.count("┄┄┄ recur") == 1
